@@ -78,7 +78,7 @@ def hits(repeats: int) -> Iterator[Cost]:
     f = tierup.jit(multiply_add, num_profiled_runs=0, fusion_strategy=[("dynamic", 2)])
     for n in (3, 4, 5):
         f(*vectors(n))
-    assert [v.bet.kind for v in f.versions][-1] == "dynamic", f.explain()
+    assert [v.speculation.kind for v in f.versions][-1] == "dynamic", f.explain()
     yield Cost("hit, a dynamic version", per_call(f, vectors(6), repeats), 2.5e-6)
 
 
@@ -137,7 +137,7 @@ def new_versions(repeats: int) -> Iterator[Cost]:
             g = tierup.jit(multiply_add, num_profiled_runs=0, fusion_strategy=[("static", 1), ("dynamic", 1)])
             g(*vectors(3 + i))
             taken.append(seconds(g, vectors(40 + i)))
-            assert [v.bet.kind for v in g.versions] == ["static", "dynamic"]
+            assert [v.speculation.kind for v in g.versions] == ["static", "dynamic"]
         yield Cost("a new dynamic version", statistics.median(taken), 35e-3)
 
 

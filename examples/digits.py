@@ -77,7 +77,7 @@ def start() -> Parameters:
 
 
 def batches(images: np.ndarray, labels: np.ndarray, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """1437 = 22 * 64 + 29: the last batch of an epoch is short, and tierup's bet on 64 is lost there."""
+    """1437 = 22 * 64 + 29: the last batch of an epoch is short, and tierup's assumption of 64 fails there."""
     order = np.random.default_rng(epoch).permutation(len(images))
     for i in range(0, len(order), BATCH):
         yield images[order[i : i + BATCH]], labels[order[i : i + BATCH]]

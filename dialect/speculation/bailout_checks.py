@@ -51,7 +51,7 @@ class Checks:
                 if not isinstance(size, int):
                     made.bound.setdefault(str(size), _size_of(argument, dim))
         for op in bailouts:
-            _refuse_bet(op)
+            _refuse_assumption(op)
             proven = made.is_proven(op)
             if force or not proven:
                 _refuse_live(op)
@@ -142,7 +142,7 @@ def native_part(fact: Fact) -> Fact:
     return replace(fact, strides=None, device=None, requires_grad=None, defined=None)
 
 
-def _refuse_bet(op: ir.Operation) -> None:
+def _refuse_assumption(op: ir.Operation) -> None:
     """Raise PassFailure for what cannot be asked."""
     fact, type_ = facts_of(op.attributes["expected"]), str(op.operands[0].type)
     if isinstance(fact, ProfiledScalar):

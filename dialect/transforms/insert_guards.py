@@ -59,7 +59,7 @@ class InsertGuards(Pass):
         value, result = op.operands[0], op.results[0]
         if torch_types.is_tensor(value.type) and not torch_types.is_value_tensor(value.type):
             raise PassFailure(op, "watches a tensor that may be written: tierup-functionalize comes before guards")
-        fact = self._bet(facts_of(op.attributes["profiled"])) if "profiled" in op.attributes else None
+        fact = self._assumed(facts_of(op.attributes["profiled"])) if "profiled" in op.attributes else None
         if fact is not None:
             known = value_of_fact(fact)
             try:
@@ -70,7 +70,7 @@ class InsertGuards(Pass):
         replace_uses(result, value, result.type)
         op.erase()
 
-    def _bet(self, fact: Fact) -> Fact | None:
+    def _assumed(self, fact: Fact) -> Fact | None:
         """What of a record a guard asks for; None when that is nothing."""
         if isinstance(fact, ProfiledScalar):
             return fact if self.scalars and fact.value is not None else None

@@ -59,11 +59,11 @@ class SpecializeTypes(Pass):
             for op in unerased(op for op in walk(func) if op.name == "tierup.count_run"):
                 op.erase()
             if not refine.is_called(func):
-                _specialise(func, [self._bet(seen.get(argument)) for argument in arguments])
+                _specialise(func, [self._assumed(seen.get(argument)) for argument in arguments])
         except InferenceError as e:
             raise PassFailure(e.op, f"was profiled on other values than its types allow: {e}") from e
 
-    def _bet(self, fact: Fact | None) -> Fact | None:
+    def _assumed(self, fact: Fact | None) -> Fact | None:
         return ProfiledScalar(fact.kind) if isinstance(fact, ProfiledScalar) and not self.numbers else fact
 
     def _drop(self, op: ir.Operation, seen: dict[ir.Value, Fact | None], arguments: list[ir.Value]) -> None:

@@ -89,7 +89,7 @@ def walk(steps: Sequence[Step]) -> Sequence[Step]:
     return found
 
 
-def reads_of_bets(program: HostProgram) -> dict[int, frozenset[int]]:
+def reads_of_assumptions(program: HostProgram) -> dict[int, frozenset[int]]:
     """By the index of an exit, the reads that decide whether it is taken, by the numbers that they give; none for one that sizes and the
     host's own numbers decide."""
     uses: dict[int, set[int]] = {}

@@ -27,11 +27,6 @@ class Version:
         last_plan.register(self.record.serial, self)
 
     @property
-    def bet(self) -> Speculation:
-        """`speculation`, by the name that it had in releases before."""
-        return self.speculation
-
-    @property
     def milliseconds(self) -> float:
         return self.compiled.milliseconds
 

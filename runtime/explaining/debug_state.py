@@ -51,7 +51,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class BetState:
+class AssumptionState:
     """An assumption in mid-program. `continuation`: what goes on where it fails, once it did; none or one."""
 
     what: str
@@ -73,7 +73,7 @@ class PlanState:
     from_disk: bool
     before: Text
     after: Text
-    bets: tuple[BetState, ...] = ()
+    assumptions: tuple[AssumptionState, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class SplitState:
     guarded: Text
     after: Text
     regions: tuple[ProgramState, ...]
-    bets: tuple[BetState, ...] = ()
+    assumptions: tuple[AssumptionState, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ class RecordingState:
 
 @dataclass(frozen=True)
 class LogState:
-    """The speculation log. `seen`: kinds of calls that tier 0 answered, and how often; `bets`: what was speculated on, with or without
-    code."""
+    """The speculation log. `seen`: kinds of calls that tier 0 answered, and how often; `speculations`: what was tried, with
+    code or without."""
 
     seen: tuple[tuple[str, int], ...]
-    bets: tuple[str, ...]
+    speculations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -219,8 +219,8 @@ def _executor_state(executor: ProgramExecutor, code: tuple[object, ...], kind: K
         "profiling",
         named,
         max(0, kind.context.options().depth - kind.maker.log.within_strategy),
-        tuple(_plan_state(executor, version, kind.hits(version), _bets(kind, version)) for version in kind.versions),
-        tuple(_split_state(split, _bets(kind, split)) for split in kind.splits),
+        tuple(_plan_state(executor, version, kind.hits(version), _assumptions_of(kind, version)) for version in kind.versions),
+        tuple(_split_state(split, _assumptions_of(kind, split)) for split in kind.splits),
         recordings=tuple(recordings),
         log=LogState(
             tuple((_call_of(kind.program, shapes), count) for shapes, count in kind.maker.log.seen()),
@@ -240,18 +240,20 @@ def _spec_states(kind: SpecializingExecutor) -> Iterator[SpecState]:
         yield SpecState(described, is_optimized, Text(_graph_of(plan.program)), versions, tuple(map(_split_state, plan.splits)))
 
 
-def _bets(kind: ProfilingExecutor, version: Version | Split) -> tuple[BetState, ...]:
+def _assumptions_of(kind: ProfilingExecutor, version: Version | Split) -> tuple[AssumptionState, ...]:
     inside = kind.continuations(version)
     if inside is None:
         return ()
     executors = inside.executors
     return tuple(
-        BetState(each.what, str(each.fact), each.place, inside.lost.get(i, 0), (program_state(executors[i]),) if i in executors else ())
+        AssumptionState(
+            each.what, str(each.fact), each.place, inside.lost.get(i, 0), (program_state(executors[i]),) if i in executors else ()
+        )
         for i, each in enumerate(inside.code.assumptions)
     )
 
 
-def _plan_state(of: Any, version: Version, hits: int, bets: tuple[BetState, ...] = ()) -> PlanState:
+def _plan_state(of: Any, version: Version, hits: int, assumptions: tuple[AssumptionState, ...] = ()) -> PlanState:
     """`of`: what has the program that the version was compiled from."""
     before = partial(_with_guards, _graph_of(of.program), of.program.entry, version)
     return PlanState(
@@ -263,16 +265,16 @@ def _plan_state(of: Any, version: Version, hits: int, bets: tuple[BetState, ...]
         version.compiled.from_disk,
         Text(before),
         Text(version.compiled.request.ir),
-        bets,
+        assumptions,
     )
 
 
-def _split_state(split: Split, bets: tuple[BetState, ...] = ()) -> SplitState:
+def _split_state(split: Split, assumptions: tuple[AssumptionState, ...] = ()) -> SplitState:
     code = split.code
     left = tuple(f"{op} at {line}" if line else op for op, line in code.left)
     texts = Text(code.profiled), Text(code.guarded), Text(code.graph)
     regions = tuple(map(program_state, split.regions))
-    return SplitState(split.guards, split.hits, split.milliseconds, split.call, left, *texts, regions, bets)
+    return SplitState(split.guards, split.hits, split.milliseconds, split.call, left, *texts, regions, assumptions)
 
 
 def _recordings(kind: ProfilingExecutor) -> Iterator[RecordingState]:

@@ -198,10 +198,10 @@ def _waits_of_assumptions(version: Version | Split) -> dict[int, int]:
     record = getattr(version, "record", None)  # a split has none
     if record is None or not record.on_device:
         return {}
-    from tierup.lowering.artifacts.host_steps import reads_of_bets  # here: most versions are the CPU's
+    from tierup.lowering.artifacts.host_steps import reads_of_assumptions  # here: most versions are the CPU's
 
     plan = record.keepalive  # a CudaPlan
-    return {index: sum(plan.reads[n] for n in reads) for index, reads in reads_of_bets(plan.artifact.host).items() if reads}
+    return {index: sum(plan.reads[n] for n in reads) for index, reads in reads_of_assumptions(plan.artifact.host).items() if reads}
 
 
 def _at(place: str) -> str:

@@ -269,7 +269,7 @@ def _run(program: Program, mode: Mode, function: Function) -> None:
         _check_answer(function, before, splits_before, step, where)
     expected = mode.versions(program)
     if expected is not None:
-        kinds = tuple(v.bet.kind for v in function.versions if isinstance(v, Version))
+        kinds = tuple(v.speculation.kind for v in function.versions if isinstance(v, Version))
         assert kinds[: len(expected)] == expected, f"{program.name}, {mode.name}: versions {kinds}, not {expected}\n{function.explain()}"
         if not expected:
             assert not kinds or program.also, f"{program.name}, {mode.name}: versions {kinds}\n{function.explain()}"
@@ -355,7 +355,7 @@ MODES = (
     Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=4),
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=4),
     Mode("python_entry", growing, _declared, {"entry": "python"}, one_of=2),
-    Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that bet are all in test_forced_bailouts.py
+    Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=5),  # those that assume something in mid-program are all in test_forced_bailouts.py
     Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=3),
     Mode("reloaded", growing, _declared, reloaded=True, one_of=4),
     Mode("two_threads", growing, _any, threads=2, one_of=4),

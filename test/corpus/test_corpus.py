@@ -78,11 +78,11 @@ def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Progr
     original = VersionMaker._compile
 
     def refusing(
-        self: VersionMaker, attempt: Attempt, bet: Speculation, signature: Signature, flat: tuple[Any, ...], options: Options
+        self: VersionMaker, attempt: Attempt, speculation: Speculation, signature: Signature, flat: tuple[Any, ...], options: Options
     ) -> Version | NotCompiled | Reason:
         if self.context.is_region:
-            return original(self, attempt, bet, signature, flat, options)
-        self.log.decided(bet)
+            return original(self, attempt, speculation, signature, flat, options)
+        self.log.decided(speculation)
         ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.context.program.graph).operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 

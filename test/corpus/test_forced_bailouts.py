@@ -23,8 +23,8 @@ from tierup.runtime.function import Function
 
 assert MODULES  # importing them has added their rows to PROGRAMS
 
-# How many bets are lost at the least. In all others types follow from the arguments' and branches are few: `make exhaustive` looks.
-BETTING = {
+# How many assumptions are lost at the least. In all others types follow from the arguments' and branches are few: `make exhaustive` looks.
+ASSUMING = {
     "branch_on_sum": 1,
     "nested_ifs": 2,
     "early_return": 2,
@@ -59,7 +59,7 @@ def losses(program: Program, function: Function, continuations: Continuations, m
     for index in range(len(continuations.code.assumptions)):
         for evaluation in count():
             seen: list[Event] = []
-            where = f"{program.name}, bet {index} of @{entry} lost at evaluation {evaluation}"
+            where = f"{program.name}, assumption {index} of @{entry} lost at evaluation {evaluation}"
             before = function.stats()
             site = f"{continuations.name}:bailout{index}"
             with tierup.testing.faults(guard=site, evaluation=evaluation), tierup.events.subscribe(seen.append):
@@ -77,18 +77,18 @@ def losses(program: Program, function: Function, continuations: Continuations, m
 
 
 def lose_all(program: Program) -> int:
-    """How many bets were lost, at all evaluations; each time the results, writes and views were those of the undecorated function."""
+    """How many assumptions were lost, at all evaluations; each time the results, writes and views were those of the undecorated function."""
     depth, most = (20, 1000) if IS_EXHAUSTIVE else (1, 4)
     with tierup.options(speculate="bailout", bailout_depth=depth, testing=True):
         function = compiled(program)
         return sum(losses(program, function, continuations, most) for continuations in list(guarded(function)))
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in BETTING], ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in ASSUMING], ids=lambda p: p.name)
 def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
-    assert lose_all(program) >= BETTING[program.name]
+    assert lose_all(program) >= ASSUMING[program.name]
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if IS_EXHAUSTIVE and p.name not in BETTING], ids=lambda p: p.name)
-def test_the_other_programs_do_not_bet(program: Program) -> None:
-    assert lose_all(program) == 0, f"{program.name} bets: it belongs into BETTING"
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if IS_EXHAUSTIVE and p.name not in ASSUMING], ids=lambda p: p.name)
+def test_the_other_programs_assume_nothing_in_mid_program(program: Program) -> None:
+    assert lose_all(program) == 0, f"{program.name} assumes something in mid-program: it belongs into ASSUMING"

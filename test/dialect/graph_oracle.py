@@ -78,7 +78,7 @@ def _kind(error: Exception | None) -> type | None:
     return next((t for t in type(error).__mro__ if t.__module__ == "builtins" or t is GuardFailed), None)
 
 
-def lost_bet(outcome: Outcome) -> bool:
+def lost_assumption(outcome: Outcome) -> bool:
     return isinstance(outcome.error, GuardFailed)
 
 

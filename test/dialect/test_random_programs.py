@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from graph_oracle import Runner, difference, lost_bet
+from graph_oracle import Runner, difference, lost_assumption
 from graph_stages import STAGES, Refused, Stage, build, calls
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -33,15 +33,15 @@ from tierup.dialect.torchscript import transforms as of_torchscript
 @dataclass(frozen=True)
 class Promise:
     """What a pass is tried on and what it promises. `leaves`: the contract after it, where that is another one than before; ""
-    for none. `refuses`: may fail with a message. `narrows`: holds for recorded calls only, afterwards. `bets`: may leave other calls by a
+    for none. `refuses`: may fail with a message. `narrows`: holds for recorded calls only, afterwards. `assumptions`: may leave other calls by a
     guard. `rounds`: floats may differ as by another order of sums. `again`: a second run may change the program once more. `alike`: which
-    results share memory may change. `flattens`: elements of tuples become results. `resumes`: whichever bet is lost, the program goes on to the same end."""
+    results share memory may change. `flattens`: elements of tuples become results. `resumes`: whichever assumption is lost, the program goes on to the same end."""
 
     stages: tuple[str, ...] = ("graph", "values", "guarded")
     leaves: str | None = None
     refuses: bool = False
     narrows: bool = False
-    bets: bool = False
+    assumptions: bool = False
     rounds: bool = False
     again: bool = False
     alike: bool = True
@@ -61,7 +61,7 @@ PROMISES: dict[str, Promise] = {
     "tierup-remove-profiling": Promise(("profiled", "uses", "graph"), leaves="graph"),
     "tierup-remove-counter": Promise(("profiled", "uses", "graph"), leaves=""),
     "tierup-remove-redundant-profiles": Promise(("profiled", "uses")),
-    "tierup-insert-guards": Promise(("uses", "profiled"), leaves="guarded", bets=True),
+    "tierup-insert-guards": Promise(("uses", "profiled"), leaves="guarded", assumptions=True),
     "tierup-eliminate-guards": Promise(("guarded",)),
     "tierup-insert-bailouts": Promise(("guarded",)),
     "tierup-build-bailout-continuations": Promise(("bailouts",), resumes=True),
@@ -95,7 +95,7 @@ PIPELINES: dict[str, Promise] = {
     "profile": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
     "versioned": Promise(("profiled",), leaves="guarded", rounds=True, again=True),
     "profile-assumptions": Promise(("graph",), leaves="profiled", refuses=True, alike=False),
-    "bailouts": Promise(("profiled",), leaves="guarded", bets=True),
+    "bailouts": Promise(("profiled",), leaves="guarded", assumptions=True),
     "cut-bailouts": Promise(("bailouts",), leaves="", again=True),  # a second run types what the first cleared
     "final": Promise(),
     "final-strict": Promise(("grouped", "outlined"), refuses=True),
@@ -149,7 +149,7 @@ def run(passes: str, module: ir.Module, *, refuses: bool) -> None:
 
 
 def resumed(program: Program, module: ir.Module, stage: Stage) -> None:
-    """Lose bets, the first, the last and one between: what comes out is what the values' graph gives."""
+    """Lose assumptions, the first, the last and one between: what comes out is what the values' graph gives."""
     plain, made = Runner(parse_module(build(program, "values"))), Runner(module, fail=True)
     for arguments in calls(program, stage):
         want, seen = plain.call(arguments), 0
@@ -164,7 +164,7 @@ def resumed(program: Program, module: ir.Module, stage: Stage) -> None:
         for lost in {0, program.seed % max(seen, 1), seen - 1} if seen else ():
             asked = itertools.count()
             found = difference(made.call(arguments, fail=lambda site, evaluation, at=asked, lost=lost: next(at) == lost), want)  # type: ignore[misc]
-            assert not found, f"called with {arguments}, bet {lost} lost: {found}\n{module}"
+            assert not found, f"called with {arguments}, assumption {lost} lost: {found}\n{module}"
 
 
 def verify(contract: str, module: ir.Module) -> bool:
@@ -217,7 +217,7 @@ def check(program: Program, passes: str, stage: Stage, promise: Promise) -> None
         want, got = plain.call(arguments), made.call(arguments)
         if promise.flattens:
             want.results = list(flattened(want.results))
-        if lost_bet(want) or (lost_bet(got) and (want.error is not None or (promise.bets and i >= len(recorded)))):
+        if lost_assumption(want) or (lost_assumption(got) and (want.error is not None or (promise.assumptions and i >= len(recorded)))):
             continue  # who loses an assumption where the program raises comes to raise on the slower way
         found = difference(got, want, rounding=promise.rounds, sharing=promise.alike)
         assert not found, f"called with {arguments}: {found}\nbefore:\n{before}\nafter {passes}:\n{after}"

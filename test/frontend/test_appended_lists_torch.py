@@ -70,7 +70,7 @@ def test_lists_of_a_loop_are_native_for_any_number_of_iterations(program):
     for n in (3, 3, 4, 5, 5, 1, 8):
         x = torch.randn(n, 2, n + 1)
         torch.testing.assert_close(ours(x), program(x), rtol=1e-6, atol=1e-6)
-    assert [v.bet.kind for v in ours.versions][:2] == ["static", "dynamic"] and ours.stats().hits >= 4, ours.explain()
+    assert [v.speculation.kind for v in ours.versions][:2] == ["static", "dynamic"] and ours.stats().hits >= 4, ours.explain()
 
 
 def test_a_stack_of_nothing_raises_as_in_pytorch_and_later_calls_are_native():

@@ -48,7 +48,7 @@ def test_a_dynamic_batch_is_one_graph_with_a_version_for_all_sizes():
     for n in (3, 3, 3, 5, 5, 6, 7, 9):
         x, more = torch.randn(n, 4), {"a": torch.randn(4)}
         torch.testing.assert_close(call_of(ours, x, more), call_of(eager, x, more))
-    assert [v.bet.kind for v in ours.versions] == ["static", "static", "dynamic"]
+    assert [v.speculation.kind for v in ours.versions] == ["static", "static", "dynamic"]
     assert (ours.stats().calls, ours.stats().compiles) == (8, 3)
 
 

@@ -57,7 +57,7 @@ def test_gradients_are_pytorchs_for_every_batch() -> None:
         np.testing.assert_allclose(value, wanted.item(), rtol=1e-5)
         for name, want in zip(held, torch.autograd.grad(wanted, list(held.values())), strict=True):
             np.testing.assert_allclose(gradients[name], want.numpy(), rtol=1e-3, atol=1e-5, err_msg=name)
-    assert g.versions[-1].bet.kind == "dynamic" and g.stats().hits >= 2, g.explain()
+    assert g.versions[-1].speculation.kind == "dynamic" and g.stats().hits >= 2, g.explain()
     assert "in tier 0: aten" not in g.explain(), g.explain()
 
 

@@ -70,7 +70,7 @@ def test_a_batch_that_varies_is_one_static_graph_and_one_with_a_symbol():
     static, dynamic = graphs()
     assert (static.kind, dynamic.kind) == ("inference", "inference")
     assert (static.stats().hits, static.stats().compiles) == (2, 1)
-    assert [v.bet.kind for v in dynamic.versions] == ["static", "dynamic"]
+    assert [v.speculation.kind for v in dynamic.versions] == ["static", "dynamic"]
     assert (dynamic.stats().calls, dynamic.stats().compiles) == (6, 2)
 
 
@@ -81,7 +81,7 @@ def test_sizes_are_asked_of_tensors_and_not_handed_over():
         torch.testing.assert_close(ours(x), x.reshape(n * 2, -1) / n)
     (graph,) = graphs()
     assert len(graph.__signature__.parameters) == 1
-    assert [v.bet.kind for v in graph.versions] == ["static", "static", "dynamic"]
+    assert [v.speculation.kind for v in graph.versions] == ["static", "static", "dynamic"]
 
 
 def test_branches_on_data_break_the_graph_and_both_parts_are_tierups():

@@ -49,7 +49,7 @@ def test_sizes_that_a_trace_computes_as_tensors_are_known_as_ints():
     for n in (2, 2, 3, 4, 5):
         x = torch.randn(n, n + 1, 6)
         torch.testing.assert_close(ours(x), program(x))
-    assert [v.bet.kind for v in ours.versions] == ["static", "dynamic"] and ours.stats().hits == 3, ours.explain()
+    assert [v.speculation.kind for v in ours.versions] == ["static", "dynamic"] and ours.stats().hits == 3, ours.explain()
 
 
 def test_a_size_that_the_trace_writes_to_is_not_taken_for_what_it_was():

@@ -145,7 +145,7 @@ def test_losing_a_bailout_that_the_code_does_not_have_is_an_error() -> None:
         normal.code.force(0)
 
 
-# --- bets that values lose ---------------------------------------------------------------------------------------------------
+# --- assumptions that values lose ---------------------------------------------------------------------------------------------------
 
 
 def data_dependent(x, y, n):

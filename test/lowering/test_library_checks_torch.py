@@ -20,7 +20,7 @@ def agree(program, calls):
         got, want = ours(*args), program(*args)
         for g, w in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,), strict=True):
             torch.testing.assert_close(g, w, rtol=1e-5, atol=1e-5)
-    assert "dynamic" in [v.bet.kind for v in ours.versions] and ours.stats().hits >= len(calls) - 2 - ours.stats().misses, ours.explain()
+    assert "dynamic" in [v.speculation.kind for v in ours.versions] and ours.stats().hits >= len(calls) - 2 - ours.stats().misses, ours.explain()
     return ours
 
 

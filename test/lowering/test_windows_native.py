@@ -129,7 +129,7 @@ def test_one_version_takes_every_batch(tmp_path: Path) -> None:
     for batch in (2, 2, 3, 3, 5, 20, 7, 40):
         x = _whole((batch, 3, 7, 8), 6)
         np.testing.assert_array_equal(f(x, w), _expected(x, w))
-    assert f.versions[-1].bet.kind == "dynamic" and f.stats().hits >= 3
+    assert f.versions[-1].speculation.kind == "dynamic" and f.stats().hits >= 3
     hits = f.stats().hits
     f(_whole((11, 3, 7, 8), 6), w)
     assert f.stats().hits == hits + 1
@@ -142,7 +142,7 @@ def test_an_input_too_small_for_the_window_raises_as_in_tier_0(kernel: int, tmp_
     for height in (19, 19, 20, 20, 22, 23, 27):
         x = _whole((2, 3, height, 8), 6)
         np.testing.assert_array_equal(f(x, w), _expected(x, w))
-    assert f.versions[-1].bet.kind == "dynamic"
+    assert f.versions[-1].speculation.kind == "dynamic"
     answered = f.stats().hits - f.stats().bailouts
     for height, message in ((2, "Kernel size can't be greater"), (kernel - 2, "Output size is too small")):
         with pytest.raises(ValueError, match=message):

@@ -141,7 +141,7 @@ def test_a_bet_is_compiled_once_however_many_calls_ask_for_it(gate):
         f(f32(n))
     gate.open()
     assert f.wait(SECONDS)
-    assert sorted(v.bet.kind for v in f.versions) == ["dynamic", "static"]
+    assert sorted(v.speculation.kind for v in f.versions) == ["dynamic", "static"]
     assert f.stats().compiles == 2
 
 

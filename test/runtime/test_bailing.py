@@ -269,7 +269,7 @@ def test_a_program_without_bets_in_mid_program_is_the_versioned_one() -> None:
     for _ in range(4):
         f(f32(1, 2, 3))
     (version,) = f.versions
-    assert version.bet.kind == "static"
+    assert version.speculation.kind == "static"
     assert (f.stats().hits, f.stats().bailouts) == (3, 0)
 
 
@@ -368,7 +368,7 @@ def test_calls_of_many_threads_lose_and_keep_bets_at_once() -> None:
         assert stats.bailouts > 0
 
 
-def test_what_goes_on_has_one_level_less_of_bets() -> None:
+def test_what_goes_on_has_one_level_less_of_assumptions() -> None:
     """With `bailout_depth=1` a continuation makes no version; with more it is compiled, and may speculate in its turn."""
 
     def two(x):
@@ -395,7 +395,7 @@ def test_what_goes_on_has_one_level_less_of_bets() -> None:
             assert [e.function for e in bailouts(events)] == ["two", rest.program.name], "a continuation that bails out itself"
 
 
-def test_plan_and_explain_show_the_bets() -> None:
+def test_plan_and_explain_show_the_assumptions() -> None:
     f = bailing(native_arm)
     for arguments in (KEPT, KEPT, KEPT, LOST):
         f(*arguments[native_arm])
@@ -423,8 +423,8 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
         if x.size:
             assert_close(f(x), arm(x))
     (executor,) = f._executors
-    bets = {split.guards: len(executor.continuations(split).code.assumptions) for split in f.versions}
-    assert bets == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
+    assumptions = {split.guards: len(executor.continuations(split).code.assumptions) for split in f.versions}
+    assert assumptions == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
 
 
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
@@ -538,7 +538,7 @@ def test_the_log_shows_bailouts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-> went on in tier 0" in line
 
 
-def test_what_the_program_copies_is_a_copy_after_a_lost_bet() -> None:
+def test_what_the_program_copies_is_a_copy_after_a_lost_assumption() -> None:
     def copies(x):
         w = x.copy()
         y = np.exp(x)

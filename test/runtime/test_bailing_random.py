@@ -23,7 +23,7 @@ from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.options import Overrides, options
 
 MOST = 1000 if IS_EXHAUSTIVE else 2  # evaluations that lose an assumption
-# of the first 1500 those whose programs bet: the types of most follow from their arguments'
+# of the first 1500 those whose programs assume something: the types of most follow from their arguments'
 SEEDS = [159, 422, 453, 466, 485, 557, 760, 899, 933, 1083, 1220, 1249]
 
 
@@ -38,7 +38,7 @@ def drawn(seed: int) -> Program:
 
 
 def executor_of(program: Program) -> tuple[Executor, Runner]:
-    """The program under an executor that bets, and its oracle."""
+    """The program under an executor that assumes, and its oracle."""
     text = build(program, "graph")
     module = parse_module(text)
     tier0 = translate(module, ENTRY)
@@ -70,15 +70,15 @@ def assert_same(executor: Executor, plain: Runner, arguments: list[Any], what: s
     assert not found, f"{what}, called with {arguments}: {found}\n{executor.program.graph}\n{list(map(str, executor.history.events))}"
 
 
-def lose_bets(executor: Executor, plain: Runner, arguments: list[Any]) -> int:
-    """How often bets of the executor's versions were lost, each at each evaluation."""
+def lose_assumptions(executor: Executor, plain: Runner, arguments: list[Any]) -> int:
+    """How often assumptions of the executor's versions were lost, each at each evaluation."""
     lost = 0
     for version in executor.all_versions:
         continuations = executor.continuations(version)
         for index in range(len(continuations.code.assumptions)) if continuations is not None else ():
             for evaluation in range(MOST):
                 with tierup.testing.faults(guard=f"{continuations.name}:bailout{index}", evaluation=evaluation) as injected:
-                    assert_same(executor, plain, arguments, f"bet {index} lost at evaluation {evaluation}")
+                    assert_same(executor, plain, arguments, f"assumption {index} lost at evaluation {evaluation}")
                 if not injected.fired:
                     break
                 lost += 1
@@ -92,9 +92,9 @@ def calls_and_losses(program: Program) -> int:
         calls = program.calls()[:2]
         for arguments in [call for call in calls for _ in range(3)]:
             assert_same(executor, plain, arguments, "nothing forced")
-        return sum(lose_bets(executor, plain, arguments) for arguments in calls)
+        return sum(lose_assumptions(executor, plain, arguments) for arguments in calls)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_programs_lose_their_bets(seed: int) -> None:
+def test_random_programs_lose_their_assumptions(seed: int) -> None:
     assert calls_and_losses(drawn(seed)) > 0

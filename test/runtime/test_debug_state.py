@@ -55,7 +55,7 @@ def test_the_profile_is_there_after_the_first_call():
     (executor,) = program.executors
     assert (program.name, program.arguments, program.stats.profiled_runs) == ("scale", ("x",), 1)
     assert executor.log.seen == (("x: f32[rank 1] [4]", 1),)
-    assert (executor.versions, executor.log.bets, executor.depth) == ((), (), 12)
+    assert (executor.versions, executor.log.speculations, executor.depth) == ((), (), 12)
     assert dict(executor.options)["executor"] == "profiling"
 
 
@@ -68,7 +68,7 @@ def test_a_version_is_there_before_and_after_it_was_optimised():
     first, second = executor.versions
     assert (first.guards, first.kind, first.hits, first.call) == ("x: f32[4]", "static", 2, 2)
     assert (second.guards, second.hits) == ("x: f32[6]", 1)
-    assert (executor.depth, executor.log.bets) == (10, ("x: f32[4]", "x: f32[6]"))
+    assert (executor.depth, executor.log.speculations) == (10, ("x: f32[4]", "x: f32[6]"))
     before, after = str(first.before), str(first.after)
     assert "tierup.profile" in before
     assert "f32[4]" in before
@@ -164,12 +164,12 @@ def test_bets_in_mid_program_show_how_often_they_were_lost_and_what_went_on():
     for _ in range(3):
         f(X)
     (version,) = f.debug_state().programs[0].executors[0].versions
-    (bet,) = version.bets
-    assert (bet.lost, bet.continuation) == (0, ())
+    (assumption,) = version.assumptions
+    assert (assumption.lost, assumption.continuation) == (0, ())
     np.testing.assert_allclose(f(-X - 1), branching(-X - 1), rtol=1e-6)
-    (bet,) = f.debug_state().programs[0].executors[0].versions[0].bets
-    assert bet.lost == 1
-    (rest,) = bet.continuation
+    (assumption,) = f.debug_state().programs[0].executors[0].versions[0].assumptions
+    assert assumption.lost == 1
+    (rest,) = assumption.continuation
     assert "aten.tanh" in str(rest.graph)
     assert rest.stats.calls == 1
 
@@ -254,7 +254,7 @@ def test_it_is_consistent_while_other_threads_call_and_compile():
     while any(t.is_alive() for t in threads) and time.monotonic() < end:
         for program in f.debug_state().programs:
             for executor in program.executors:
-                known = set(executor.log.bets)
+                known = set(executor.log.speculations)
                 wrong += [v.guards for v in executor.versions if v.guards not in known]
                 wrong += [len(executor.versions)] if len(executor.versions) > 2 else []
     stop.set()

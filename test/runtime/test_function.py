@@ -90,7 +90,7 @@ def test_a_third_shape_is_served_by_a_symbolic_version():
         a = f32(n)
         np.testing.assert_array_equal(f(a, a, a), a * a + a)
     assert counts(f) == {"profiled_runs": 1, "misses": 1, "hits": 5, "compiles": 3, "versions": 3}
-    assert [v.bet.kind for v in f.versions] == ["static", "static", "dynamic"]
+    assert [v.speculation.kind for v in f.versions] == ["static", "static", "dynamic"]
 
 
 def test_a_miss_names_the_guard_the_line_and_both_values():
@@ -449,7 +449,7 @@ def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path
             f(np.ones((3, 4)), 1.0)
     for rows in (2, 2, 5, 6):
         f(f32(rows, 4), 1.0)
-    assert any(v.bet.kind == "dynamic" for v in f.versions)
+    assert any(v.speculation.kind == "dynamic" for v in f.versions)
     with pytest.raises(ValueError, match=r"expected shape \(\?, 4\), got \(6, 5\)"):
         f(f32(6, 5), 1.0)
     stats = f.stats()

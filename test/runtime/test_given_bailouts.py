@@ -55,7 +55,7 @@ def test_a_plan_of_generation_1_7_runs_natively(plan: Path) -> None:
     for _ in range(3):
         np.testing.assert_allclose(f(x, 3), loop(x, 3), rtol=1e-5)
     assert (f.stats().hits, f.stats().bailouts) == (2, 0)
-    for shape in ((4, 9), (4, 9), (4, 9), (2, 3, 4), (4, 8)):  # what its bets do not hold of
+    for shape in ((4, 9), (4, 9), (4, 9), (2, 3, 4), (4, 8)):  # what its assumptions do not hold of
         y = np.ones(shape, np.float32)
         np.testing.assert_allclose(f(y, 3), loop(y, 3), rtol=1e-5)
 
@@ -95,4 +95,4 @@ def test_a_lost_bet_goes_on_in_the_continuation_that_the_program_names(index: in
         np.testing.assert_array_equal(f(x, mask), -(x * x) if mask is kept else x * x + 4)
     if not options.get("bailout_depth", 1) == 0:
         assert f.stats().hits > 4
-        assert f.stats().bailouts == 5, "the user's bets are not dropped"
+        assert f.stats().bailouts == 5, "the user's assumptions are not dropped"

@@ -196,7 +196,7 @@ def test_other_sizes_are_served_by_the_same_pair_and_get_versions_of_their_own()
     (pair,) = executor.gradients.pairs
     assert executor.gradients.stats().hits == 7
     for half in (pair.forward, pair.backward.executor):
-        assert [v.bet.kind for v in half.versions] == ["static", "static", "dynamic"]
+        assert [v.speculation.kind for v in half.versions] == ["static", "static", "dynamic"]
         assert (half.stats().hits, half.stats().misses, half.stats().profiled_runs) == (6, 1, 1)
 
 

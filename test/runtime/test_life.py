@@ -513,4 +513,4 @@ def test_regions_take_depth_and_strategy_from_their_function_not_from_the_moment
         for n in (4, 4, 4, 6, 6, 8, 8):
             np.testing.assert_allclose(f(f32(n)), ranked(f32(n)), rtol=1e-5)
     (split,) = f.versions
-    assert {tuple(v.bet.kind for v in region.versions) for region in split.regions} == {("static",)}
+    assert {tuple(v.speculation.kind for v in region.versions) for region in split.regions} == {("static",)}

@@ -58,7 +58,7 @@ def test_sizes_that_do_not_fit_raise_though_nobody_uses_the_sum(tmp_path: Path) 
     for n in (3, 3, 4, 4, 5, 6):
         f(np.ones(n, np.float32), np.ones(n, np.float32))
     hits = f.stats().hits
-    assert [v.bet.kind for v in f.versions] == ["static", "static", "dynamic"]
+    assert [v.speculation.kind for v in f.versions] == ["static", "static", "dynamic"]
     with pytest.raises(ValueError):
         f(np.ones(7, np.float32), np.ones(8, np.float32))
     f(np.ones(7, np.float32), np.ones(7, np.float32))

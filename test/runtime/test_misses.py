@@ -80,7 +80,7 @@ def test_looks_tell_apart_what_guards_tell_apart():
     misaligned = np.frombuffer(bytearray(65), np.uint8)[1:].view(np.float32).reshape(4, 4)
     looks = [(x,), (x.T[:3],), (x[:3],), (x.astype("f8"),), (x.astype(">f4"),), (x[0],), (read_only,), (misaligned,), (1,), (True,), (2,), (1.0,), (None,)]
     assert len({layout_key(flat) for flat in looks}) == len(looks)
-    assert layout_key((ones(4, 4),)) == layout_key((x,)) and layout_key((1.0,)) == layout_key((2.0,)), "values of floats are never bet on"
+    assert layout_key((ones(4, 4),)) == layout_key((x,)) and layout_key((1.0,)) == layout_key((2.0,)), "values of floats are never speculated on"
 
 
 def test_wider_options_make_a_version_of_a_known_miss():

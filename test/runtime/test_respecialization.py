@@ -270,7 +270,7 @@ def what_happened(f: Any, before: Any, after: Any, events: list[Any]) -> str:
     assert len(missed) == after.misses - before.misses
     if compiled:
         assert after.hits == before.hits + 1  # the version answered the call that it was made in
-        return max(f.versions, key=lambda v: v.call).bet.kind  # type: ignore[no-any-return]
+        return max(f.versions, key=lambda v: v.call).speculation.kind  # type: ignore[no-any-return]
     if after.hits > before.hits:
         return "hit"
     return "profiled" if profiled else "miss" if missed else "tier0"

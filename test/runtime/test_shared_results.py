@@ -161,7 +161,7 @@ def test_results_share_memory_where_numpy_s_do(function, options) -> None:
             got[1][...] = 7  # what is written to the one is seen in the others
             want[1][...] = 7
     if function in NATIVE and not options:
-        assert [v.bet.kind for v in ours.versions], ours.explain()
+        assert [v.speculation.kind for v in ours.versions], ours.explain()
 
 
 def test_a_program_whose_results_share_memory_says_why_it_is_not_native() -> None:

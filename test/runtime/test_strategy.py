@@ -1,4 +1,4 @@
-"""The speculation log: which bet answers which sequence of calls."""
+"""The speculation log: which speculation answers which sequence of calls."""
 
 import numpy as np
 from hypothesis import given
@@ -15,9 +15,9 @@ def sig(*shapes, dtype=np.float32):
 
 
 def play(calls, options=None):
-    """The proposal at each call, made bets noted, refused calls recorded; what a call hits. And the assumptions made. Beyond `max_versions` the
+    """The proposal at each call, speculations noted, refused calls recorded; what a call hits. And the assumptions made. Beyond `max_versions` the
     oldest version goes."""
-    log, out, bets, standing = SpeculationLog(), [], [], []
+    log, out, speculations, standing = SpeculationLog(), [], [], []
     options = options or Options()
     for call in calls:
         if any(fits(b, call) for b in standing):
@@ -27,7 +27,7 @@ def play(calls, options=None):
         if isinstance(proposal, Speculation):
             log.made(proposal, call.classes)
             log.decided(proposal)
-            bets.append(proposal)
+            speculations.append(proposal)
             standing.append(proposal)
             if len(standing) > options.max_versions:
                 log.evicted(standing.pop(0).specs)
@@ -35,12 +35,12 @@ def play(calls, options=None):
         else:
             out.append(proposal)
         log.record(call)
-    return out, bets
+    return out, speculations
 
 
-def fits(bet, call):
+def fits(speculation, call):
     symbols = {}
-    for spec, klass, sizes in zip(bet.specs, call.classes, call.sizes, strict=True):
+    for spec, klass, sizes in zip(speculation.specs, call.classes, call.sizes, strict=True):
         if (spec.dtype, len(spec.sizes), spec.layout) != (klass.dtype, klass.rank, klass.layout):
             return False
         for want, got in zip(spec.sizes, sizes, strict=True):
@@ -58,26 +58,26 @@ def test_a_second_shape_gets_a_second_static_version_when_it_comes_back():
 
 
 def test_a_third_shape_makes_the_dim_that_varied_symbolic():
-    out, bets = play([sig((4, 8))] * 2 + [sig((6, 8))] * 2 + [sig((9, 8)), sig((11, 8))])
+    out, speculations = play([sig((4, 8))] * 2 + [sig((6, 8))] * 2 + [sig((9, 8)), sig((11, 8))])
     assert out[4:] == ["dynamic", "hit"]
-    assert bets[-1].specs[0].sizes == ("s0", 8)
+    assert speculations[-1].specs[0].sizes == ("s0", 8)
 
 
 def test_shapes_that_never_come_back_cost_one_compile():
-    out, bets = play([sig((n, 8)) for n in range(3, 40)])
+    out, speculations = play([sig((n, 8)) for n in range(3, 40)])
     assert out[:3] == [Reason.PROFILING, Reason.NOT_SEEN_BEFORE, "dynamic"]
     assert set(out[3:]) == {"hit"}
 
 
 def test_equal_sizes_are_not_tied():
-    _, bets = play([sig((5, 5)), sig((6, 6)), sig((7, 7))])
-    assert bets[-1].specs[0].sizes == ("s0", "s1")
+    _, speculations = play([sig((5, 5)), sig((6, 6)), sig((7, 7))])
+    assert speculations[-1].specs[0].sizes == ("s0", "s1")
 
 
 def test_sizes_zero_and_one_stay_static():
-    out, bets = play([sig((4, 8)), sig((5, 8)), sig((1, 8)), sig((1, 8))])
+    out, speculations = play([sig((4, 8)), sig((5, 8)), sig((1, 8)), sig((1, 8))])
     assert out[2:] == [Reason.NOT_SEEN_BEFORE, "static"]
-    assert bets[-1].specs[0].sizes == (1, 8)
+    assert speculations[-1].specs[0].sizes == (1, 8)
 
 
 def test_a_lost_bet_is_not_made_twice():
@@ -99,35 +99,35 @@ def test_the_strategy_ends():
 
 def test_beyond_the_strategy_a_kind_of_arguments_gets_one_version_with_all_sizes_open():
     options = Options(fusion_strategy=[("static", 1), ("dynamic", 1)])
-    out, bets = play([sig((n, 8)) for n in (3, 3, 4)] + [sig((5, 9)), sig((6, 9)), sig((7, 11))], options)
+    out, speculations = play([sig((n, 8)) for n in (3, 3, 4)] + [sig((5, 9)), sig((6, 9)), sig((7, 11))], options)
     assert out == [Reason.PROFILING, "static", "dynamic", "symbolic", "hit", "hit"]
-    assert bets[-1].specs[0].sizes == ("s0", "s1")
+    assert speculations[-1].specs[0].sizes == ("s0", "s1")
 
 
 def test_a_size_that_is_one_first_becomes_symbolic_alone():
-    _, bets = play([sig((1, 8)), sig((5, 8)), sig((7, 8))])
-    assert [b.specs[0].sizes for b in bets] == [("s0", 8)]
+    _, speculations = play([sig((1, 8)), sig((5, 8)), sig((7, 8))])
+    assert [b.specs[0].sizes for b in speculations] == [("s0", 8)]
 
 
 def test_another_dim_that_varies_later_becomes_symbolic_then_and_the_rest_stay():
-    _, bets = play([sig((n, 8, 2)) for n in (3, 4, 5)] + [sig((5, 9, 2)), sig((6, 7, 2))])
-    assert [b.specs[0].sizes for b in bets] == [("s0", 8, 2), ("s0", "s1", 2)]
+    _, speculations = play([sig((n, 8, 2)) for n in (3, 4, 5)] + [sig((5, 9, 2)), sig((6, 7, 2))])
+    assert [b.specs[0].sizes for b in speculations] == [("s0", 8, 2), ("s0", "s1", 2)]
 
 
 def test_ranks_and_dtypes_have_bets_of_their_own():
-    _, bets = play([sig(s, dtype=d) for s, d in (((3,), "f4"), ((3,), "f4"), ((3, 3), "f4"), ((3, 3), "f4"), ((3,), "f8"), ((3,), "f8"))])
-    assert [(b.specs[0].dtype, b.specs[0].sizes) for b in bets] == [("f32", (3,)), ("f32", (3, 3)), ("f64", (3,))]
+    _, speculations = play([sig(s, dtype=d) for s, d in (((3,), "f4"), ((3,), "f4"), ((3, 3), "f4"), ((3, 3), "f4"), ((3,), "f8"), ((3,), "f8"))])
+    assert [(b.specs[0].dtype, b.specs[0].sizes) for b in speculations] == [("f32", (3,)), ("f32", (3, 3)), ("f64", (3,))]
 
 
 def test_argument_by_argument_only_what_varied_is_open():
-    _, bets = play([sig((n, 8), (8, 4), (4,)) for n in (3, 4, 5)])
-    assert [s.sizes for s in bets[-1].specs] == [("s0", 8), (8, 4), (4,)]
+    _, speculations = play([sig((n, 8), (8, 4), (4,)) for n in (3, 4, 5)])
+    assert [s.sizes for s in speculations[-1].specs] == [("s0", 8), (8, 4), (4,)]
 
 
 def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
     options = Options(max_versions=1, num_profiled_runs=0)
-    out, bets = play([sig((3, 1), dtype=d) for d in ("f4", "f8") * 4], options)
-    assert [(b.kind, b.specs[0].dtype, b.specs[0].sizes) for b in bets] == [
+    out, speculations = play([sig((3, 1), dtype=d) for d in ("f4", "f8") * 4], options)
+    assert [(b.kind, b.specs[0].dtype, b.specs[0].sizes) for b in speculations] == [
         ("static", "f64", (3, 1)), ("static", "f32", (3, 1)), ("symbolic", "f64", ("s0", 1)),
     ]  # fmt: skip
     assert out[-2:] == [Reason.DEPTH_EXHAUSTED, "hit"]
@@ -138,8 +138,8 @@ def test_zero_profiled_runs_bet_on_the_first_call():
 
 
 def test_sizes_that_vary_become_symbolic_without_profiled_runs_too():
-    out, bets = play([sig((2, 8))] + [sig((n, 8)) for n in (3, 4, 5, 6)], Options(num_profiled_runs=0))
-    assert out == [Reason.PROFILING, "static", "dynamic", "hit", "hit"] and bets[-1].specs[0].sizes == ("s0", 8)
+    out, speculations = play([sig((2, 8))] + [sig((n, 8)) for n in (3, 4, 5, 6)], Options(num_profiled_runs=0))
+    assert out == [Reason.PROFILING, "static", "dynamic", "hit", "hit"] and speculations[-1].specs[0].sizes == ("s0", 8)
 
 
 def test_memory_does_not_grow_with_unseen_shapes():
@@ -162,16 +162,16 @@ OPTIONS = st.builds(
 @given(st.lists(SHAPES, max_size=60), OPTIONS)
 def test_whatever_comes_bets_are_bounded_fit_their_calls_and_are_never_repeated(shapes, options):
     calls = [sig(shape, dtype=dtype) for dtype, shape in shapes]
-    out, bets = play(calls, options)
-    assert len({b.specs for b in bets}) == len(bets), "no bet twice"
-    within = [b for b in bets if b.kind != "symbolic"]
-    assert len(within) <= options.depth and len(bets) - len(within) <= options.max_versions  # the bound that docs/versions.md states
-    assert len(within) == len(bets) or options.is_dynamic
-    made = iter(bets)
+    out, speculations = play(calls, options)
+    assert len({b.specs for b in speculations}) == len(speculations), "none twice"
+    within = [b for b in speculations if b.kind != "symbolic"]
+    assert len(within) <= options.depth and len(speculations) - len(within) <= options.max_versions  # the bound that docs/versions.md states
+    assert len(within) == len(speculations) or options.is_dynamic
+    made = iter(speculations)
     for call, answer in zip(calls, out, strict=True):
         if answer in ("static", "dynamic", "symbolic"):
             assert fits(next(made), call)
-    assert (out, bets) == play(calls, options), "the same calls, the same bets"
+    assert (out, speculations) == play(calls, options), "the same calls, the same speculations"
 
 
 @given(st.integers(1, 5), st.integers(1, 3), st.booleans())
@@ -184,9 +184,9 @@ def test_shapes_in_turn_that_outnumber_the_versions_end_in_hits(most, rank, prof
 
 def test_the_order_of_entries_is_the_order_of_versions():
     dynamic = Options(fusion_strategy=[("dynamic", 12)])
-    out, bets = play([sig((4, 8))] * 2 + [sig((6, 9)), sig((2, 3))], dynamic)
+    out, speculations = play([sig((4, 8))] * 2 + [sig((6, 9)), sig((2, 3))], dynamic)
     assert out == [Reason.PROFILING, "dynamic", "hit", "hit"]
-    assert bets[0].specs[0].sizes == ("s0", "s1")
+    assert speculations[0].specs[0].sizes == ("s0", "s1")
     both = Options(fusion_strategy=[("dynamic", 1), ("static", 1)])
     assert play([sig((4, 8))] * 2 + [sig((4, 1))] * 3, both)[0][1:] == ["dynamic", Reason.NOT_SEEN_BEFORE, "static", "hit"]
     assert play([sig((1,))] * 3, dynamic)[0][1:] == ["static", "hit"], "there is no size to leave open"

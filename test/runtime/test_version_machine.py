@@ -31,7 +31,7 @@ class Calls(RuleBasedStateMachine):
         options = {"max_versions": most, "num_profiled_runs": runs, "entry": entry, "fusion_strategy": strategy, "level": 0}
         self.f, self.twin = tierup.jit(program, **options), tierup.jit(program, **options)
         self.most, self.depth, self.is_dynamic = most, sum(n for _, n in strategy), any(k == "dynamic" for k, _ in strategy)
-        self.bets: list[tuple[int, str]] = []
+        self.speculations: list[tuple[int, str]] = []
         self.calls = 0
 
     @rule(n=st.sampled_from([0, 1, 2, 3, 5, 8]), m=st.sampled_from([1, 4, 6]), broadcast=st.booleans(), dtype=st.sampled_from(["f4", "f8"]))
@@ -48,12 +48,12 @@ class Calls(RuleBasedStateMachine):
 
     def note(self, event) -> None:
         if event.kind in (EventKind.COMPILED, EventKind.GENERALISED):
-            self.bets.append((len(self.f._executors), event.action.split(" version for ")[1].split(" in ")[0]))
+            self.speculations.append((len(self.f._executors), event.action.split(" version for ")[1].split(" in ")[0]))
 
     @rule()
     def reset(self) -> None:
         self.f.reset(), self.twin.reset()
-        self.bets.clear()
+        self.speculations.clear()
         self.calls = 0
 
     @invariant()
@@ -68,7 +68,7 @@ class Calls(RuleBasedStateMachine):
     @invariant()
     def no_bet_is_made_twice(self) -> None:
         if hasattr(self, "f"):
-            assert len(set(self.bets)) == len(self.bets), self.bets
+            assert len(set(self.speculations)) == len(self.speculations), self.speculations
 
     @invariant()
     def the_same_calls_give_the_same_versions(self) -> None:

@@ -61,7 +61,7 @@ def test_one_version_serves_every_size_after_the_first(row: Row) -> None:
     calls(row, ours, (5, 11, 7, 13, 4, 6))
     after = ours.stats()
     assert (after.compiles, after.hits - before.hits) == (2, 6), ours.explain()
-    assert [v.bet.kind for v in ours.versions] == ["static", "dynamic"]
+    assert [v.speculation.kind for v in ours.versions] == ["static", "dynamic"]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.by_torch or dict(row.corpus).get("reason")], ids=lambda row: row.name)

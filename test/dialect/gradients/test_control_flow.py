@@ -174,7 +174,7 @@ def test_a_counted_loop_with_its_gradient_is_native(tmp_path: Path) -> None:
                 assert got.dtype == want.dtype and got.shape == want.shape
                 np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
     assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
-    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits and any(v.speculation.kind != "static" for v in f.versions)
 
 
 # both loops end by what data say; neither runs as often as the other
@@ -222,7 +222,7 @@ def test_loops_that_end_by_their_condition_are_native_with_their_gradients(tmp_p
                 assert got.dtype == want.dtype and got.shape == want.shape
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert "in tier 0: " not in f.explain().replace("ran in tier 0: ", ""), f.explain()
-    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits and any(v.speculation.kind != "static" for v in f.versions)
 
 
 @pytest.mark.parametrize("program", ["counted", "until"])

@@ -146,7 +146,7 @@ def test_gradients_of_functions_that_move_elements_are_native_and_right(function
             wanted = differences(lambda *a: [np.asarray(function(*a))], arguments, i, [np.float64(1)], 1e-6)
             np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-8)
     assert f.stats().hits and "in tier 0: aten" not in f.explain(), f.explain()
-    assert any(v.bet.kind != "static" for v in f.versions)
+    assert any(v.speculation.kind != "static" for v in f.versions)
 
 
 def test_a_size_that_masks_give_is_not_taken_for_that_of_another_mask() -> None:

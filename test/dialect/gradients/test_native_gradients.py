@@ -78,7 +78,7 @@ def test_native_gradients_are_tier_0s(function: Callable[..., Any], tmp_path: Pa
             assert got.dtype == want.dtype == np.float32 and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
     assert "in tier 0: aten" not in f.explain(), f.explain()
-    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits and any(v.speculation.kind != "static" for v in f.versions)
 
 
 def test_arguments_of_several_dtypes_get_gradients_of_their_own(tmp_path: Path) -> None:

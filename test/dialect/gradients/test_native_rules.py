@@ -137,4 +137,4 @@ def _growing() -> list[Case]:
 @pytest.mark.parametrize("k", range(BATCHES))
 def test_native_gradients_are_tier_0s_at_sizes_that_only_the_run_knows(k: int, tmp_path: Path) -> None:
     f = _check_native(drawn("growing", _growing(), ONE_OF)[k::BATCHES], tmp_path, (1, 2, 2, 3, 4), fusion_strategy=[("dynamic", 1)], level=0)
-    assert f.stats().hits >= 2 and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits >= 2 and any(v.speculation.kind != "static" for v in f.versions)

@@ -58,4 +58,4 @@ def test_native_gradients_are_tier_0s_for_all_sizes(cases: Callable[[int], list[
             assert got.dtype == want.dtype and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     assert "in tier 0: aten" not in f.explain(), f.explain()
-    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits and any(v.speculation.kind != "static" for v in f.versions)

@@ -31,7 +31,7 @@ def grad(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 @pytest.fixture(autouse=True)
 def arrays_that_require_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No array of tier 0 requires a gradient: here bets do not ask for that, and ask for all else."""
+    """No array of tier 0 requires a gradient: here assumptions do not ask for that, and ask for all else."""
     fits = speculation.fits
     monkeypatch.setattr(speculation, "fits", lambda fact, symbols, value: fits(replace(fact, requires_grad=None), symbols, value))
 

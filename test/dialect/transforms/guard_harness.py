@@ -119,7 +119,7 @@ class Guarded:
     def assert_same_wherever_lost(self, arguments: list[Any]) -> int:
         """Every run that loses one assumption gives what the plain program gives; how many there were."""
         want = self.wanted(arguments)
-        assert_same(self.outcome(arguments, lambda site, evaluation: False), want, "no bet forced")
+        assert_same(self.outcome(arguments, lambda site, evaluation: False), want, "no assumption forced")
         runs = 0
         for lost, got in self.losing_each(arguments):
             assert_same(got, want, f"lost at {lost}")

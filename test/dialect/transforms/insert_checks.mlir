@@ -37,12 +37,12 @@ func.func @nothing_to_check(%n: !torch.int) -> !torch.int {
 
 // -----
 // A cast only claims: what it is of is checked, and what followed from it alone is forgotten.
-// CHECK-LABEL: func.func @bet_in_mid_program
+// CHECK-LABEL: func.func @assumption_in_mid_program
 // CHECK: [[Y:%.+]] = torch.aten.nonzero %arg0
 // CHECK: "tierup.check"([[Y]]) {expected = [#tierup.profiled<i64[s0,1]>]}
 // CHECK: "tierup.fallback"([[Y]])
 // CHECK: torch.aten.tanh {{%.+}} : !torch.vtensor<*,si64> -> !torch.vtensor<*,f32>
-func.func @bet_in_mid_program(%x: !torch.vtensor) -> (!torch.vtensor<[?,1],si64>, !torch.vtensor<[?,1],f32>) {
+func.func @assumption_in_mid_program(%x: !torch.vtensor) -> (!torch.vtensor<[?,1],si64>, !torch.vtensor<[?,1],f32>) {
   %y = torch.aten.nonzero %x : !torch.vtensor -> !torch.vtensor
   %0 = torch.tensor_static_info_cast %y : !torch.vtensor to !torch.vtensor<[?,1],si64>
   %1 = "tierup.fusion_group"(%0) ({

@@ -21,7 +21,7 @@ func.func @tensors_and_numbers(%x: !torch.vtensor, %n: !torch.int, %m: !torch.in
 }
 
 // -----
-// No bet: a use that never ran, one that saw no two equal facts, one that saw an undefined tensor.
+// No assumption: a use that never ran, one that saw no two equal facts, one that saw an undefined tensor.
 // CHECK-LABEL: func.func @nothing_to_bet_on
 // CHECK-NOT: tierup.
 // CHECK: return

@@ -20,7 +20,7 @@ func.func @size_from_data(%x: !torch.vtensor) -> !torch.vtensor {
 }
 
 // -----
-// An int that says which element, or that is computed with, decides nothing. Without `bets` the first would be no different.
+// An int that says which element, or that is computed with, decides nothing. Without `assumptions` the first would be no different.
 // CHECK-LABEL: func.func @which_element
 // CHECK: torch.aten.Int.Tensor
 // CHECK-NEXT: torch.aten.select.int

@@ -148,7 +148,7 @@ func.func @arm(%x: !torch.vtensor<[?],f32>, %y: !torch.vtensor<[?],f32>, %c: !to
 }
 
 // -----
-// A counted loop goes on where its bets are kept: its condition is the check. The inner loop tells the outer one.
+// A counted loop goes on where its assumptions are kept: its condition is the check. The inner loop tells the outer one.
 // Two exits, and nothing is carried for them but the answer.
 // CHECK-LABEL: func.func @nested
 // CHECK: %[[OUTER:.*]]:2 = torch.prim.Loop %arg1, %true, init(%arg0, %{{.*}}) {

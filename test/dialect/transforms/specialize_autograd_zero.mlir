@@ -144,7 +144,7 @@ func.func @unknown_answers(%g: !torch.vtensor, %k: !torch.vtensor) -> (!torch.bo
 }
 
 // -----
-// A list that was there is no bet: it may be absent another time.
+// A list that was there is no assumption: it may be absent another time.
 // CHECK-LABEL: func.func @list_that_was_there
 // CHECK-NOT: __is__
 // CHECK: torch.prim.If

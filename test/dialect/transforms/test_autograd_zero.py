@@ -93,7 +93,7 @@ def test_each_mix_of_gradients_gives_the_same_and_takes_its_side(lower: bool, se
         assert (0 in recorded) == ((a, b) == seen)  # only the version has profiles
 
 
-def test_a_gradient_that_was_there_now_and_then_is_no_bet() -> None:
+def test_a_gradient_that_was_there_now_and_then_is_no_assumption() -> None:
     x = np.arange(4, dtype=np.float32)
     text = _recorded(True, [[x, True, True, True], [x, True, False, True]])
     new = assert_kept(text, PASSES, [[x, *flags] for flags in FLAGS])

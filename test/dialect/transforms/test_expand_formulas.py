@@ -54,7 +54,7 @@ def _step(given: Callable[[int], Case], folder: Path) -> None:
             assert got.dtype == want.dtype and got.shape == want.shape
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
     assert "in tier 0: aten" not in f.explain(), f.explain()
-    assert f.stats().hits and any(v.bet.kind != "static" for v in f.versions)
+    assert f.stats().hits and any(v.speculation.kind != "static" for v in f.versions)
 
 
 def _listed(found: Any) -> list[Any]:
@@ -108,7 +108,7 @@ def test_so_do_sizes_that_differ_where_they_are_symbols(tmp_path: Path) -> None:
     f = _load(program(given), tmp_path)
     for rows in ROWS:
         f(array(rows, 3), _classes(rows))
-    assert any(v.bet.kind != "static" for v in f.versions)
+    assert any(v.speculation.kind != "static" for v in f.versions)
     for targets in (4, 6):
         with pytest.raises(ValueError, match="sizes"):
             f(array(5, 3), _classes(targets))

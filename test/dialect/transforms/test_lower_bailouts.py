@@ -1,4 +1,4 @@
-"""Bailouts as branches: the same bets are asked in the same order, and where one is lost the exit has what the continuation takes."""
+"""Bailouts as branches: the same assumptions are asked in the same order, and where one is lost the exit has what the continuation takes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Lowered:
         return seen
 
     def outcome(self, arguments: list[Any], lost: tuple[str, int] | None) -> tuple[Any, list[tuple[str, int]], list[tuple[int, list[Any]]]]:
-        """What the call gives in the end, which bets were asked, and the exits."""
+        """What the call gives in the end, which assumptions were asked, and the exits."""
         seen: list[tuple[str, int]] = []
         exits: list[tuple[int, list[Any]]] = []
 

@@ -96,7 +96,7 @@ def test_a_symbol_takes_every_size_from_two_up(function: Callable[..., Any]) -> 
         assert not any(s.assert_same([other]))
 
 
-def test_numbers_are_no_bets() -> None:
+def test_numbers_are_no_assumptions() -> None:
     s = spine(loop_and_branch, (f32(4), 3))
     for n in (0, 1, 3, 7):
         assert s.assert_same([f32(4), n], as_recorded=True) == [True]

@@ -41,10 +41,10 @@ def requests(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     calls: list[tuple[Any, ...]] = []
     compiled, obtained = VersionMaker._compile, cache.obtain
 
-    def compiling(self: Any, attempt: Any, bet: Any, signature: Any, flat: tuple[Any, ...], *rest: Any) -> Any:
+    def compiling(self: Any, attempt: Any, speculation: Any, signature: Any, flat: tuple[Any, ...], *rest: Any) -> Any:
         calls.append(tuple(v.copy(order="K") if isinstance(v, np.ndarray) else v for v in flat))
         try:
-            return compiled(self, attempt, bet, signature, flat, *rest)
+            return compiled(self, attempt, speculation, signature, flat, *rest)
         finally:
             calls.pop()
 

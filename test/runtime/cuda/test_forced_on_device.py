@@ -16,7 +16,7 @@ from device_bailouts import OnDevice
 from fake_driver import FakeDriver
 from sampling import IS_EXHAUSTIVE, SEED
 from test_bailouts_native import PROGRAMS as WRITTEN
-from test_forced_bailouts import BETTING, compiled, guarded, losses
+from test_forced_bailouts import ASSUMING, compiled, guarded, losses
 from thread_emulator import emulated
 
 import tierup
@@ -35,7 +35,7 @@ def _emulated(api: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 def _sample() -> list[Program]:
-    found = [p for p in PROGRAMS if p.name in BETTING]
+    found = [p for p in PROGRAMS if p.name in ASSUMING]
     return found if IS_EXHAUSTIVE else random.Random(f"forced on the device {SEED}").sample(found, SAMPLED)
 
 
@@ -46,7 +46,7 @@ def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
         function = compiled(program)
         versions = [v for v in function.versions if isinstance(v, Version)]
         assert all(v.record.on_device for v in versions)
-        assert sum(losses(program, function, continuations, most) for continuations in list(guarded(function))) >= BETTING[program.name]
+        assert sum(losses(program, function, continuations, most) for continuations in list(guarded(function))) >= ASSUMING[program.name]
     for version in versions if IS_EXHAUSTIVE and ptxas.find() is not None else ():
         artifact = compile_cuda.compile(version.compiled.request, "sm_80")
         for target in ("sm_80", "sm_90"):
@@ -60,8 +60,8 @@ def test_each_guard_lost_at_each_evaluation_as_on_the_cpu(function: Any, argumen
     assert native.losing_each(arguments) == (exits, errors)
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if IS_EXHAUSTIVE and p.native and p.name not in BETTING], ids=lambda p: p.name)
-def test_the_other_programs_do_not_bet(program: Program) -> None:
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if IS_EXHAUSTIVE and p.native and p.name not in ASSUMING], ids=lambda p: p.name)
+def test_the_other_programs_assume_nothing_in_mid_program(program: Program) -> None:
     with tierup.options(speculate="bailout", bailout_depth=1, testing=True, backend="cuda"), np.errstate(all="ignore"):
         function = compiled(program)
         assert not sum(losses(program, function, continuations, 1) for continuations in list(guarded(function)))

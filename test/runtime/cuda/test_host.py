@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.lowering.artifacts.host_steps import Constant, HostProgram, reads_of_bets
+from tierup.lowering.artifacts.host_steps import Constant, HostProgram, reads_of_assumptions
 from tierup.runtime.cuda.host import elements
 from tierup.runtime.cuda.host.flat import ALIGNMENT, Data, Given, Launch, Temporary, Write, flatten, free_numbers
 from tierup.runtime.cuda.host.interpreter import ARITHMETIC, Left, dense, run
@@ -123,16 +123,16 @@ def test_an_exit_ends_the_program_with_values_whose_memory_is_the_catchers() -> 
         assert {id(m) for m in exit_.memory} == {id(view.memory), id(other.memory)} and not engine.freed and given.memory[1] == 9
         assert other.memory.tolist() == [[0, 9][i] if i < at else 0 for i in range(4)]
     assert not engine.launches
-    assert flatten(wrapped, [dense(X, "f32", (4,))]) is None and reads_of_bets(wrapped) == {2: frozenset({10})}
+    assert flatten(wrapped, [dense(X, "f32", (4,))]) is None and reads_of_assumptions(wrapped) == {2: frozenset({10})}
 
 
 def test_a_program_is_flat_for_the_numbers_for_which_its_bets_are_kept() -> None:
     kept, lost = ("launch", "k", (3, 3, 3), (3, 3, 3), -1, ((0, 1),)), ("exit", 0, (0, 2))
-    bets = program(("constant", 3, 3), ("gt", 4, 1, 3), ("if", 4, (kept,), (lost,)), arguments=3)
+    assumptions = program(("constant", 3, 3), ("gt", 4, 1, 3), ("if", 4, (kept,), (lost,)), arguments=3)
     x = dense(X, "f32", (12,))
-    assert free_numbers(bets) == {2}, "what only lives on at an exit may be any number"
-    assert flatten(bets, [x, 4, 7], free_numbers(bets)) is not None and flatten(bets, [x, 3, 7], free_numbers(bets)) is None
-    assert reads_of_bets(bets) == {0: frozenset()}
+    assert free_numbers(assumptions) == {2}, "what only lives on at an exit may be any number"
+    assert flatten(assumptions, [x, 4, 7], free_numbers(assumptions)) is not None and flatten(assumptions, [x, 3, 7], free_numbers(assumptions)) is None
+    assert reads_of_assumptions(assumptions) == {0: frozenset()}
 
 
 @pytest.mark.parametrize(
