@@ -68,7 +68,7 @@ class _Path:
         if made is None or str(value.type) != "i1":
             return None
         if made.name == "arith.constant":
-            return ir.BoolAttr(made.attributes["value"]).value
+            return bool(ir.BoolAttr(made.attributes["value"]).value)
         if made.name not in ("arith.andi", "arith.ori", "arith.xori", "arith.select"):
             return None
         first, *others = (self._truth(operand) for operand in made.operands)

@@ -43,7 +43,7 @@ def may_alias(x: ir.Value, y: ir.Value) -> bool:
         return True
     kinds = {_kind(x), _kind(y)}
     if kinds == {"global"}:
-        return x.owner.attributes["name"] == y.owner.attributes["name"]
+        return bool(x.owner.attributes["name"] == y.owner.attributes["name"])
     if kinds <= {"allocation", "global"} or kinds == {"global", "argument"}:
         return False
     if "allocation" in kinds:

@@ -42,14 +42,14 @@ def ensure_apart(value: ir.Value, other: ir.Value, inference: Inference) -> bool
     if op == two.owner.operation and op.name in (_IF, _LOOP):
 
         def apart(region: ir.Region, first: int = 0) -> bool:
-            given = [_yielded(region, first + number) for number in numbers]
-            return ensure_apart(*given, inference)
+            this, that = (_yielded(region, first + number) for number in numbers)
+            return ensure_apart(this, that, inference)
 
         if op.name == _IF:
-            return _leave_arm(op, *map(apart, op.regions), _Apart.message)
-        at_first = [op.operands[2 + number] for number in numbers]
+            return _leave_arm(op, apart(op.regions[0]), apart(op.regions[1]), _Apart.message)
+        this, that = (op.operands[2 + number] for number in numbers)
         return apart(op.regions[0], 1) and (
-            ensure_apart(*at_first, inference) or _leave_no_round(op, inference, _Apart.message)
+            ensure_apart(this, that, inference) or _leave_no_round(op, inference, _Apart.message)
         )
     for base, rest in ((two, one), (one, two)):
         if is_made(base):
@@ -162,7 +162,7 @@ class _Apart(Paths):
         self._base = base
 
     def is_shared(self, value: ir.Value) -> bool:
-        return value == self._base
+        return bool(value == self._base)
 
     def is_argument_apart(self, value: ir.Value) -> bool:
         return _is_earlier(value, self._base)
@@ -175,7 +175,7 @@ def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
     at = base.owner.operation
     while at.name != "func.func" and at.block != value.owner:
         at = at.parent.operation
-    return at.name != "func.func"
+    return bool(at.name != "func.func")
 
 
 def is_view(op: ir.Operation, row: Op | None) -> bool:

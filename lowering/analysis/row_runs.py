@@ -153,7 +153,7 @@ def _is_strided(type_: ir.Type) -> bool:
     layout = ir.MemRefType(type_).layout
     if not isinstance(layout, ir.AffineMapAttr):
         return isinstance(layout, ir.StridedLayoutAttr)
-    return layout.value == ir.AffineMap.get_identity(layout.value.n_dims, layout.context)
+    return bool(layout.value == ir.AffineMap.get_identity(layout.value.n_dims, layout.context))
 
 
 def _has_rows(member: Member) -> bool:
@@ -174,7 +174,7 @@ def by_row(read: ir.AffineMap) -> bool | None:
 
 def _uses_outermost(e: ir.AffineExpr) -> bool:
     if isinstance(e, ir.AffineDimExpr):
-        return e.position == 0
+        return bool(e.position == 0)
     return isinstance(e, ir.AffineBinaryExpr) and (_uses_outermost(e.lhs) or _uses_outermost(e.rhs))
 
 

@@ -99,7 +99,8 @@ def attribute(value: object) -> ir.Attribute:
         return ir.StringAttr.get(value.value)
     if isinstance(value, tuple):
         return ir.ArrayAttr.get([attribute(item) for item in value])
-    changed = {f.name: x for f in fields(value) if (x := getattr(value, f.name)) != f.default}  # of a record
+    record: Any = value
+    changed = {f.name: x for f in fields(record) if (x := getattr(record, f.name)) != f.default}
     return ir.DictAttr.get({name: attribute(x) for name, x in changed.items()})
 
 

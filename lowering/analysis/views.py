@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tierup.dialect.inference import dims
 from tierup.dialect.inference.dims import Dim
@@ -70,7 +71,7 @@ class _Context:
     result: ir.Value
     inference: Inference
 
-    def known(self, operand: int) -> object:
+    def known(self, operand: int) -> Any:
         """An int, a dim, a list of them, or None for none."""
         return self._plain(self.inference.values.get(self.op.operands[operand]))  # None: put there by a check
 
@@ -188,7 +189,7 @@ def _unsqueeze(c: _Context) -> View:
 def _squeeze(c: _Context) -> View:
     """All axes of size 1, or those named. A symbol is at least 2, so it is never squeezed."""
     named = range(len(c.base.sizes)) if len(c.op.operands) == 1 else c.known(1)
-    axes = {int(a) % max(len(c.base.sizes), 1) for a in (named if isinstance(named, (list, range)) else [named])}  # type: ignore[call-overload]  # ints
+    axes = {int(a) % max(len(c.base.sizes), 1) for a in (named if isinstance(named, (list, range)) else [named])}
     kept = [i for i, size in enumerate(c.base.sizes) if not (i in axes and size == 1)]
     return _permuted(c.base, kept)
 
@@ -223,7 +224,8 @@ def _contiguous(c: _Context) -> View | None:
         return c.base
     for size, stride, wanted in zip(c.base.sizes, c.base.strides, dense, strict=True):
         if size != 1 and stride != wanted:
-            return _copies(stride - wanted)
+            _ensure_copied(stride - wanted)
+            return None
     return c.base
 
 
@@ -237,11 +239,10 @@ def _to_dtype(c: _Context) -> View | None:
     raise Unknown("whether it is a copy is known at run time only")
 
 
-def _copies(difference: Dim) -> None:
-    """None when `difference`, of two strides, is never 0; raises Unknown when it may be."""
-    if dims.at_least(difference, 1) or dims.at_least(-1 * difference, 1):
-        return
-    raise Unknown("whether it is a view depends on sizes or strides known at run time only")
+def _ensure_copied(difference: Dim) -> None:
+    """Raises Unknown where `difference`, of two strides, may be 0."""
+    if not (dims.at_least(difference, 1) or dims.at_least(-1 * difference, 1)):
+        raise Unknown("whether it is a view depends on sizes or strides known at run time only")
 
 
 def reshaped_strides(old: Shape, old_strides: Sequence[Dim], new: Shape) -> tuple[Dim, ...] | None:
@@ -262,7 +263,8 @@ def reshaped_strides(old: Shape, old_strides: Sequence[Dim], new: Shape) -> tupl
             if dims.at_least(made - product, 1) and axes:  # the new axis needs more of the old ones: they must be dense
                 next_size, next_stride = axes.pop()
                 if next_stride != outer_stride * outer_size:
-                    return _copies(next_stride - outer_stride * outer_size)
+                    _ensure_copied(next_stride - outer_stride * outer_size)
+                    return None
                 outer_size, outer_stride, product = next_size, next_stride, product * next_size
             elif dims.at_least(product - made, 1) and pending:
                 group.append(pending.pop())

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Union
+from typing import Any
 
 from tierup.dialect.records import dataclass
 
-Step = tuple[Union[int, str, tuple], ...]  # type: ignore[type-arg]  # nested, as JSON is
+Step = tuple[Any, ...]  # a name and what it says of: numbers, names and tuples of them, nested as JSON is
 NOTHING = -1
 NUMBER = -1  # the field of a parameter that is a number
 ADDS, TF32 = "adds", "tf32"  # a product adds to what its result holds; may round what it multiplies to TF32

@@ -37,7 +37,7 @@ class NativeCode:
         if index >= 0 and (self._forced is None or all(site.index != index for site in self.artifact.exits)):
             raise ValueError(f"this code was not compiled to lose bailout {index} at will")
         if self._forced is not None:
-            self._forced[:] = index, evaluation
+            self._forced[0], self._forced[1] = index, evaluation
 
     def close(self) -> None:
         """Free the code, which is also what happens when this object goes. The caller sees to it that no thread is in it. Idempotent."""

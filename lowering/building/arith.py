@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import numpy as np
 
@@ -95,7 +95,20 @@ class Home(Protocol):
     def type(self, dtype: DType) -> ir.Type: ...
 
 
-class Scalar(ir.Value):
+if TYPE_CHECKING:
+
+    class _Value:
+        """What is asked of an ir.Value here, whose bindings say no types: of an unknown class, 1.0 / Scalar would pass for a float."""
+
+        type: ir.Type
+        owner: Any
+
+        def __init__(self, value: ir.Value) -> None: ...
+else:
+    _Value = ir.Value
+
+
+class Scalar(_Value):
     """An SSA value and what its bits mean."""
 
     __slots__ = ("dtype", "home")

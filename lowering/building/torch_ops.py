@@ -34,7 +34,7 @@ def bool_type() -> ir.Type:
     return ir.Type.parse("!torch.bool")
 
 
-class Number(ir.Value):
+class Number(ir.Value):  # type: ignore[misc]  # the bindings say no types
     """A `!torch.int`, `!torch.float` or `!torch.bool` with operators, as arith.py has them for builtin values. A Python int
     becomes a constant. `==` stays Python's: whether two are the same value."""
 

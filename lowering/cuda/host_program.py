@@ -10,7 +10,7 @@ host_steps.py says what the steps are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.mlir import ir
@@ -113,7 +113,7 @@ class _Extraction:
                 self._numbers[op.results[0]] = number  # a parameter loses the bits that do not fit as it is packed
                 return []
             return [("cast", self._new(op.results[0]), number, str(op.results[0].type))]
-        handler = getattr(self, "_" + name.replace(".", "_"), None)
+        handler: Callable[[ir.Operation], list[Step]] | None = getattr(self, "_" + name.replace(".", "_"), None)
         if handler is None:
             raise self._left(op)
         return handler(op)
@@ -245,7 +245,7 @@ class _Extraction:
         if callee in self._exits:
             return [("exit", self._exits[callee], self._all(op.operands))]
         # the other kind that tierup-outline-exits makes
-        index = ir.IntegerAttr(b.defining_op(op.operands[1]).attributes["value"]).value
+        index = ir.IntegerAttr(op.operands[1].owner.attributes["value"]).value
         return [("forced", self._new(op.results[0]), index)]
 
     def _fields(self, value: ir.Value) -> list[tuple[int, int]]:
@@ -312,7 +312,7 @@ def _moved(to: Sequence[int], values: Sequence[int]) -> list[Step]:
 
 
 def _text(op: ir.Operation, name: str) -> str:
-    return ir.StringAttr(op.attributes[name]).value
+    return str(ir.StringAttr(op.attributes[name]).value)
 
 
 def _described(found: Origin) -> str:

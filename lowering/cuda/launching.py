@@ -74,9 +74,9 @@ def launch(blocks: Sequence[ir.Value], threads: Sequence[ir.Value], shared: Sequ
     types = [*[b.index_type()] * 4 * _AXES, *([] if at_launch else shared)]
     body = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
     values = lifted(body.arguments)
-    axes = [tuple(values[i * _AXES : (i + 1) * _AXES]) for i in range(4)]
+    block, thread, grid, width = (tuple(values[i * _AXES : (i + 1) * _AXES]) for i in range(4))
     with ir.InsertionPoint(body):
-        yield Here(*axes, _views(shared, bytes_) if at_launch else tuple(values[4 * _AXES :]))
+        yield Here(block, thread, grid, width, _views(shared, bytes_) if at_launch else tuple(values[4 * _AXES :]))
         b.op("gpu.terminator")
 
 
@@ -178,7 +178,7 @@ def product(numbers: Sequence[Scalar]) -> Scalar:
     return sizes.value(sizes.product(numbers))
 
 
-def folded(number: ir.Value) -> ir.Value:
+def folded(number: Scalar) -> Scalar:
     """The number, as one constant where it follows from constants: who builds a launch may ask for it."""
     known = constant(number)
     return number if known is None else b.index(known)
@@ -196,7 +196,8 @@ def constant(number: ir.Value) -> int | None:
     if made is None:
         return None
     if made.name not in _FOLD:
-        return known(number)
+        found: int | None = known(number)
+        return found
     left, right = map(constant, made.operands)
     return None if left is None or right is None else _FOLD[made.name](left, right)
 

@@ -84,4 +84,5 @@ def known_number(value: ir.Value) -> float | int | None:
         number = known_number(owner.operands[0])
         short = number is not None and abs(number * 2) < 256 and number * 2 == int(number * 2)  # every float format holds it
         return number if owner.name == "arith.extf" or short else None
-    return known(value)
+    found: float | int | None = known(value)
+    return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +90,7 @@ class Object:
         """The value of the symbol of that name, for objects with very many. Raises KeyError."""
         names = self.sections[self._symbol_table.link]
         begin = self.image.find(b"\0" + name.encode() + b"\0", names.offset, names.offset + names.size) + 1
-        found = np.flatnonzero(self.symbols["name"] == begin - names.offset) if begin else []
-        if not len(found):
+        if not begin or not len(found := np.flatnonzero(self.symbols["name"] == begin - names.offset)):
             raise KeyError(name)
         return int(self.symbols["value"][found[0]])
 
@@ -120,7 +120,7 @@ class Object:
         of_functions = symbols[defined][["name", "section", "value", "size"]].tolist()
         return [Function(self.name(name), section, value, size) for name, section, value, size in of_functions]
 
-    def shown(self, names: dict[str, str], places: dict[int, int]) -> bytes:
+    def shown(self, names: Mapping[str, str], places: Mapping[int, int]) -> bytes:
         """The object as debuggers are told of it: its functions under the names that `names` gives them, and the addresses, by number,
         at which its sections lie."""
         made, added = bytearray(self.image), bytearray()

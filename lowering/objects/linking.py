@@ -63,7 +63,7 @@ class Linked:
         base = _map(plan.size)
         self._close = weakref.finalize(self, _free, base, plan.size, told)  # whatever happens from here on
         self._close.atexit = False
-        memory = np.frombuffer((ctypes.c_uint8 * plan.size).from_address(base), np.uint8)
+        memory = np.frombuffer(memoryview((ctypes.c_uint8 * plan.size).from_address(base)), np.uint8)
         values = _filled(memory, base, read, plan, external)
         _relocate(memory, base, read, plan, values)
         _executable(base, plan.code)
@@ -174,7 +174,8 @@ def _filled(memory: Array, base: int, read: elf.Object, plan: _Plan, external: M
 
 def _reads_slot(kinds: Array) -> Array:
     """Which relocations are for the place where the symbol's address stands."""
-    return (kinds == _GOT[0]) | ((kinds >= _GOT[1]) & (kinds <= _GOT[-1]))
+    found: Array = (kinds == _GOT[0]) | ((kinds >= _GOT[1]) & (kinds <= _GOT[-1]))
+    return found
 
 
 def _relocate(memory: Array, base: int, read: elf.Object, plan: _Plan, values: Array) -> None:

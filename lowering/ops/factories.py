@@ -58,7 +58,7 @@ def _arange(start: int | None, end: int, step: int | None) -> Callable[[Call], T
         first, by = _number(c, start, 0, compute), _number(c, step, 1, compute)
         length: Size = known[0] if known[0] is not None else _arange_length(c, start, end, step)
 
-        def body(at: list[ir.Value]) -> Scalar:
+        def body(at: list[Scalar]) -> Scalar:
             return (at[0].cast(dtypes.i64).cast(compute) * by) + first
 
         return tensors.made(known, [length], target, body)
@@ -91,7 +91,7 @@ def _linspace(c: Call) -> Tensor:
         return tensors.made(known, [steps], target, lambda at: first)
     step = (last - first) / float(steps - 1)
 
-    def body(at: list[ir.Value]) -> Scalar:
+    def body(at: list[Scalar]) -> Scalar:
         index = at[0].cast(dtypes.i64)
         back = constant(steps - 1, dtypes.i64) - index
         return select(index < steps // 2, first + step * index.cast(compute), last - step * back.cast(compute))
@@ -106,7 +106,7 @@ def _eye(c: Call) -> Tensor:
     if any(v is None for v in values):
         raise NotHandled
 
-    def body(at: list[ir.Value]) -> Scalar:
+    def body(at: list[Scalar]) -> Scalar:
         row, column = (i.cast(dtypes.i64) for i in at)
         return row.equals(column)
 

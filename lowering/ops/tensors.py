@@ -117,7 +117,7 @@ def reduce(
     x: Tensor,
     axes: Sequence[int],
     start: Sequence[tuple[Number, DType]],
-    body: Callable[[Scalar, list[Scalar]], list[Scalar]],
+    body: Callable[..., list[Scalar]],
     extra: Sequence[Operand] = (),
 ) -> list[Tensor]:
     """Reduce `axes` away. `start`: the first value and dtype of each accumulator; `body`: (element, accumulators) -> accumulators,

@@ -235,20 +235,20 @@ class Service:
 
     def _call(self, request: tuple[object, ...], reproducer: str, limit: float, again: bool = True) -> Any:
         with self._room:
-            worker = self._take()
+            worker, is_lost = self._take(), False
             try:
                 succeeded, value, size = worker.call(request, limit)
             except (EOFError, OSError) as e:
                 said = self._end(worker)
                 if not (again and worker.was_killed):
                     raise CompilerCrashed(f"the process that compiled is gone: {said}", "crash", reproducer) from e
-                worker = None
+                is_lost = True
             except BaseException:
                 self._end(worker)  # it may still answer, to nobody
                 raise
-            if worker is not None:
+            else:
                 self._give_back(worker, size)
-        if worker is None:
+        if is_lost:
             return self._call(request, reproducer, limit, again=False)
         if succeeded:
             return value

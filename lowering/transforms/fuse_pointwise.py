@@ -144,7 +144,7 @@ def _loop(op: ir.Operation, at: int) -> _Loop | None:
 
 
 def _is_identity(read: ir.AffineMap) -> bool:
-    return read == ir.AffineMap.get_identity(read.n_dims, read.context)
+    return bool(read == ir.AffineMap.get_identity(read.n_dims, read.context))
 
 
 def _only_root(loop: _Loop, loops: dict[ir.Operation, _Loop], root_of: dict[ir.Operation, ir.Operation]) -> ir.Operation | None:

@@ -264,11 +264,12 @@ def _check_position(position: ir.Value, length: int, message: str) -> None:
 
 def _chosen(items: list[ir.Value], position: ir.Value) -> ir.Value:
     """The item at a position that only the run knows: one after the other is compared."""
-    found, at = items[0], t.Number(position)
-    for i, item in enumerate(items[1:], 1):
-        is_it = at.equals(i) | at.equals(i - len(items))
-        found = t.either(is_it, lambda item=item: item, lambda so_far=found: so_far)
-    return found
+    at = t.Number(position)
+
+    def chosen(so_far: ir.Value, i: int) -> ir.Value:
+        return t.either(at.equals(i) | at.equals(i - len(items)), lambda: items[i], lambda: so_far)
+
+    return reduce(chosen, range(1, len(items)), items[0])
 
 
 def _select(op: ir.Operation) -> None:

@@ -9,6 +9,8 @@ becomes
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -53,7 +55,7 @@ class LowerScalars(Pass):
             op.erase()
 
 
-def _lowering(name: str):  # noqa: ANN202 - (op) -> Scalar, or None
+def _lowering(name: str) -> Callable[[ir.Operation], Scalar] | None:
     if name in scalars.FORMULAS:
         return lambda op: scalars.FORMULAS[name](*(_number(v) for v in op.operands))
     if name in scalars.ITEMS:

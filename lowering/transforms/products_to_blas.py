@@ -97,7 +97,7 @@ def _flipped(map_: ir.AffineMap, operand: int, out_rank: int) -> bool:
     m = out_rank - 2
     k = out_rank
     first = ir.AffineDimExpr(list(map_.results)[-2]).position
-    return first == k if operand == 0 else first == m + 1
+    return bool(first == (k if operand == 0 else m + 1))
 
 
 def _length(memref: ir.Value, axis: int) -> int | None:

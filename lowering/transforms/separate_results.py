@@ -98,7 +98,7 @@ def _is_from_before_a_loop(value: ir.Value, user: ir.Operation) -> bool:
 
 
 def _copies(op: ir.Operation) -> bool:
-    return op.name == _ALLOC and list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[1] > 0
+    return bool(op.name == _ALLOC and list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[1] > 0)
 
 
 def _separate(empty: ir.Operation) -> None:
@@ -156,7 +156,7 @@ def _is_for_a_loop(use: ir.OpOperand) -> bool:
 
 def _chosen(use: ir.OpOperand) -> bool:
     """Whether a use makes the value one of two that a result may be: the buffer of either may become the result's."""
-    return use.owner.operation.name == "arith.select"
+    return bool(use.owner.operation.name == "arith.select")
 
 
 def _grown(use: ir.OpOperand) -> ir.Value | None:

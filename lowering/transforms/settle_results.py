@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -74,7 +73,7 @@ def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> 
         listed = b.value("torch.prim.ListConstruct", [t.integer(d) for d in order], ir.Type.parse("!torch.list<int>"))
         sizes, dtype = torch_types.parse_tensor(str(value.type))
         assert sizes is not None and dtype is not None  # or there would be no buffer of it
-        type_ = torch_types.tensor_type(Tensor(dtype, tuple(sizes[d] for d in order)), context=context)
+        type_ = t.tensor_type(tuple(sizes[d] for d in order), dtype)
         return b.value("torch.aten.permute", [value, listed], type_)
 
 

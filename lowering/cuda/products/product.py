@@ -30,7 +30,7 @@ class Product:
     def contiguous(self, operand: int) -> int:
         """The loop along which neighbouring elements of an operand lie in memory (by its last axis)."""
         last = list(self.op.maps[operand].results)[-1]
-        return ir.AffineDimExpr(last).position
+        return int(ir.AffineDimExpr(last).position)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ def product_of(op: ir.Operation) -> Product | None:
     if set().union(*parts.values()) != set(everything) or parts["k"] != reduced:
         return None
     order = [i for i in loops[2] or [] if i in out]
-    found = Product(
-        structured, *(tuple(i for i in order if i in parts[part]) for part in ("batch", "m", "n")), tuple(sorted(parts["k"]))
-    )
+    batch, m, n = (tuple(i for i in order if i in parts[part]) for part in ("batch", "m", "n"))
+    found = Product(structured, batch, m, n, tuple(sorted(parts["k"])))
     return found if found.m and found.n and found.k and length(structured, found.m) != 1 != length(structured, found.n) else None
 
 

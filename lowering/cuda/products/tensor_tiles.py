@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import minimum
+from tierup.lowering.building.arith import Scalar, minimum
 from tierup.lowering.building.loops import carried, either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products import tensor_cores as cores
@@ -178,10 +178,10 @@ class _Kernel:
         corner = [tile.corner + start for tile, start in zip(self.tiles, starts, strict=True)]
         row, column = corner[0] + lane // 4, corner[1] + lane % 4 * 2
         across = self.scheme.blocks_across
-        lines = []
+        lines: list[Line] = []
         for i in range(self.scheme.blocks_down):
             for half in (0, 1):
-                pairs = []
+                pairs: list[list[tuple[Scalar, Scalar]]] = []
                 for j in range(across):
                     total = sums[i * across + j]
                     pairs.append([(column + (j * cores.COLUMNS + odd), cores.number_of(total, half, odd)) for odd in (0, 1)])

@@ -18,7 +18,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, constant, dtype_of, of
 from tierup.lowering.cuda.structured import Structured
 
-_NEUTRAL = {
+_NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maximumf": -math.inf, "arith.minimumf": math.inf,
     "arith.maxnumf": math.nan, "arith.minnumf": math.nan,
     "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.minui": -1,

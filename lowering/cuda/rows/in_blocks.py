@@ -188,4 +188,4 @@ def _selects(op: Structured) -> Selector | None:
 
 
 def _own(map_: ir.AffineMap) -> bool:
-    return map_ == ir.AffineMap.get_identity(map_.n_dims, map_.context)
+    return bool(map_ == ir.AffineMap.get_identity(map_.n_dims, map_.context))

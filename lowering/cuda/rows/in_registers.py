@@ -11,7 +11,7 @@ NVIDIA's and PyTorch's kernels for softmax keep rows so where they are short eno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Union
 
@@ -30,7 +30,7 @@ _GROUP = 4  # slots between two tests whether the row goes on, where its length 
 _WARPS = 4  # of a block whose rows have a warp each
 
 # the slot's number, the element's, whether there is one (None: surely), what is carried -> what is carried
-Body = Callable[[Scalar, Scalar, Union[Scalar, None], list[Any]], Sequence[ir.Value]]
+Body = Callable[[Scalar, Scalar, Union[Scalar, None], list[Any]], list[ir.Value]]
 
 
 def launch(slots: Slots, threads: int, count: int, numbers: list[ir.Value]) -> None:
@@ -101,17 +101,19 @@ class SlotRow(Row):
 
     def _each(self, start: list[ir.Value], body: Body) -> list[ir.Value]:
         """All slots of a thread."""
-        if self._slots.length is not None:
-            return gpu.unrolled(self._count, start, lambda k, values: self._slot(k, values, body))
         values = start
+
+        def group(first: int, count: int) -> list[ir.Value]:
+            return gpu.unrolled(count, values, lambda k, sums: self._slot(k + first, sums, body))
+
+        def kept() -> list[ir.Value]:
+            return values
+
+        if self._slots.length is not None:
+            return group(0, self._count)
         for first in range(0, self._count, _GROUP):
-            some = min(_GROUP, self._count - first)
-            if not first:
-                values = gpu.unrolled(some, values, lambda k, sums: self._slot(k, sums, body))
-                continue
-            beyond = self._block.threads * first
-            more = partial(gpu.unrolled, some, values, lambda k, sums, first=first: self._slot(k + first, sums, body))
-            values = either(beyond < self._n, [v.type for v in values], more, lambda kept=values: kept)
+            more = partial(group, first, min(_GROUP, self._count - first))
+            values = either(self._block.threads * first < self._n, [v.type for v in values], more, kept) if first else more()
         return values
 
     def _slot(self, k: ir.Value, values: list[ir.Value], body: Body) -> list[ir.Value]:

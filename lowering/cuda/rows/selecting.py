@@ -86,11 +86,11 @@ def _compares(value: ir.Value, given: tuple[ir.Value, ir.Value], block: ir.Block
         return True
     made = b.defining_op(value)
     if made is None:
-        return value.owner != block
+        return bool(value.owner != block)
     if made.block != block:
         return True
     return made.name.startswith("arith.") and all(_compares(v, given, block) for v in made.operands)
 
 
 def _is_inside(op: ir.Operation, argument: ir.Value) -> bool:
-    return op.block == argument.owner
+    return bool(op.block == argument.owner)

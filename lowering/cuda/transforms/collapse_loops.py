@@ -71,7 +71,7 @@ def _runs_through(buffer: ir.Value, map_: ir.AffineMap, loop: int) -> bool:
 
 def _mentions(e: ir.AffineExpr, dim: int) -> bool:
     if isinstance(e, ir.AffineDimExpr):
-        return e.position == dim
+        return bool(e.position == dim)
     return isinstance(e, ir.AffineBinaryExpr) and (_mentions(e.lhs, dim) or _mentions(e.rhs, dim))
 
 
@@ -83,7 +83,7 @@ def _without_gap(type_: ir.MemRefType, axis: int) -> bool:
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
     if type_.is_dynamic_dim(axis + 1) or unknown in strides[axis : axis + 2]:
         return False
-    return strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1)
+    return bool(strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1))
 
 
 def _is_identity(type_: ir.MemRefType) -> bool:
@@ -141,7 +141,7 @@ def _collapsed(buffer: ir.Value, axes: list[list[int]]) -> ir.Value:
 
 
 def _merged(sizes: list[int]) -> int:
-    dynamic = ir.ShapedType.get_dynamic_size()
+    dynamic: int = ir.ShapedType.get_dynamic_size()
     result = 1
     for size in sizes:
         if size == dynamic:

@@ -107,7 +107,7 @@ def _source(op: ir.Operation, operand: int) -> _Source | None:
 
 
 def _rank(value: ir.Value) -> int:
-    return ir.ShapedType(value.type).rank
+    return int(ir.ShapedType(value.type).rank)
 
 
 def _reads_axes(op: ir.Operation, operand: int) -> bool:

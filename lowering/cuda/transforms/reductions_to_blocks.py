@@ -217,8 +217,9 @@ def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence
 
 def _gathered(combiner: Combiner, buffer: ir.Value, output: ir.Value, span: Span) -> Scalar:
     """The parts of an output that one thread takes, combined."""
-
-    return carried(span, [combiner.neutral()], lambda part, so_far: [combiner.combine(so_far[0], b.load(buffer, output, part))])[0]
+    (whole,) = carried(span, [combiner.neutral()], lambda part, so_far: [combiner.combine(so_far[0], b.load(buffer, output, part))])
+    found: Scalar = whole
+    return found
 
 
 def _down(tile: ir.Value, combiner: Combiner, column: Scalar) -> Scalar:

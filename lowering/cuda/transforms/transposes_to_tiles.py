@@ -82,7 +82,7 @@ def _along(op: Structured, i: int) -> int | None:
     results = list(op.maps[i].results)
     if not results or not isinstance(results[-1], ir.AffineDimExpr) or type_.get_strides_and_offset()[0][-1] != 1:
         return None
-    return ir.AffineDimExpr(results[-1]).position
+    return int(ir.AffineDimExpr(results[-1]).position)
 
 
 def _indexes(op: Structured, i: int, loop: int) -> bool:
@@ -130,7 +130,8 @@ def _inside(found: _Transpose, at: dict[int, Scalar], sizes: list[Scalar]) -> Sc
 
 def _write(found: _Transpose, here: gpu.Here, line: Scalar, at: list[Scalar]) -> None:
     """One element, of what the tiles hold of the tiled operands."""
-    op, elements = found.op, []
+    op = found.op
+    elements: list[Scalar | None] = []
     for i in range(len(op.buffers)):
         if i in found.tiled:
             buffer = here.shared[found.tiled.index(i)]

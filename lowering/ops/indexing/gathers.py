@@ -8,6 +8,7 @@ from tierup.dialect.dtypes import Category
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, constant
+from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.indexing import masks
@@ -16,7 +17,9 @@ from tierup.lowering.ops.pointwise.context import NotHandled
 from tierup.lowering.ops.tensors import Tensor
 
 
-def _gathered(x: Tensor, sizes: Sequence[tuple[Tensor, int]], operands: Sequence[tuple[Tensor, Sequence[int]]], where: Callable) -> Tensor:
+def _gathered(
+    x: Tensor, sizes: Sequence[tuple[Tensor, int]], operands: Sequence[tensors.Operand], where: Callable[[list[Scalar]], Sequence[Size]]
+) -> Tensor:
     """A result whose axis k is as long as axis a of tensor t, for (t, a) = sizes[k]; `operands` are read at the loops given;
     `where`: (their elements) -> position in x, one index per axis."""
     result = tuple(t.sizes[a] for t, a in sizes)

@@ -42,7 +42,8 @@ def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ..
             rest[typing.scale - count] = c.computed(typing.scale, common)
         if op.as_it_came is not None:
             rest.append(c.parameter(op.as_it_came))
-        return op.formula(SCALARS, *operands, *rest)
+        made: Scalar = op.formula(SCALARS, *operands, *rest)
+        return made
 
     return run
 

@@ -6,29 +6,32 @@ Divisors of integers are made safe here, so that no division traps; that a zero 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tierup.dialect.dtypes import DType
-from tierup.dialect.optable.elements import Binary, Elements, Parameter, Unary
+from tierup.dialect.optable.elements import Elements, Parameter
 from tierup.lowering.building.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select, whole_power
 
 
-def _unary(name: str) -> Unary:
-    return staticmethod(lambda x: x.call(f"math.{name}"))
+def _static(function: Any) -> Any:
+    """A function as what `Elements` declares, which gives it its type."""
+    return staticmethod(function)
 
 
-def _binary(name: str) -> Binary:
-    return staticmethod(lambda x, y: x.call(f"math.{name}", y))
+def _math(name: str) -> Any:
+    return _static(lambda x, *others: x.call(f"math.{name}", *others))
 
 
 class Scalars(Elements):
     """An element is a `Scalar`."""
 
-    exp, exp2, expm1, log, log2, log10, log1p = map(_unary, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
-    sin, cos, tan, asin, acos, atan = map(_unary, ("sin", "cos", "tan", "asin", "acos", "atan"))
-    sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
-    sqrt, erf, erfc, floor, ceil, trunc, rint = map(_unary, ("sqrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
-    atan2, copysign, power = map(_binary, ("atan2", "copysign", "powf"))
-    maximum, minimum, absolute, is_nan, whole_power = map(staticmethod, (maximum, minimum, absolute, isnan, whole_power))
+    exp, exp2, expm1, log, log2, log10, log1p = map(_math, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
+    sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
+    sinh, cosh, tanh, asinh, acosh, atanh = map(_math, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
+    sqrt, erf, erfc, floor, ceil, trunc, rint = map(_math, ("sqrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
+    atan2, copysign, power = map(_math, ("atan2", "copysign", "powf"))
+    maximum, minimum, absolute = _static(maximum), _static(minimum), _static(absolute)
+    is_nan, whole_power = _static(isnan), _static(whole_power)
 
     def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
         return self._log_of_sum(x, y, "math.exp", 1.0)

@@ -57,7 +57,8 @@ def _div_mode(c: Context) -> Scalar:
     assert x is not None and y is not None
     if mode is None:
         return x / y
-    return division.floor_divide.formula(SCALARS, x, y) if mode == "floor" else division.trunc_quotient(SCALARS, x, y)
+    quotient: Scalar = division.floor_divide.formula(SCALARS, x, y) if mode == "floor" else division.trunc_quotient(SCALARS, x, y)
+    return quotient
 
 
 def _isclose(c: Context) -> Scalar:

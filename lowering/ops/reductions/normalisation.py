@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,31 +22,28 @@ def _all(x: Tensor) -> Operand:
     return x, range(x.rank)
 
 
-def _softmax(logarithm: bool) -> Lowering:
-    def lower(c: Call) -> list[Tensor]:
-        x, target = c.tensor(0), c.dtype()
-        dtype = widened(target)
-        axes = axes_of(c.ints(1), x.rank)
-        if any(size == 0 for size in x.sizes):
-            return [pointwise(x, [_all(x)], target, lambda v: v)]
-        kept = kept_axes(x.rank, axes)
-        wide = x if x.dtype is dtype else pointwise(x, [_all(x)], dtype, lambda v: v.cast(target))
-        largest = extreme(wide, axes, True)
-        if logarithm:
-            shifted = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: v - m)
-            summed = total(shifted, axes, dtype, lambda v: v.call("math.exp"))
-            return [pointwise(wide, [_all(shifted), (summed, kept)], target, lambda v, s: v - s.call("math.log"))]
-        powers = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: (v - m).call("math.exp"))
-        summed = total(powers, axes, dtype)
-        return [pointwise(wide, [_all(powers), (summed, kept)], target, lambda e, s: e / s)]
-
-    return lower
+def _softmax(logarithm: bool, c: Call) -> list[Tensor]:
+    x, target = c.tensor(0), c.dtype()
+    dtype = widened(target)
+    axes = axes_of(c.ints(1), x.rank)
+    if any(size == 0 for size in x.sizes):
+        return [pointwise(x, [_all(x)], target, lambda v: v)]
+    kept = kept_axes(x.rank, axes)
+    wide = x if x.dtype is dtype else pointwise(x, [_all(x)], dtype, lambda v: v.cast(target))
+    largest = extreme(wide, axes, True)
+    if logarithm:
+        shifted = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: v - m)
+        summed = total(shifted, axes, dtype, lambda v: v.call("math.exp"))
+        return [pointwise(wide, [_all(shifted), (summed, kept)], target, lambda v, s: v - s.call("math.log"))]
+    powers = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: (v - m).call("math.exp"))
+    summed = total(powers, axes, dtype)
+    return [pointwise(wide, [_all(powers), (summed, kept)], target, lambda e, s: e / s)]
 
 
 def _safe_softmax(c: Call) -> list[Tensor]:
     """softmax, but zeros for a row whose every element is -inf."""
     x = c.tensor(0)
-    (made,) = _softmax(False)(c)
+    (made,) = _softmax(False, c)
     if any(size == 0 for size in x.sizes):
         return [made]
     axes = axes_of(c.ints(1), x.rank)
@@ -168,11 +166,11 @@ def _affine(weighted: bool, biased: bool) -> Callable[..., Scalar]:
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "aten.softmax.int": _softmax(False),
-    "aten._softmax": _softmax(False),
+    "aten.softmax.int": partial(_softmax, False),
+    "aten._softmax": partial(_softmax, False),
     "aten._safe_softmax": _safe_softmax,
-    "aten.log_softmax.int": _softmax(True),
-    "aten._log_softmax": _softmax(True),
+    "aten.log_softmax.int": partial(_softmax, True),
+    "aten._log_softmax": partial(_softmax, True),
     "aten.layer_norm": _layer_norm,
     "aten.native_layer_norm": _layer_norm,
     "aten.rms_norm": _rms_norm,

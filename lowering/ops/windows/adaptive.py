@@ -50,7 +50,10 @@ def _folded(
     def first(axis: int) -> list[Size]:
         return [_bounds(b.loop_index(axis + i), size, n)[0] for i, (size, n) in enumerate(zip(over, counts, strict=True))]
 
-    starts = [tensors.made(known, lengths, kind, lambda _, k=k: start(first(lead))[k]) for k, kind in enumerate(kinds)]
+    def start_of(k: int) -> Callable[[list[Scalar]], Scalar]:
+        return lambda _: start(first(lead))[k]
+
+    starts = [tensors.made(known, lengths, kind, start_of(k)) for k, kind in enumerate(kinds)]
     rank = x.rank + spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
     kept = ir.AffineMap.get(rank, 0, axes[: x.rank])
@@ -186,18 +189,18 @@ def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Ten
 def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
     """The position of `size` that position i of `count` is made from; the same or twice the size is told apart, in the run if need be."""
     at, of, to = (sizes.value(v).cast(dtypes.i64) for v in (i, size, count))
-    static = isinstance(size, int) and isinstance(count, int)
+
     if isinstance(scale, float) and scale > 0:
         step: float | Scalar = float(np.float32(1.0 / scale))
-    elif static:
-        step = float(np.float32(size) / np.float32(count))  # type: ignore[arg-type]  # ints
+    elif isinstance(size, int) and isinstance(count, int):
+        step = float(np.float32(size) / np.float32(count))
     else:
         step = of.cast(dtypes.f32) / to.cast(dtypes.f32)
     found = minimum((at.cast(dtypes.f32) * step).call("math.floor").cast(dtypes.i64), of - 1)
     half = at.call("arith.divsi", 2)
-    if not static:
+    if isinstance(size, Scalar) or isinstance(count, Scalar):
         found = select(of.equals(to), at, select((of * 2).equals(to), half, found))
-    elif count in (size, 2 * size):  # type: ignore[operator]  # ints
+    elif count in (size, 2 * size):
         found = at if count == size else half
     return found.cast(INDEX)
 

@@ -127,8 +127,8 @@ def _count(x: Tensor, window: Window, include: bool, dtype: DType) -> Scalar:
     total: Scalar | None = None
     for i, (p, _) in enumerate(window.padding):
         size = x.size(lead + i).cast(dtypes.i64)
-        first = (b.loop_index(lead + i).cast(dtypes.i64) * window.stride[i]) - p  # type: ignore[operator]  # an int
-        end = minimum(first + window.kernel[i], size + p)  # type: ignore[arg-type]
+        first = (b.loop_index(lead + i).cast(dtypes.i64) * window.stride[i]) - p
+        end = minimum(first + window.kernel[i], size + p)
         along = end - first if include else minimum(end, size) - maximum(first, 0)
         total = along if total is None else total * along
     assert total is not None

@@ -125,7 +125,11 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
         made = b.loops([v.value for v in views], [identity] * (len(views) + len(outs)), outs, ["parallel"] * len(lengths), whole)
         return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
     x = trimmed(x, window, positions)
-    starts = [tensors.made(sizes.known(lengths), lengths, dtype, lambda _, i=i: start()[i]) for i, dtype in enumerate(dtypes)]
+
+    def start_of(i: int) -> Callable[[list[Scalar]], Scalar]:
+        return lambda _: start()[i]
+
+    starts = [tensors.made(sizes.known(lengths), lengths, dtype, start_of(i)) for i, dtype in enumerate(dtypes)]
     rank, spatial = len(lengths) + window.spatial, window.spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
     of, at_place = axes[lead : lead + spatial], axes[lead + spatial :]

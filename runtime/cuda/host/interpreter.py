@@ -102,11 +102,11 @@ class _Machine:
             if name == "constant":
                 values[step[1]] = step[2]
                 continue
-            arithmetic = ARITHMETIC.get(name)  # type: ignore[arg-type]  # a name
+            arithmetic = ARITHMETIC.get(name)
             if arithmetic is not None:
                 values[step[1]] = arithmetic(*[values[number] for number in step[2:]])
                 continue
-            handler = _HANDLERS.get(name)  # type: ignore[arg-type]
+            handler = _HANDLERS.get(name)
             if handler is None:
                 raise ValueError(f"no step of a host program is called {name!r}")
             handler(self, *step[1:])
