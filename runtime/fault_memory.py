@@ -64,7 +64,7 @@ def _set_handler() -> Callable[[Any], Any]:
 
 
 def _of_numpy(index: int) -> int:
-    from numpy._core import _multiarray_umath
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # NumPy's stubs leave it out
 
     table = _pointer_in(_multiarray_umath._ARRAY_API, None)
     return int(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[index] or 0)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tierup.dialect import forking
 from tierup.lowering import faults as stages
@@ -31,6 +31,7 @@ from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, fail
 if TYPE_CHECKING:
     from tierup.runtime.protocols import HasRecord
 
+R = TypeVar("R")
 __all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
 
 active = 0  # how many blocks are in force in this process
@@ -197,7 +198,7 @@ def _current() -> tuple[Faults, ...]:
 # --- from calls: all of these only while `active` -------------------------------------------------------------------------
 
 
-def run(answer: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def run(answer: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> R:
     """One call of a function, within which evaluations and allocations are counted; a call in it has counts of its own."""
     found = _current()
     if not found:
@@ -333,7 +334,7 @@ def wants_worker() -> bool:
     return any(f.compiler is not None and f.compiler.stage == CRASH and f.is_due() for f in _current())
 
 
-def compiler_of(function: tuple[str, str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+def compiler_of(function: tuple[str, str], arguments: tuple[object, ...]) -> tuple[Any, ...]:
     """What a worker is asked for in place of `function(*arguments)`: module, name and arguments. Faults that it is to meet have fired."""
     due = [f.compiler for f in _current() if f.compiler is not None and f.fire(f.compiler.text)]
     if not due:

@@ -275,7 +275,8 @@ def symbolic(signature: Signature, kind: str) -> Speculation:
 
 def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Speculation:
     """A speculation with a symbol for each of these dims, per argument, whose size is not 0 or 1."""
-    specs, generalised = [], []
+    specs: list[ArgumentSpec] = []
+    generalised: list[tuple[int, int]] = []
     for argument, spec in enumerate(static_specs(signature)):
         sizes: list[int | str] = list(spec.sizes)
         for d in sorted(dims[argument]):

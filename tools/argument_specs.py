@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from tierup.dialect import dtypes
 from tierup.dialect.spelling import closest
@@ -23,7 +24,7 @@ FORMS = """\
 _ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w ]*)\](?P<strided> +strided)?$")
 _WORDS = {"true": True, "false": False, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LARGEST = 2**63 - 1
-_TYPES = {"int": int, "float": float, "bool": bool}
+_TYPES: dict[str, type[int] | type[float]] = {"int": int, "float": float, "bool": bool}
 
 
 class BadSpec(ValueError):
@@ -121,7 +122,7 @@ def _sizes(text: str, symbols: dict[str, str]) -> tuple[int | str, ...]:
 
 def _value(name: str, text: str) -> int | float | bool:
     try:
-        found = _WORDS[text] if text in _WORDS else ast.literal_eval(text)
+        found: Any = _WORDS[text] if text in _WORDS else ast.literal_eval(text)
     except (ValueError, SyntaxError):
         found = None
     if name == "float" and type(found) is int:

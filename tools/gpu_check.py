@@ -234,7 +234,8 @@ class Theirs:
         graph = self.torch.cuda.CUDAGraph()
         with self.torch.cuda.graph(graph):
             run()
-        return graph.replay
+        replay: Callable[[], object] = graph.replay
+        return replay
 
     def _time(self, work: Callable[[], object]) -> float:
         start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -242,7 +243,7 @@ class Theirs:
         work()
         end.record()
         end.synchronize()
-        return start.elapsed_time(end)
+        return float(start.elapsed_time(end))
 
 
 def table(rows: Sequence[Row]) -> str:

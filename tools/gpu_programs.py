@@ -36,61 +36,61 @@ class GpuProgram:
     captured: bool = False
 
 
-def scale(x):
+def scale(x: Any) -> Any:
     return x * 2.0
 
 
-def chain(x, y):
+def chain(x: Any, y: Any) -> Any:
     return np.tanh(x * y) + 1.0
 
 
-def gelu(x):
+def gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
 
 
-def total(x):
+def total(x: Any) -> Any:
     return x.sum()
 
 
-def row_sums(x):
+def row_sums(x: Any) -> Any:
     return x.sum(1)
 
 
-def column_sums(x):
+def column_sums(x: Any) -> Any:
     return x.sum(0)
 
 
-def row_maxima(x):
+def row_maxima(x: Any) -> Any:
     return x.max(1)
 
 
-def softmax(x):
+def softmax(x: Any) -> Any:
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
 
 
-def layer_norm(x, w, b):
+def layer_norm(x: Any, w: Any, b: Any) -> Any:
     centred = x - x.mean(-1, keepdims=True)
     return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w + b
 
 
-def transpose(x):
+def transpose(x: Any) -> Any:
     return x.T * 1.0
 
 
-def take_rows(x, i):
+def take_rows(x: Any, i: Any) -> Any:
     return x[i] * 1.0
 
 
-def product(x, y):
+def product(x: Any, y: Any) -> Any:
     return x @ y
 
 
-def product_relu(x, y, b):
+def product_relu(x: Any, y: Any, b: Any) -> Any:
     return np.maximum(x @ y + b, 0.0)
 
 
-def small_steps(x, y):
+def small_steps(x: Any, y: Any) -> Any:
     """Eight kernels of next to no work, since each result has another shape: what launching costs."""
     a, b, c, d = x * 1.5, y * 2.5, x[:64] * 3.5, y[:32] * 4.5
     return a, b, c, d, x[:16] + 1.0, y[:8] + 2.0, x[:4] + 3.0, y[:2] + 4.0

@@ -168,7 +168,7 @@ def _print(module: ir.Module, settings: Settings) -> str | bytes:
         written = io.BytesIO()
         module.operation.write_bytecode(written)
         return written.getvalue()
-    text = module.operation.get_asm(
+    text: str = module.operation.get_asm(
         enable_debug_info=settings.print_debuginfo,
         pretty_debug_info=settings.print_pretty_debuginfo,
         print_generic_op_form=settings.print_op_generic,

@@ -79,7 +79,8 @@ def value_of(text: str, random: np.random.Generator) -> object:
     except (ValueError, SyntaxError, RecursionError):
         items = _items(text)
         if items is not None:
-            return type(items)(value_of(item, random) for item in items)
+            values = [value_of(item, random) for item in items]
+            return values if isinstance(items, list) else tuple(values)
         raise BadArgument(f"cannot read the argument {text}; write one of\n{FORMS}") from None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +28,8 @@ class Access:
 
     root: str
     name: str
-    path: tuple[tuple[str, object], ...] = ()
-    function: FunctionType | None = None  # None: an argument
+    path: tuple[tuple[str, Any], ...] = ()
+    function: Any = None  # a FunctionType, which mypy would take for a method; None: an argument
 
     def attribute(self, name: str) -> Access:
         return Access(self.root, self.name, (*self.path, ("attr", name)), self.function)
@@ -39,9 +39,9 @@ class Access:
 
     def read(self, arguments: Mapping[str, object]) -> object:
         """The value now. Raises NameError, AttributeError, KeyError or IndexError when it has gone."""
-        value = self._root(arguments)
+        value: Any = self._root(arguments)
         for kind, step in self.path:
-            value = getattr(value, step) if kind == "attr" else value[step]  # type: ignore[arg-type,index]  # as recorded
+            value = getattr(value, step) if kind == "attr" else value[step]
         return value
 
     def _root(self, arguments: Mapping[str, object]) -> object:
@@ -52,7 +52,7 @@ class Access:
         if self.root == "closure":
             index = function.__code__.co_freevars.index(self.name)
             try:
-                return function.__closure__[index].cell_contents  # type: ignore[index]  # it has freevars
+                return function.__closure__[index].cell_contents
             except ValueError:
                 raise NameError(f"cannot access free variable {self.name!r}: it is not set in the enclosing scope") from None
         if self.root == "default":

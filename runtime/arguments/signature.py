@@ -25,7 +25,7 @@ class ArgumentClass:
 
     def __str__(self) -> str:
         if self.kind is not ArgumentKind.ARRAY:
-            return self.kind.value
+            return str(self.kind.value)
         return f"{self.dtype}[rank {self.rank}{', strided' if self.layout is Layout.STRIDED else ''}]"
 
 

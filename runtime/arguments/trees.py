@@ -9,6 +9,7 @@ Free of MLIR: read on every call that the native entry does not take.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -68,17 +69,17 @@ class CallShape:
         return CallShape(tuple((name, flatten(value, leaves, name)) for name, value in arguments.items())), leaves
 
 
-def flatten(value: object, leaves: list[object], name: str) -> Tree:
+def flatten(value: Any, leaves: list[object], name: str) -> Tree:
     """The tree of `value`; its leaves are appended to `leaves`. Raises TypeError, naming the path, for what programs cannot take."""
     kind = type(value)
     if kind is np.ndarray:
         leaves.append(value)
-        return Leaf("array", value.ndim)  # type: ignore[union-attr]  # an ndarray, by the test above
+        return Leaf("array", value.ndim)
     if kind is float or kind is bool:
         leaves.append(value)
         return Leaf(kind.__name__)
     if kind is int:
-        if not INT64.min <= value <= INT64.max:  # type: ignore[operator]  # an int, by the test above
+        if not INT64.min <= value <= INT64.max:
             raise TypeError(f"argument {name}: the int {value} does not fit in 64 bits")
         leaves.append(value)
         return Leaf("int")
@@ -87,10 +88,10 @@ def flatten(value: object, leaves: list[object], name: str) -> Tree:
     if kind is str:
         return Leaf("str", value=value)
     if kind is tuple or kind is list:
-        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]") for i, v in enumerate(value)))  # type: ignore[arg-type]
+        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]") for i, v in enumerate(value)))
     if kind is dict:
-        items = tuple(flatten(v, leaves, f"{name}[{k!r}]") for k, v in value.items())  # type: ignore[attr-defined]
-        return Node("dict", items, tuple(value))  # type: ignore[arg-type]
+        items = tuple(flatten(v, leaves, f"{name}[{k!r}]") for k, v in value.items())
+        return Node("dict", items, tuple(value))
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
         return Leaf("scalar", 0)
@@ -103,7 +104,7 @@ def flatten(value: object, leaves: list[object], name: str) -> Tree:
         raise TypeError(f"argument {name}: complex numbers are not supported")
     if is_on_device(value):
         leaves.append(value)
-        return Leaf("array", value.ndim)  # type: ignore[attr-defined]  # all of them have it
+        return Leaf("array", value.ndim)
     return Leaf("object", value=kind)
 
 
@@ -156,20 +157,20 @@ class OutputUnion:
 OutputTree = Output | OutputNode | OutputUnion
 
 
-def unflatten(tree: OutputTree, results: Iterator[object]) -> object:
+def unflatten(tree: OutputTree, results: Iterator[Any]) -> object:
     """The Python value that a flat list of results stands for."""
     if isinstance(tree, Output):
         if tree.kind == "const":
             return tree.value
         value = next(results)
         if tree.kind == "dtype":
-            return dtypes.BY_CODE[value].numpy  # type: ignore[index]  # an int
+            return dtypes.BY_CODE[value].numpy
         if tree.decays and isinstance(value, np.ndarray) and value.ndim == 0:
             return value[()]
         return value
     if isinstance(tree, OutputUnion):
         tag = next(results)
-        return [unflatten(alternative, results) for alternative in tree.alternatives][tag]  # type: ignore[index]  # an int
+        return [unflatten(alternative, results) for alternative in tree.alternatives][tag]
     items = [unflatten(item, results) for item in tree.items]
     if tree.kind == "dict":
         return dict(zip(tree.keys, items, strict=True))

@@ -64,8 +64,9 @@ class SiteLog:
         """Assume no more sizes and numbers that followed from an assumption which is no longer made."""
         with self._lock:
             for slots, fact in facts.items():
-                known = isinstance(fact, Profiled) and fact.sizes is not None
-                wider = replace(fact, sizes=(None,) * len(fact.sizes or ()), strides=None) if known else None  # type: ignore[type-var]
+                wider: Fact | None = None
+                if isinstance(fact, Profiled) and fact.sizes is not None:
+                    wider = replace(fact, sizes=(None,) * len(fact.sizes), strides=None)
                 self._wider.update(dict.fromkeys(slots, wider))
 
     def allowed(self, facts: Mapping[int, Fact | None]) -> dict[int, Fact]:

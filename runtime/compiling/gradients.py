@@ -262,4 +262,4 @@ def _failures(name: str) -> Iterator[None]:
 
 
 def _text(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)
+    return str(module.operation.get_asm(enable_debug_info=True))

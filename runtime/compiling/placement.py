@@ -62,11 +62,10 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
     workers.asked = True
     kept = dump.current()
-    wanted: tuple[object, ...] = (graph, entry, arguments, options, None if kept is None else kept.where)
+    wanted = (graph, entry, arguments, options, None if kept is None else kept.where)
+    module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
     try:
-        produced: CompilerOutput = service.call(
-            *(faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)), limit=options.compile_limit
-        )
+        produced: CompilerOutput = service.call(module, function, *given, limit=options.compile_limit)
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.forking import fork_allowed, no_fork
 from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import options
 from tierup.runtime.compiling import in_process, placement
 
+__all__ = ["Steps", "bailouts", "gradients", "insensitive", "regions", "specialized", "version"]
 _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given objects of this process, and run no passes
 
 
@@ -38,5 +39,8 @@ class Steps:
         return step
 
 
-bailouts, gradients, insensitive = Steps("bailouts"), Steps("gradients"), Steps("insensitive")
-regions, specialized, version = Steps("regions"), Steps("specialized"), Steps("version")
+if TYPE_CHECKING:
+    from tierup.runtime.compiling import bailouts, gradients, insensitive, regions, specialized, version
+else:
+    bailouts, gradients, insensitive = Steps("bailouts"), Steps("gradients"), Steps("insensitive")
+    regions, specialized, version = Steps("regions"), Steps("specialized"), Steps("version")

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tierup.dialect import registry
 from tierup.dialect.context import thread_context
@@ -21,8 +22,9 @@ from tierup.dialect.pipelines import custom, diagnostics
 from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.transforms.lower_bailouts import FORCED
 from tierup.lowering.abi import ArgumentSpec, Request
-from tierup.lowering.analysis.stated import FORCED, state, state_cpu
+from tierup.lowering.analysis.stated import state, state_cpu
 from tierup.lowering.artifacts import cache
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
@@ -33,6 +35,10 @@ from tierup.lowering.pipelines import SPECIALISE, STAGES
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
 from tierup.runtime.options import Options
+
+if TYPE_CHECKING:
+    from tierup.lowering.abi import Artifact
+    from tierup.lowering.artifacts.gpu import CudaArtifact
 
 
 def recorded(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
@@ -116,6 +122,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     if kept is not None:
         note(kept, request)
         kept.note(pipelines={p.name: p.text for p in (TO_VALUES, SPECIALISE, *STAGES)})
+    artifact: Artifact | CudaArtifact
     try:
         if options.backend == "cpu":
             artifact, from_disk = cache.obtain(request, kept)

@@ -50,6 +50,8 @@ class CudaPlan:
     """Raises DriverError when the driver does not take the code. `cubins`: code by target, for devices that need no assembling;
     `libraries`: whether NVIDIA's may compute products. Thread-safe."""
 
+    address = 0  # a native entry cannot call it
+
     def __init__(
         self, artifact: CudaArtifact, on: Device, cubins: Mapping[str, bytes] | None = None, *, libraries: bool = True
     ) -> None:
@@ -216,7 +218,7 @@ class CudaPlan:
                 results.append(view_of(spec, flat[spec.argument], symbols) if spec.kind is ResultKind.VIEW else found)
         return tuple(results)
 
-    def _fetch(self, arrays: Sequence[DeviceArray | None]) -> list[np.ndarray | None]:
+    def _fetch(self, arrays: Sequence[DeviceArray | None]) -> list[Any]:
         """Copies on the host of arrays in C order, of None nothing. Errors of kernels come out here."""
         found = [None if a is None else np.empty(a.shape, a.dtype) for a in arrays]
         try:

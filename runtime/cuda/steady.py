@@ -124,7 +124,8 @@ _capturing = threading.local()
 @contextmanager
 def capturing() -> Iterator[list[OwnGraph]]:
     """The steady calls of this thread become graphs, which the list receives."""
-    _capturing.made = made = []
+    made: list[OwnGraph] = []
+    _capturing.made = made
     try:
         yield made
     finally:

@@ -11,7 +11,7 @@ from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.life import Life
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager as Lock
+    from contextlib import AbstractContextManager
 
     from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.dispatching.direct import DirectTable
@@ -50,7 +50,7 @@ class ProfilingExecutor:
         """Whether it will be tried again to make code."""
         return self.maker.postponed
 
-    def locks(self) -> list[Lock]:
+    def locks(self) -> list[AbstractContextManager[object]]:
         """What is held while no version and no record may change."""
         return [self.table.lock]
 

@@ -31,7 +31,7 @@ from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager as Lock
+    from contextlib import AbstractContextManager
 
 Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
 
@@ -163,7 +163,7 @@ class SpecializingExecutor:
         with self._lock:
             return tuple((spec, optimize, plan) for (spec, optimize), plan in self._plans.items())
 
-    def locks(self) -> list[Lock]:
+    def locks(self) -> list[AbstractContextManager[object]]:
         """What is held while no plan and no version may change."""
         return [self._lock, *(plan.table.lock for plan in self._specialized)]
 

@@ -89,7 +89,7 @@ def batched_mm_tree(mm: Binary, bmm: Binary, add: Binary, max_elements: int | No
     lefts, rights = matrices[: len(matrices) // 2], matrices[len(matrices) // 2 :]
     if _is_batch(lefts, rights, max_elements):
         products = bmm(np.stack(lefts), np.stack(rights))
-        total = products[0].copy()
+        total: np.ndarray = products[0].copy()
         with quiet:
             for product in products[1:]:  # not np.sum, which adds in another order
                 np.add(total, product, out=total)

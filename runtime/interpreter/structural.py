@@ -51,8 +51,8 @@ def _uninitialized(reader: Reader, op: ir.Operation, operands: list[Piece]) -> N
     reader.env[op.results[0]] = reader.constant("c", made)
 
 
-def _number(attribute: ir.Attribute) -> object:
-    return attribute.value  # type: ignore[attr-defined]  # a FloatAttr or an IntegerAttr
+def _number(attribute: ir.FloatAttr | ir.IntegerAttr) -> object:
+    return attribute.value
 
 
 def _decoded(op: ir.Operation) -> np.ndarray:

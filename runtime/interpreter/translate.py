@@ -170,7 +170,7 @@ def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
 
 
 def _symbol(func: ir.Operation) -> str:
-    return ir.StringAttr(func.attributes["sym_name"]).value
+    return str(ir.StringAttr(func.attributes["sym_name"]).value)
 
 
 def _only_entry(functions: Mapping[str, ir.Operation]) -> str:

@@ -45,12 +45,12 @@ _rename.restype, _rename.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_ch
 _exported: dict[int, tuple[object, ...]] = {}  # by the address of the struct: what lives until the deleter is called
 
 
-@_Deleter
+@_Deleter  # type: ignore[untyped-decorator]  # a ctypes callback
 def _delete(address: int) -> None:
     _exported.pop(address, None)
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)  # type: ignore[untyped-decorator]  # a ctypes callback
 def _destroy(capsule: int) -> None:
     """Of a capsule that nobody took."""
     if _valid_at(capsule, _FRESH):

@@ -66,7 +66,7 @@ def _pack_float(format_: str, value: float) -> bytes:
 
 def _to_bf16(value: float) -> int:
     """The upper half of an f32's bits, rounded to even; a NaN stays one."""
-    bits = struct.unpack("=I", _pack_float("=f", value))[0]
+    bits: int = struct.unpack("=I", _pack_float("=f", value))[0]
     if math.isnan(value):
         return (bits >> _BF16_SHIFT) | 0x40
     return (bits + 0x7FFF + ((bits >> _BF16_SHIFT) & 1)) >> _BF16_SHIFT

@@ -245,10 +245,11 @@ class Ready:
             packed = elements.pack(op.value, op.dtype)
             driver.fill(self._address(op.memory, arena, given) + len(packed) * op.element, packed)
 
-    def _address(self, memory: Any, arena: int, given: Sequence[Any]) -> int:
+    def _address(self, memory: Any, arena: int, given: Sequence[int]) -> int:
         if isinstance(memory, Data):
             return self._kernels.constant(memory.name)
-        return given[memory.index] if isinstance(memory, Given) else arena + memory.offset
+        address: int = given[memory.index] if isinstance(memory, Given) else arena + memory.offset
+        return address
 
     def capture(self, given: Sequence[Any]) -> tuple[Any, int]:
         """A run as a graph, and the address of memory for its temporaries: both the caller's. To be called under the device's lock."""
@@ -288,7 +289,8 @@ class Ready:
             self._drop(self._graphs.popitem()[1])
 
 
-def _returned(value: Any, given: Sequence[Any]) -> Number | Buffer:
+def _returned(value: Given | Number | Buffer, given: Sequence[Any]) -> Any:
+    """A number, or a buffer."""
     if isinstance(value, Buffer):
         return replace(value, memory=given[value.memory.index])
     return given[value.index] if isinstance(value, Given) else value

@@ -230,7 +230,7 @@ class _Machine:
 
 def _moved(body: Sequence[Step]) -> frozenset[int]:
     """The values by which buffers leave a turn of a loop, and others that branches inside give."""
-    return frozenset(step[1] for step in walk(body) if step[0] == "move")  # type: ignore[misc]  # a value's number
+    return frozenset(step[1] for step in walk(body) if step[0] == "move")
 
 
 def _wrapped(value: Number) -> Number:
