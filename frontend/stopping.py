@@ -10,7 +10,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 NO_GRAD = "__tierup_no_grad__"
-"""The attribute of functions that `no_grad` decorates."""
+"""The attribute of functions that `no_grad` decorates: the function itself, since functools.wraps copies attributes."""
 
 
 def stop_gradient(x: T) -> T:
@@ -42,5 +42,5 @@ class no_grad:  # noqa: N801 - used as a function is, and by PyTorch's name
         target = getattr(function, "__tierup_function__", function)
         if not callable(target) or not hasattr(target, "__code__"):
             raise TypeError(f"tierup.no_grad() decorates a Python function or a tierup.jit function, not {type(function).__name__}")
-        setattr(target, NO_GRAD, True)
+        setattr(target, NO_GRAD, target)
         return function

@@ -76,9 +76,10 @@ def _function(fn: Any) -> Function:
         return fn
     if not isinstance(fn, FunctionType):
         raise TypeError(f"tierup.vjp takes a Python function or one of tierup's, not {type(fn).__name__}")
-    if not hasattr(fn, _MADE):
-        setattr(fn, _MADE, jit(fn))
-    made: Function = getattr(fn, _MADE)
+    made: Function | None = getattr(fn, _MADE, None)
+    if made is None or made.__tierup_function__ is not fn:  # functools.wraps copies attributes
+        made = jit(fn)
+        setattr(fn, _MADE, made)
     return made
 
 

@@ -78,6 +78,28 @@ def test_a_wrapper_of_a_decorated_function_is_not_taken_for_it() -> None:
     assert tierup.grad(decorated_twice)(2.0) == 2
 
 
+@tierup.jit
+@tierup.no_grad()
+def constant(x):
+    return x * 5
+
+
+@functools.wraps(constant)
+def adds_a_square(x):
+    return constant(x) + x * x
+
+
+def triple(x):
+    return 3 * x
+
+
+def test_what_is_noted_of_a_function_does_not_hold_for_its_wrapper() -> None:
+    assert tierup.grad(constant)(3.0) == 0
+    assert tierup.grad(adds_a_square)(3.0) == 6
+    assert tierup.vjp(double, 1.0)[0] == 2
+    assert tierup.vjp(functools.wraps(double)(triple), 1.0)[0] == 3
+
+
 @pytest.mark.parametrize("edited", ["x * 300", "x * 2 if x.ndim else x", "x - 2", "x * 2.0", "np.abs(x)", "x *"])
 def test_a_file_that_is_edited_while_its_functions_run_changes_nothing(edited: str, tmp_path: Path) -> None:
     path = tmp_path / "edited_while_running.py"
