@@ -5,8 +5,8 @@
 
 Native code has values, all of them row-major, so it may have a view only of what is row-major in PyTorch too. That is followed forwards:
 arguments say how they lie; an op gives such a tensor when its operands are (PyTorch's results lie as their operands do), but for views
-that permute, skip or repeat; `contiguous` and products always do. A part along a dim (a slice, a piece of a split) is row-major but for a
-gap before that dim: it has the views that leave the dims before it as they are.
+that permute, skip or repeat; `contiguous`, layer norms and products always do. A part along a dim (a slice, a piece of a split) is
+row-major but for a gap before that dim: it has the views that leave the dims before it as they are.
 
 So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results of NumPy's Python share memory.
 """
@@ -25,7 +25,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 
 VIEWS = ("torch.aten.view", "torch.aten._reshape_alias")  # what raises
-_ROW_MAJOR = frozenset({"torch.aten.contiguous"})
+_ROW_MAJOR = frozenset({"torch.aten.contiguous", "torch.aten.layer_norm", "torch.aten.native_layer_norm"})
 # Views that are row-major when their operand is
 _FAITHFUL = frozenset({
     "torch.aten.view", "torch.aten._reshape_alias", "torch.aten._unsafe_view", "torch.aten.reshape", "torch.aten.view_as",

@@ -91,3 +91,16 @@ def test_a_permuted_result_is_native(gradient: bool) -> None:
     for _ in range(4):
         assert f(x).stride() == (32, 1, 8)
     assert gradient or f.stats().hits == 3
+
+
+def normalised_and_viewed(x: Tensor):
+    y = torch.nn.functional.layer_norm(x.permute(0, 2, 1), [x.size(1)])
+    return torch.nn.functional.pad(y, (0, 0, 0, 1)).view(x.size(0), -1)
+
+
+def test_a_view_of_a_layer_norm_of_permuted_dims_is_native() -> None:
+    f = tierup.torch.from_torchscript(torch.jit.script(normalised_and_viewed))
+    for size in (3, 3, 3, 4, 5):
+        x = torch.randn(2, 4, size)
+        torch.testing.assert_close(f(x), normalised_and_viewed(x))
+    assert f.stats().hits == 3, f.explain()
