@@ -3,7 +3,7 @@
     @formula("mse_loss(self, target; reduction)")
     def mse_loss(o, x, target, reduction): ...
 
-Tier 0 computes the formula with the kernels of its ops (kernels/formulas.py), inference follows their rules (optable/formulas.py), native
+Tier 0 computes the formula with the kernels of its ops and inference follows their rules (optable/formulas.py), native
 code is made of these ops (formula_expansion.py), and so is the gradient (gradients/formulas.py): `Ops` is whichever of them asks. Operands
 before the `;` are tensors, `*tensors` a list of them, or None where they may be left out; those behind it, and `=dim` before it, numbers,
 strings, None, and lists of such. `reduction` is torch's: 0 none, 1 mean, 2 sum. A formula may give a list of tensors.
@@ -125,10 +125,6 @@ class Formula:
     is_row: bool
     is_gradient: bool
     looked_at: tuple[int, ...]
-
-    @property
-    def head(self) -> str:
-        return f"{self.name}({', '.join(self.operands)})"
 
 
 LIST = 0  # `results` of an op that gives a list

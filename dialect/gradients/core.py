@@ -1,9 +1,9 @@
 """The shape of a gradient's rule, and what it may ask for.
 
-    @RULES.vjp("aten.mul.Tensor(self, other)", captures=("self", "other"))
-    def mul(g: Backward) -> Gradients:
+    @mul.vjp(reads=("self", "other"))
+    def _(g: Backward) -> Gradients:
         x, y = g.operands[:2]
-        return g.sum_to(g.mul(g.grad, y), 0), g.sum_to(g.mul(g.grad, x), 1)
+        return g.sum_to(g.mul(g.grad, y), "self"), g.sum_to(g.mul(g.grad, x), "other")
 
 A rule gives, for one op, the products of the gradients of its results with its Jacobian: a gradient for each operand, None where there
 is none. It emits ops through the helpers of `Emitter`; operands that want no gradient need no care, since what is emitted for them
@@ -11,14 +11,14 @@ alone is dropped.
 
 * A gradient has the sizes and the dtype of its value. `g.sum_to(gradient, i)` is the one place that undoes what broadcasting and dtype
   promotion did to operand i.
-* What a rule reads of operands and results is kept from the forward run until the gradient is computed. `captures` names all of it:
-  operands as in the rule's head, `result` (or `result0`, `result1`, ...) for results. Sizes and dtypes, cheap to keep, are not named.
+* What a rule reads of operands and results is kept from the forward run until the gradient is computed. `reads` names all of it:
+  operands as in the op's schema, `result` (or `result0`, `result1`, ...) for results. Sizes and dtypes, cheap to keep, are not named.
 * An op that rules emit has a rule itself, so that the gradient can be differentiated again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeGuard, Union, overload
 
 from tierup.dialect.gradients.emitter import Emitter, Operand
@@ -52,31 +52,6 @@ class Rule:
 
 class NoGradient(Exception):
     """Why an op has no gradient here; the message says what to do instead."""
-
-
-Formula = Callable[["Backward"], Gradients]
-
-
-class Rules:
-    """The rules of one family."""
-
-    def __init__(self) -> None:
-        self.rules: list[Rule] = []
-
-    def vjp(self, *heads: str, captures: Iterable[str] = ()) -> Callable[[Formula], Formula]:
-        """Register a rule for ops given as `name(operand, ...)`. Raises ValueError for a capture that no operand or result is named."""
-
-        def register(apply: Formula) -> Formula:
-            for head in heads:
-                name, _, rest = head.rstrip(")").partition("(")
-                operands = tuple(o.strip() for o in rest.split(",") if o.strip())
-                for capture in captures:
-                    if capture not in operands and not capture.startswith("result"):
-                        raise ValueError(f"the gradient of {name} captures '{capture}', which is none of {', '.join(operands)}")
-                self.rules.append(Rule(name, operands, tuple(captures), apply))
-            return apply
-
-        return register
 
 
 class Values(Sequence[ir.Value]):

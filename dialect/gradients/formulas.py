@@ -6,20 +6,18 @@ A loss of classes whose rank is not known is taken apart as places x classes x p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.classes import likelihood, of_classes, of_probabilities
 from tierup.dialect.formulas.core import INT, TENSOR, Formula, Ops
 from tierup.dialect.gradients.composed import Recorded, through
-from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rules
+from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rule
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.operands import Unknown, plain
-
-RULES = Rules()
 
 Compute = Callable[["_Graph"], Any]
 
@@ -189,7 +187,10 @@ _SPECIAL = {
     **{f"aten.{name}": _likelihood for name in ("nll_loss", "nll_loss_nd", "nll_loss2d", "nll_loss_forward", "nll_loss2d_forward")},
 }
 
-for _formula in FORMULAS.values():
-    if _formula.is_gradient:
-        _captures = [p for i, p in enumerate(_formula.operands) if i not in _formula.plain]
-        RULES.vjp(_formula.head, captures=_captures)(_SPECIAL.get(_formula.name, _composed)(_formula))
+
+def rules() -> Iterator[Rule]:
+    """Of all formulas whose gradient is that of the ops that they are made of."""
+    for each in FORMULAS.values():
+        if each.is_gradient:
+            captures = tuple(p for i, p in enumerate(each.operands) if i not in each.plain)
+            yield Rule(each.name, each.operands, captures, _SPECIAL.get(each.name, _composed)(each))

@@ -1,5 +1,5 @@
-"""Tier-0 kernels: one function per op over NumPy arrays. The op table names them as "module.function" of this package,
-those of an op that is defined in one place as "family:op.tier0" (optable/define.py)."""
+"""What tier 0 computes with. An op's row names its function as "family:op.tier0" (optable/define.py), that of an op that is left to
+PyTorch or TorchScript as "module.function" of this package."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Op:
 
     name: str
     kind: Kind
-    kernel: str  # tier 0, torch's semantics: "module.function" under tierup.dialect.kernels
+    kernel: str  # tier 0, torch's semantics: "family:op.tier0", or "module.function" under tierup.dialect.kernels
     infer: InferRule
     results: int = 1  # or AS_MANY
     aliasing: Aliasing = Aliasing.FRESH

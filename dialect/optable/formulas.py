@@ -1,15 +1,22 @@
-"""Ops made of other ops of the table (dialect/formulas), whose rules say what they give."""
+"""Ops made of other ops of the table (dialect/formulas), whose rules say what they give, and whose tier 0 computes it.
+
+ValueError for sizes that do not fit and numbers out of range, TypeError for dtypes, IndexError for a class out of range.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.dialect import optable
+import numpy as np
+
+from tierup.dialect import kernels, optable
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.core import LIST, TENSOR, Formula, Ops
 from tierup.dialect.ir.values import List, Tensor, Value
-from tierup.dialect.optable.core import Infer, InferRule, Op, Tolerance
+from tierup.dialect.kernels.axes import quiet
+from tierup.dialect.optable.core import Infer, InferRule, ShapeError, Tolerance
+from tierup.dialect.optable.define import DefinedOp, Kernel
 from tierup.dialect.optable.operands import Unknown, integer, is_none, items, lifted, plain
 
 
@@ -72,12 +79,61 @@ def _shape(formula: Formula, operands: Sequence[Value]) -> tuple[()] | None:
         return None
 
 
-def _row(formula: Formula) -> Op:
-    kernel = f"formulas.{formula.name.removeprefix('aten.').replace('.', '_')}"
-    return Op(
-        formula.name, formula.kind, kernel, _rule(formula), max(formula.results, 1), native=False, raises=formula.raises,
-        tolerance=Tolerance(4.0, 1.0), looked_at=formula.looked_at, note="native as the ops that tierup-expand-formulas makes of it",
+class _Arrays(Ops[Any]):
+    def call(self, name: str, *operands: Any, type_: str = TENSOR) -> Any:
+        row = optable.lookup(name)
+        assert row is not None, name
+        return kernels.resolve(row.kernel)(*operands)
+
+    def known(self, x: Any) -> Tensor:
+        found = lifted(x)
+        assert isinstance(found, Tensor)
+        return found
+
+    def unknown(self) -> Exception:
+        return AssertionError("all is known of an array")
+
+    def is_tensor(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray)
+
+    def equal(self, x: Any, i: int, y: Any, j: int, what: str) -> None:
+        if x.shape[i] != y.shape[j]:
+            raise ShapeError(what)
+
+    def check(self, condition: Any, message: str) -> None:
+        if not condition.all():
+            raise ValueError(message)
+
+
+_ARRAYS = _Arrays()
+
+
+def _tier0(formula: Formula) -> Kernel:
+    def tier0(*operands: Any) -> Any:
+        try:
+            with quiet:
+                found = formula.compute(_ARRAYS, *operands)
+        except ShapeError as e:
+            raise ValueError(str(e)) from None
+        if isinstance(found, np.ndarray) and any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in operands):
+            return found.copy()  # views of views that came to be one of the operand: what a formula gives is new
+        return found
+
+    return tier0
+
+
+def _op(formula: Formula) -> DefinedOp:
+    made = DefinedOp(
+        formula.name, formula.kind, f"formulas:{_name(formula)}.tier0", _rule(formula), max(formula.results, 1), native=False,
+        raises=formula.raises, tolerance=Tolerance(4.0, 1.0), operands=formula.operands, looked_at=formula.looked_at,
+        note="native as the ops that tierup-expand-formulas makes of it",
     )  # fmt: skip
+    made.tier0, made.overloads = _tier0(formula), (made,)
+    return made
 
 
-ROWS = tuple(_row(formula) for formula in FORMULAS.values() if formula.is_row)
+def _name(formula: Formula) -> str:
+    return formula.name.removeprefix("aten.").replace(".", "_")
+
+
+globals().update({_name(formula): _op(formula) for formula in FORMULAS.values() if formula.is_row})
