@@ -25,8 +25,7 @@ from random_graph_strategy import Program, programs
 from tierup.dialect import transforms
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import default as pipelines
-from tierup.dialect.registry import PassFailure, find, parse
+from tierup.dialect.registry import PIPELINE_MODULES, PassFailure, find, named_pipelines, parse
 from tierup.dialect.torchscript import transforms as of_torchscript
 
 
@@ -236,10 +235,14 @@ def test_a_pass_keeps_what_programs_do(name: str) -> None:
     keeps(name, PROMISES.get(name, Promise()), 20)
 
 
-@pytest.mark.parametrize("name", [p.name for p in pipelines.PIPELINES])
+def test_every_pipeline_of_the_dialect_is_tried() -> None:
+    modules = [importlib.import_module(name) for name in PIPELINE_MODULES if name.startswith("tierup.dialect.")]
+    assert {named.name for module in modules for named in module.PIPELINES} == set(PIPELINES)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
 def test_a_pipeline_keeps_what_programs_do(name: str) -> None:
-    named = next(p for p in pipelines.PIPELINES if p.name == name)
-    keeps(named.text, PIPELINES[name], 20)
+    keeps(named_pipelines()[name].text, PIPELINES[name], 20)
 
 
 def keeps(passes: str, promise: Promise, share: int) -> None:

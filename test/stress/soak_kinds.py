@@ -194,14 +194,14 @@ def pipelines_kind(seed: int, report: Report) -> None:
     from checking import Refused
     from graph_stages import STAGES
     from graph_stages import Refused as RefusedByPass
-    from test_random_programs import PIPELINES, PROMISES, Promise, check, names, pipelines
+    from test_random_programs import PIPELINES, PROMISES, Promise, check, named_pipelines, names
 
     chance = random.Random(f"pipelines {seed}")
     try:
         program = graph_programs.graph_program(seed)
     except Refused as e:
         return report.refused(str(e))
-    tried = [(p.text, PIPELINES[p.name], p.name) for p in pipelines.PIPELINES]
+    tried = [(named_pipelines()[name].text, promise, name) for name, promise in PIPELINES.items()]
     tried += [(name, PROMISES.get(name, Promise()), name) for name in chance.sample(names(), 12)]
     for passes, promise, name in tried:
         # functions whose arguments share memory run as they were written, in tier 0; that a further run changes nothing is not promised here
@@ -222,11 +222,11 @@ def mlir_kind(seed: int, report: Report) -> None:
     """Random graphs of the torch dialect: passes and pipelines, then calls that lose every speculation in turn."""
     from graph_stages import STAGES, Refused
     from test_bailing_random import calls_and_losses, drawn, gives_leaves
-    from test_random_programs import PIPELINES, PROMISES, Promise, check, names, pipelines
+    from test_random_programs import PIPELINES, PROMISES, Promise, check, named_pipelines, names
 
     chance = random.Random(f"mlir {seed}")
     program = drawn(seed)
-    tried = [(p.text, PIPELINES[p.name], p.name) for p in chance.sample(list(pipelines.PIPELINES), 8)]
+    tried = [(named_pipelines()[name].text, PIPELINES[name], name) for name in chance.sample(list(PIPELINES), 8)]
     tried += [(name, PROMISES.get(name, Promise()), name) for name in chance.sample(names(), 8)]
     for passes, promise, name in tried:
         stage = chance.choice(promise.stages)
