@@ -5,8 +5,9 @@
 
 Native code has values, all of them row-major, so it may have a view only of what is row-major in PyTorch too. That is followed forwards:
 arguments say how they lie; an op gives such a tensor when its operands are (PyTorch's results lie as their operands do), but for views
-that permute, skip or repeat; `contiguous`, layer norms and products always do. A part along a dim (a slice, a piece of a split) is
-row-major but for a gap before that dim: it has the views that leave the dims before it as they are.
+that permute, skip or repeat; `contiguous`, layer norms and products always do; what is written to in parts stays as it lies. A part
+along a dim (a slice, a piece of a split) is row-major but for a gap before that dim: it has the views that leave the dims before it as
+they are.
 
 So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results of NumPy's Python share memory.
 """
@@ -140,7 +141,8 @@ def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
     row = optable.lookup(op.name)
     if op.name in _ROW_MAJOR or (row is not None and row.kind is Kind.PRODUCT):
         return False
-    if any(v in loose for v in op.operands):
+    written_into = op.name.endswith("_scatter")  # a functionalised write to a part gives the whole, which lies as it did
+    if any(v in loose for v in (list(op.operands)[:1] if written_into else op.operands)):
         return True
     if row is None or row.kind is not Kind.VIEW or op.name in _FAITHFUL:
         return False

@@ -104,3 +104,19 @@ def test_a_view_of_a_layer_norm_of_permuted_dims_is_native() -> None:
         x = torch.randn(2, 4, size)
         torch.testing.assert_close(f(x), normalised_and_viewed(x))
     assert f.stats().hits == 3, f.explain()
+
+
+def marked(x: Tensor):
+    mask = x.new_zeros((4, 4))
+    for h in ((0, -2), (-2, -1)):
+        for w in ((0, -2), (-2, -1)):
+            mask[h[0] : h[1], w[0] : w[1]] = x[0]
+    return mask.view(-1) * 2
+
+
+def test_a_view_of_what_was_written_in_parts_is_native() -> None:
+    f = tierup.torch.from_torchscript(torch.jit.script(marked))
+    for _ in range(3):
+        x = torch.randn(3)
+        torch.testing.assert_close(f(x), marked(x))
+    assert f.stats().hits == 2, f.explain()
