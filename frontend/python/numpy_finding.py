@@ -13,13 +13,9 @@ from tierup.frontend.python.arrays import as_array, as_int, refuse_axis
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.table import constant, function, method
 from tierup.frontend.python.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_number
-
-C_ORDER = Const("C")
-CONSTANT_MODE = Const("constant")
-
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank
 
 _INT = np.dtype(np.int64)
 

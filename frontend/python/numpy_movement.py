@@ -16,15 +16,12 @@ from tierup.frontend.python.arrays import as_array, as_int, int_list, refuse_axi
 from tierup.frontend.python.branch import select
 from tierup.frontend.python.frame import Frame, WillRaise
 from tierup.frontend.python.numpy_reductions import is_none, sum_
+from tierup.frontend.python.numpy_shape import copied, flat, known_rank, viewed, with_rank
 from tierup.frontend.python.scalars import number, raise_if
 from tierup.frontend.python.table import constant, function
 from tierup.frontend.python.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_number
 
-C_ORDER = Const("C")
 CONSTANT_MODE = Const("constant")
-
-from tierup.frontend.python.numpy_shape import copied, flat, known_rank, viewed, with_rank
-
 
 def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
     if isinstance(value, Array):
