@@ -9,10 +9,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from tierup.frontend.jit import function_from
-from tierup.frontend.python import table
-from tierup.frontend.python.frame import Frame
-from tierup.frontend.python.gradient_spec import GradientSpec, argument_numbers, function_of
-from tierup.frontend.python.values import FALSE, ZERO, Const, Method, Sequence, Value
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.frame import Frame
+from tierup.frontend.python.building.gradient_spec import GradientSpec, argument_numbers, function_of
+from tierup.frontend.python.building.values import FALSE, ZERO, Const, Method, Sequence, Value
 from tierup.runtime.function import Function
 
 Argnums = int | str | tuple[int | str, ...]

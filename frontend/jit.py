@@ -17,8 +17,8 @@ from tierup.frontend.mlir_arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir_file import load as load_graph
 from tierup.frontend.mlir_file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
-from tierup.frontend.python.gradient_spec import GradientSpec, function_of
-from tierup.frontend.python.source import remember
+from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
+from tierup.frontend.python.building.source import remember
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape

@@ -21,14 +21,12 @@ from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult
 from tierup.frontend.python import handlers
-from tierup.frontend.python.arrays import shape_items
-from tierup.frontend.python.emit import Emitter
-from tierup.frontend.python.frame import Frame, NeedsMutation, Outside, WillRaise
-from tierup.frontend.python.gradient_spec import GradientSpec, function_of
-from tierup.frontend.python.source import Source, parse
-from tierup.frontend.python.statements import execute
-from tierup.frontend.python.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
-from tierup.frontend.python.values import (
+from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.python.building.frame import Frame, NeedsMutation, Outside, WillRaise
+from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
+from tierup.frontend.python.building.source import Source, parse
+from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
+from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Const,
@@ -44,6 +42,8 @@ from tierup.frontend.python.values import (
     Value,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.operations.arrays import shape_items
+from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 
@@ -230,7 +230,7 @@ class ProgramBuilder:
                 func.erase()
 
     def _gradient(self, frame: Frame, node: ast.AST | None, spec: GradientSpec, bound: Mapping[str, Value]) -> Value:
-        calls: Any = shielded(lambda: import_module("tierup.frontend.python.gradient_calls"))  # here: most programs ask for none
+        calls: Any = shielded(lambda: import_module("tierup.frontend.python.gradients.calls"))  # here: most programs ask for none
         made: Value = calls.call(self, frame, node, spec, bound)
         return made
 

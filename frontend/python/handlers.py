@@ -1,8 +1,7 @@
 """Importing this module registers the handlers of every function and method that programs may call."""
 
-from tierup.frontend.python import (
-    builtin_functions,
-    gradients_of_tierup,
+from tierup.frontend.python.functions import builtins as builtin_functions
+from tierup.frontend.python.functions import (
     numpy_elementwise,
     numpy_factories,
     numpy_finding,
@@ -10,9 +9,10 @@ from tierup.frontend.python import (
     numpy_movement,
     numpy_reductions,
     numpy_shape,
-    operators_of_tierup,
-    operators_of_windows,
 )
+from tierup.frontend.python.functions import tierup_gradients as gradients_of_tierup
+from tierup.frontend.python.functions import tierup_operators as operators_of_tierup
+from tierup.frontend.python.functions import tierup_windows as operators_of_windows
 
 MODULES = (
     builtin_functions,

@@ -17,7 +17,7 @@ from sampling import drawn
 import tierup
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python import conditionals
+from tierup.frontend.python.syntax import conditionals
 
 _serial = itertools.count()
 

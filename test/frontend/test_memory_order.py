@@ -14,7 +14,7 @@ from sampling import drawn
 import tierup
 import tierup.frontend.python.handlers
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python import table
+from tierup.frontend.python.building import table
 
 # what a function may be called with: those calls count that NumPy takes
 ARGUMENTS = (

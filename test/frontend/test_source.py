@@ -17,7 +17,7 @@ import pytest
 
 import tierup
 import tierup.runtime.function
-from tierup.frontend.python import source
+from tierup.frontend.python.building import source
 
 FACTOR = 2
 

@@ -9,7 +9,7 @@ from sampling import drawn
 
 import tierup
 import tierup.frontend.python.build  # noqa: F401 - fills the table
-from tierup.frontend.python import table
+from tierup.frontend.python.building import table
 
 SHAPES = (), (2,), (2, 3), (2, 3, 2)
 CALLS = "(x)", "(x, x)", "(x, 1)", "([x, x])", "(x, 0, 1)", "(x, axis=0)", "(x, keepdims=True)"

@@ -15,7 +15,7 @@ import tierup
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.gradient_calls import own_memory
+from tierup.frontend.python.gradients.calls import own_memory
 
 RNG = np.random.default_rng(0)
 A, B, X = RNG.normal(size=(3, 4)), RNG.normal(size=4), RNG.normal(size=(5, 3))

@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.emit import Emitter
+from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.fx.nodes import TENSORS
 from tierup.frontend.torch.script.module import Attributes

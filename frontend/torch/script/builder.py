@@ -9,7 +9,7 @@ from tierup.dialect import optable
 from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import cached_property
-from tierup.frontend.python.emit import Emitter
+from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import by_script

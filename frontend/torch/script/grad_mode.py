@@ -16,7 +16,7 @@ from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.emit import Emitter
+from tierup.frontend.python.building.emit import Emitter
 
 _ADDS = ("aten.add_.", "aten.sub_.")
 _MAY_BE_OPERAND = ("aten.contiguous", "aten.to.", "aten.type_as", "aten.expand_as")

@@ -1,0 +1,223 @@
+"""One function that is being built: its source, its names, the emitter, and errors at the user's line."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.dialect.spelling import printable
+from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.python.building.source import Definition, Source
+from tierup.frontend.python.building.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
+from tierup.frontend.stopping import NO_GRAD
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
+from tierup.runtime.arguments.trees import Leaf, flatten, is_on_device
+
+ALL_NAMES = ("*",)
+
+
+class NeedsStatic(UnsupportedSyntax):
+    """Unsupported unless a value were known at build time: an enclosing loop may be unrolled instead."""
+
+
+class Unjoinable(UnsupportedSyntax):
+    """Two paths give a name values that no one SSA value can hold: what follows is built once for each path."""
+
+
+class NeedsMutation(Exception):
+    """The program writes an array, so that it must be built with !torch.tensor."""
+
+
+class WillRaise(Exception):
+    """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Outside:
+    """What all functions of one graph read from outside their bodies. `numbers`: those that are hidden inputs, not constants."""
+
+    def __init__(self, numbers: frozenset[Access] = frozenset()) -> None:
+        self.numbers = numbers
+        self.hidden: dict[Access, HiddenInput] = {}
+        self.constants: dict[tuple[Access, str], Constant] = {}
+        self.notes: list[str] = []
+
+    def constant(self, access: Access | None, kind: str, value: object) -> None:
+        if access is not None:
+            self.constants.setdefault((access, kind), Constant(access, kind, value))
+
+
+class Frame:
+    """`env` holds the names; it is replaced while the arms of a branch are built."""
+
+    def __init__(self, em: Emitter, source: Source, outside: Outside, block: ir.Block, call: Callable[..., Value]) -> None:
+        self.em = em
+        self.source = source
+        self.outside = outside
+        self.block = block
+        self.call_function = call  # (frame, node, function, access, arguments) -> Value: calls of other tierup functions
+        self.env: dict[str, Value] = {}
+        self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
+        self.locals = local_names(source.tree)
+        self.nested_loops = nested_loops(source.tree)
+        self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
+        # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
+        # iteration of a loop that is written out
+        self.boundary: tuple[str, ...] | None = None
+        self.in_loop = False
+        self.is_entry = True
+        self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
+        if getattr(source.function, NO_GRAD, None) is source.function:
+            self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
+        self.nested = 0  # expressions around the one at hand
+        # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut
+        self.links: int | None = 0
+        self.duplicates = 0  # how often the code after a branch was built once more
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    def error(
+        self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax
+    ) -> UnsupportedSyntax:
+        return self.source.error(node, construct, remedy, cls)
+
+    def at(self, node: ast.AST) -> None:
+        """Locate the next ops at `node`: file, line, and column counted from 1."""
+        line = getattr(node, "lineno", None)
+        if line is not None:
+            column = getattr(node, "col_offset", 0) + 1
+            self.em.location = ir.Location.file(printable(self.source.filename), line, column, self.em.context)
+            self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
+
+    @contextmanager
+    def linked(self, links: int | None) -> Iterator[None]:
+        saved, self.links = self.links, links
+        try:
+            yield
+        finally:
+            self.links = saved
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def lookup(self, node: ast.Name) -> Value:
+        name = node.id
+        if name in self.env:
+            value = self.env[name]
+            if isinstance(value, Perhaps):
+                return value.settle()
+            if isinstance(value, Unset):
+                raise self.error(node, f"`{name}` may have no value here: {value.why}", f"give `{name}` a value before that")
+            return value
+        if name in self.locals:
+            raise WillRaise(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
+        function = self.source.function
+        root = "closure" if name in function.__code__.co_freevars else "global"
+        access = Access(root, name, (), function)
+        try:
+            found = access.read({})
+        except NameError as e:
+            self.outside.constant(access, "missing", NameError)
+            raise WillRaise(NameError(str(e))) from e
+        if root == "global" and name not in function.__globals__ and hasattr(builtins, name):
+            self.outside.constant(access, "identity", found)
+            return Const(found, access)
+        return self.outside_value(node, found, access)
+
+    def outside_value(self, node: ast.AST | None, value: Any, access: Access) -> Value:
+        """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""
+        kind = type(value)
+        if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__") and is_on_device(value):
+            return self._hidden(node, value, access)
+        if kind in (list, tuple):
+            self.outside.constant(access, "structure", structure_of(value))
+            items = [self.outside_value(node, v, access.item(i)) for i, v in enumerate(value)]
+            return Sequence(kind.__name__, items, external=True, access=access)
+        if kind is dict:
+            self.outside.constant(access, "structure", structure_of(value))
+            return Mapping_({k: self.outside_value(node, v, access.item(k)) for k, v in value.items()}, external=True)
+        if access in self.outside.numbers and is_number_to_read(value):
+            return self._hidden_number(value, access)
+        if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
+            self.outside.constant(access, "value", value)
+            return Const(value, access)
+        if callable(value) and not isinstance(value, ModuleType) and not _has_state(value):
+            self.outside.constant(access, "identity", value)
+            return Const(value, access)
+        if access.root != "argument" or access.path:
+            self.outside.constant(access, "identity", value)
+        return Object(value, access)
+
+    def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Value:
+        if access not in self.hidden:
+            if isinstance(value.dtype, np.dtype) and dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
+                raise self.error(
+                    node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
+                )
+            leaf = flatten(value, [], str(access))
+            assert isinstance(leaf, Leaf)
+            self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+        return self.hidden_input(access)
+
+    def _hidden_number(self, value: object, access: Access) -> Value:
+        leaf = flatten(value, [], str(access))
+        assert isinstance(leaf, Leaf)
+        self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+        return self.hidden_input(access)
+
+    def hidden_input(self, access: Access) -> Array | Scalar:
+        """The block argument that a hidden input is in this function."""
+        if access not in self.hidden:
+            leaf, types = self.outside.hidden[access].leaf, self.em.types
+            is_array = leaf.kind in ("array", "scalar")
+            ssa = self.block.add_argument(types.tensor if is_array else types.scalars[leaf.kind], self.em.unknown)
+            self.hidden[access] = Array(ssa, leaf.ndim, decays=leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
+        return self.hidden[access]
+
+
+def _has_state(value: object) -> bool:
+    """Whether a callable is an object whose attributes a method body may read, not a function or class."""
+    plain = (type, FunctionType, np.ufunc, type(len), type(np.sum), type("".join))
+    return not isinstance(value, plain) and not hasattr(value, "__tierup_function__") and hasattr(value, "__dict__")
+
+
+def local_names(tree: Definition) -> set[str]:
+    """The names that the body binds: Python never looks them up outside."""
+    if isinstance(tree, ast.Lambda):
+        return set()
+    return assigned_names(tree.body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
+
+
+def nested_loops(tree: ast.AST) -> set[ast.AST]:
+    """Loops inside loops."""
+    loops = [n for n in ast.walk(tree) if isinstance(n, (ast.For, ast.While))]
+    return {inner for outer in loops for inner in ast.walk(outer) if inner is not outer and isinstance(inner, (ast.For, ast.While))}
+
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def assigned_names(statements: list[ast.stmt]) -> set[str]:
+    """Names that the statements bind in their own scope."""
+    found: set[str] = set()
+    stack: list[ast.AST] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
+    return found

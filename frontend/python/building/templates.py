@@ -1,0 +1,203 @@
+"""How values cross the end of a region: which parts are static and the same on both paths, and which are SSA values of what kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.python.building.values import (
+    Array,
+    Const,
+    DTypeOf,
+    IntList,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    is_number,
+    is_numpy_scalar,
+    number_kind,
+)  # fmt: skip
+from tierup.runtime.arguments.hidden import same_number
+
+
+@dataclass(frozen=True)
+class Same:
+    """Static: the value itself, no SSA value."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class OneScalar:
+    kind: str
+
+
+@dataclass(frozen=True)
+class OneArray:
+    rank: int | None
+    min_rank: int
+    dtype: np.dtype | None
+    decays: bool | None  # None: a !torch.bool says so, behind the array
+    detached: bool = False
+
+
+@dataclass(frozen=True)
+class OneOther:
+    """A shape of unknown length (IntList) or a dtype (DTypeOf)."""
+
+    make: type
+
+
+@dataclass(frozen=True)
+class Structure:
+    kind: str
+    items: tuple[Template, ...]
+    keys: tuple[object, ...] = ()
+
+
+Template = Same | OneScalar | OneArray | OneOther | Structure
+
+
+def template_of(value: Value, *, generalise: bool = False) -> Template:
+    """How one value crosses. `generalise`: as a loop carries it, numbers of any value."""
+    if isinstance(value, Scalar):
+        return OneScalar(value.kind)
+    if isinstance(value, Array):
+        decays = value.decays if isinstance(value.decays, bool) else None
+        return OneArray(value.rank, value.at_least, value.dtype, decays, value.detached)
+    if isinstance(value, (IntList, DTypeOf)):
+        return OneOther(type(value))
+    if isinstance(value, ShapeOf):
+        if value.array.rank is None:
+            return OneOther(IntList)
+        return Structure("tuple", tuple(OneScalar("int") for _ in range(value.array.rank)))
+    if isinstance(value, Sequence):
+        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items))
+    if isinstance(value, Mapping_):
+        return Structure("dict", tuple(template_of(v, generalise=generalise) for v in value.items.values()), tuple(value.items))
+    if generalise and is_number(value):
+        return OneScalar(number_kind(value))
+    if generalise and is_numpy_scalar(value):
+        return OneArray(0, 0, value.value.dtype, True)  # type: ignore[union-attr]  # a Const
+    return Same(value)
+
+
+def unify(a: Template, b: Template) -> Template | None:
+    """What both fit; None when nothing does."""
+    if isinstance(a, Same) and isinstance(b, Same):
+        return _unify_static(a, b)
+    if isinstance(a, Same):
+        a = template_of(a.value, generalise=True)
+    if isinstance(b, Same):
+        b = template_of(b.value, generalise=True)
+    if isinstance(a, OneArray) and isinstance(b, OneArray):
+        rank = a.rank if a.rank == b.rank else None
+        dtype = a.dtype if a.dtype == b.dtype else None
+        return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), a.detached or b.detached)
+    if isinstance(a, Structure) and isinstance(b, Structure):
+        if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
+            return None
+        items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
+        return None if any(i is None for i in items) else Structure(a.kind, items, a.keys)  # type: ignore[arg-type]  # none is None
+    return a if a == b else None
+
+
+def _decay(a: OneArray, b: OneArray) -> bool | None:
+    """Whether what comes of either is a scalar at rank 0. One that is never of rank 0 has no say."""
+    said = {x.decays for x in (a, b) if x.min_rank == 0} or {a.decays is not False or b.decays is not False}
+    return said.pop() if len(said) == 1 else None
+
+
+def _unify_static(a: Same, b: Same) -> Template | None:
+    if a.value is b.value:
+        return a
+    if isinstance(a.value, Const) and isinstance(b.value, Const):
+        x, y = a.value.value, b.value.value
+        if x is y or (type(x) is type(y) and isinstance(x, (bool, int, float, str, np.generic, np.dtype)) and same_number(x, y)):
+            return a
+        general = [template_of(v, generalise=True) for v in (a.value, b.value)]
+        if not any(isinstance(g, Same) for g in general):
+            return unify(*general)
+    return None
+
+
+def types_of(em: Emitter, template: Template) -> list[ir.Type]:
+    if isinstance(template, Same):
+        return []
+    if isinstance(template, OneScalar):
+        return [em.types.scalars[template.kind]]
+    if isinstance(template, OneArray):
+        return [em.types.tensor] if template.decays is not None else [em.types.tensor, em.types.bool]
+    if isinstance(template, OneOther):
+        return [em.types.int_list if template.make is IntList else em.types.int]
+    return [t for item in template.items for t in types_of(em, item)]
+
+
+def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
+    """The SSA values that stand for `value` in a place of this template. May emit ops."""
+    if isinstance(template, Same):
+        return []
+    if isinstance(template, OneScalar):
+        return [scalar_ssa(em, value)]
+    if isinstance(template, OneArray):
+        if isinstance(value, Array):
+            if template.decays is not None:
+                return [value.ssa]
+            return [value.ssa, em.bool(value.decays) if isinstance(value.decays, bool) else value.decays]
+        constant = np.asarray(value.value)  # type: ignore[union-attr]  # a NumPy scalar
+        dtype = dtypes.from_numpy(constant.dtype)
+        assert dtype is not None
+        return [em.literal(constant, dtype)] if template.decays is not None else [em.literal(constant, dtype), em.bool(True)]
+    if isinstance(template, OneOther):
+        if isinstance(value, ShapeOf):
+            return [em.numpy("aten.size", [value.array.ssa], em.types.int_list)]
+        return [value.ssa]  # type: ignore[union-attr]  # an IntList or a DTypeOf
+    if isinstance(value, ShapeOf):
+        return [em.numpy("aten.size.int", [value.array.ssa, em.int(i)], em.types.int) for i in range(len(template.items))]
+    items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]
+    return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
+
+
+def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
+    """The value whose SSA values come next; lists belong to `region`."""
+    if isinstance(template, Same):
+        return template.value
+    if isinstance(template, OneScalar):
+        return Scalar(next(ssa), template.kind)
+    if isinstance(template, OneArray):
+        array = next(ssa)
+        decays = next(ssa) if template.decays is None else template.decays
+        return Array(array, template.rank, template.min_rank, template.dtype, decays, template.detached)
+    if isinstance(template, OneOther):
+        return template.make(next(ssa))
+    items = [raise_(item, ssa, region) for item in template.items]
+    if template.kind == "dict":
+        return Mapping_(dict(zip(template.keys, items, strict=True)))
+    return Sequence(template.kind, items, region)
+
+
+def scalar_ssa(em: Emitter, value: Value) -> ir.Value:
+    """A Python number as !torch.int, !torch.float or !torch.bool."""
+    if isinstance(value, Scalar):
+        return value.ssa
+    number = value.value  # type: ignore[union-attr]  # a Const, by is_number
+    if isinstance(number, bool):
+        return em.bool(number)
+    return em.int(number) if isinstance(number, int) else em.float(number)
+
+
+def general(template: Template) -> Template:
+    """The template with what a loop must not rely on from the first iteration only: constants become values."""
+    if isinstance(template, Same):
+        return template_of(template.value, generalise=True)
+    if isinstance(template, Structure):
+        return replace(template, items=tuple(general(i) for i in template.items))
+    return template

@@ -1,0 +1,283 @@
+"""Python's built-in functions, and `math` on numbers known only at run time."""
+
+from __future__ import annotations
+
+import ast
+import math
+from functools import partial
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.table import constant, function
+from tierup.frontend.python.building.values import (
+    FALSE,
+    ZERO,
+    Array,
+    Const,
+    Iterable_,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_array_like,
+    is_number,
+    number_kind,
+)  # fmt: skip
+from tierup.frontend.python.functions import iteration
+from tierup.frontend.python.functions.iteration import static_items
+from tierup.frontend.python.operations import array_operators, arrays
+from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
+
+ZERO_FLOAT = Const(0.0)
+EMPTY = Sequence("tuple", [])
+
+
+@function(range)
+def range_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return iteration.range_of(frame, node, list(args))
+
+
+@function(enumerate)
+def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
+    return iteration.enumerated(frame, node, iterable, start)
+
+
+@function(zip)
+def zip_(frame: Frame, node: ast.AST, *args: Value, strict: Value = FALSE) -> Value:
+    return iteration.zipped(frame, node, list(args), strict=bool(constant(frame, node, strict, "`strict`")))
+
+
+@function(reversed)
+def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Value:
+    return iteration.reversed_(frame, node, sequence)
+
+
+@function(tuple)
+def tuple_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
+    return Sequence("tuple", static_items(frame, node, iterable), frame.em.region)
+
+
+@function(list)
+def list_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
+    return Sequence("list", static_items(frame, node, iterable), frame.em.region)
+
+
+@function(len)
+def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
+    if isinstance(obj, (Sequence, Mapping_)):
+        return Const(len(obj.items))
+    if isinstance(obj, ShapeOf):
+        return Const(obj.array.rank) if obj.array.rank is not None else Scalar(arrays.rank_ssa(frame, obj.array), "int")
+    if isinstance(obj, Iterable_):
+        return obj.length if isinstance(obj.length, Const) else _at_least_zero(frame, node, obj.length)
+    if isinstance(obj, Array):
+        if obj.rank == 0:
+            raise WillRaise(TypeError("len() of unsized object"))
+        if obj.at_least == 0:
+            none = frame.em.scalar("aten.eq.int", [arrays.rank_ssa(frame, obj), frame.em.int(0)], frame.em.types.bool)
+            raise_if(frame, none, "TypeError", "len() of unsized object")
+        return arrays.size(frame, obj, 0)
+    raise frame.error(node, f"len() of {describe(obj)}")
+
+
+def _at_least_zero(frame: Frame, node: ast.AST, value: Value) -> Value:
+    return Scalar(frame.em.scalar("prim.max.int", [arrays.as_int(frame, node, value), frame.em.int(0)], frame.em.types.int), "int")
+
+
+@function(abs)
+def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
+    if isinstance(x, Scalar):
+        return absolute(frame, node, x)
+    array = as_array(frame, node, x)
+    return Array(frame.em.numpy("aten.abs", [array.ssa]), array.rank, array.min_rank, array.dtype)
+
+
+@function(int)
+def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
+    em = frame.em
+    if isinstance(x, Scalar):
+        return Scalar(_truncated(frame, x.ssa) if x.kind == "float" else to_int(frame, x), "int")
+    array = as_array(frame, node, x)
+    if array.dtype is None or array.dtype.kind == "f":
+        _refuse_special(frame, em.numpy("aten.Float.Tensor", [array.ssa], em.types.float))
+    return Scalar(em.numpy("aten.Int.Tensor", [array.ssa], em.types.int), "int")
+
+
+def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
+    """A float without its fraction."""
+    _refuse_special(frame, number)
+    return frame.em.scalar("aten.Int.float", [number], frame.em.types.int)
+
+
+def _refuse_special(frame: Frame, number: ir.Value) -> None:
+    """What is no number or infinite has no int, and what is beyond 64 bits none that a compiled program can hold."""
+    em = frame.em
+    holds = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
+    either = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
+    is_nan = em.scalar("aten.__not__", [either(holds("lt", 0.0), holds("ge", 0.0))], em.types.bool)
+    raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
+    infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
+    raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
+    beyond = either(holds("ge", 2.0**63), holds("lt", -(2.0**63)))
+    raise_if(frame, beyond, "OverflowError", "the float does not fit the 64 bits that ints have in compiled programs")
+
+
+@function(float)
+def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
+    em = frame.em
+    if isinstance(x, Scalar):
+        return Scalar(to_float(frame, x), "float")
+    return Scalar(em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float), "float")
+
+
+@function(bool)
+def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
+    if isinstance(x, (Sequence, Mapping_)):
+        return Const(bool(x.items))
+    return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else array_operators.truth(frame, node, x), "bool")
+
+
+def _extreme(frame: Frame, node: ast.AST, args: tuple[Value, ...], *, larger: bool) -> Value:
+    name = "max" if larger else "min"
+    if len(args) == 1:
+        if isinstance(args[0], Array):
+            raise frame.error(node, f"the built-in {name}() of an array", f"use np.{name}")
+        args = tuple(static_items(frame, node, args[0]))
+    if not args:
+        raise WillRaise(ValueError(f"{name}() iterable argument is empty"))
+    result = args[0]
+    for other in args[1:]:
+        result = iteration.pick(frame, node, result, other, larger=larger)
+    return result
+
+
+@function(max)
+def max_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return _extreme(frame, node, args, larger=True)
+
+
+@function(min)
+def min_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    return _extreme(frame, node, args, larger=False)
+
+
+@function(sum)
+def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
+    if isinstance(iterable, Array):
+        raise frame.error(node, "the built-in sum() of an array", "use np.sum(x, axis=0)")
+    total = start
+    for item in static_items(frame, node, iterable):
+        total = _added(frame, node, total, item)
+    return total
+
+
+def _added(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value + b.value)
+    if is_number(a) and is_number(b):
+        return binary(frame, node, ast.Add, a, b)
+    return array_operators.binary(frame, node, ast.Add, a, b)
+
+
+@function(isinstance)
+def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) -> Value:
+    classes = tuple(c.value for c in class_or_tuple.items if isinstance(c, Const)) if isinstance(class_or_tuple, Sequence) else (
+        constant(frame, node, class_or_tuple, "a class"),
+    )  # fmt: skip
+    if is_number(obj):
+        kind = {"int": int, "float": float, "bool": bool}[number_kind(obj)]
+        return Const(issubclass(kind, classes))
+    if isinstance(obj, Array) and not obj.may_be_scalar:
+        return Const(issubclass(np.ndarray, classes))
+    if isinstance(obj, Sequence):
+        return Const(issubclass({"tuple": tuple, "list": list}[obj.kind], classes))
+    if isinstance(obj, Mapping_):
+        return Const(issubclass(dict, classes))
+    raise frame.error(node, f"isinstance() of {describe(obj)} whose type only the run knows")
+
+
+@function(pow)
+def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
+    if is_number(base) and is_number(exp):
+        return binary(frame, node, ast.Pow, base, exp)
+    return array_operators.binary(frame, node, ast.Pow, base, exp)
+
+
+@function(divmod)
+def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
+    operate = binary if is_number(x) and is_number(y) else array_operators.binary
+    return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
+
+
+@function(math.sqrt)
+def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
+    """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""
+    em = frame.em
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", "math domain error")
+    tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
+    return Scalar(em.numpy("aten.Float.Tensor", [em.numpy("aten.sqrt", [tensor])], em.types.float), "float")
+
+
+@function(math.floor)
+def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
+    """The int below: truncation, less one for a negative fraction."""
+    em = frame.em
+    if is_number(x) and number_kind(x) != "float":
+        return Scalar(to_int(frame, x), "int")
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    truncated = Scalar(_truncated(frame, number), "int")
+    above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
+    return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
+
+
+@function(math.ceil)
+def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
+    em = frame.em
+    if is_number(x) and number_kind(x) != "float":
+        return Scalar(to_int(frame, x), "int")
+    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    _refuse_special(frame, number)
+    return Scalar(em.scalar("aten.ceil.float", [number], em.types.int), "int")
+
+
+@function(all)
+def all_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
+    return _any_all(frame, node, iterable, is_all=True)
+
+
+@function(any)
+def any_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
+    return _any_all(frame, node, iterable, is_all=False)
+
+
+def _any_all(frame: Frame, node: ast.AST, iterable: Value, *, is_all: bool) -> Value:
+    if isinstance(iterable, Array):
+        raise frame.error(node, "the built-in any() or all() of an array", "use np.any or np.all")
+    result: Value = Const(is_all)
+    for item in reversed(static_items(frame, node, iterable)):
+        if is_number(item) and isinstance(item, Const):
+            if bool(item.value) is not is_all:
+                result = Const(not is_all)
+            continue
+        if not (is_number(item) or is_array_like(item)):
+            raise frame.error(node, f"any() or all() over {describe(item)}")
+        test = array_operators.truth(frame, node, item)
+        later, decided = partial(_same, result), partial(Const, not is_all)
+        result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
+    return result
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+@function(print)
+def print_(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    raise frame.error(node, "`print`", "return the value and print it outside")

@@ -1,0 +1,172 @@
+"""What loops and comprehensions run over: ranges, sequences, rows of arrays, zip, enumerate, reversed."""
+
+from __future__ import annotations
+
+import ast
+
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import (
+    ZERO,
+    Array,
+    Const,
+    Iterable_,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_number,
+)
+from tierup.frontend.python.operations import array_operators, arrays, indexing
+from tierup.frontend.python.operations.scalars import binary, compare
+
+MAX_UNROLLED = 512
+
+
+def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
+    """iter(value)."""
+    if isinstance(value, Iterable_):
+        return value
+    if isinstance(value, ShapeOf):
+        value = Sequence("tuple", arrays.shape_items(frame, node, value))
+    if isinstance(value, Mapping_):
+        value = Sequence("tuple", [Const(k) for k in value.items])
+    if isinstance(value, Sequence):
+        items = list(value.items)
+        return Iterable_(Const(len(items)), lambda i: items[i.value], needs_static_index=True)  # type: ignore[union-attr]  # a Const
+    if isinstance(value, Array):
+        if value.rank == 0:
+            raise WillRaise(TypeError("iteration over a 0-d array"))
+        return Iterable_(arrays.size(frame, value, 0), lambda i: indexing.load(frame, node, value, i))
+    raise frame.error(node, f"iterating over {describe(value)}")
+
+
+def static_items(frame: Frame, node: ast.AST, value: Value) -> list[Value]:
+    """Every item, when how many there are is known now."""
+    if isinstance(value, Sequence):
+        return list(value.items)
+    iterable = iterate(frame, node, value)
+    if not isinstance(iterable.length, Const):
+        raise frame.error(
+            node,
+            "as many items as only the run knows",
+            "use array operations over the whole axis, or np.empty and a for loop that assigns rows",
+            NeedsStatic,
+        )
+    if iterable.length.value > MAX_UNROLLED:
+        raise frame.error(node, f"{iterable.length.value} items to write out (at most {MAX_UNROLLED})", "use array operations")
+    return [iterable.item(Const(i)) for i in range(iterable.length.value)]
+
+
+def range_of(frame: Frame, node: ast.AST, bounds: list[Value]) -> Iterable_:
+    """range(stop), range(start, stop), range(start, stop, step)."""
+    if not 1 <= len(bounds) <= 3:
+        raise frame.error(node, f"range with {len(bounds)} arguments")
+    ints = [_integer(frame, node, b) for b in bounds]
+    start, stop = (Const(0), ints[0]) if len(ints) == 1 else ints[:2]
+    step = ints[2] if len(ints) == 3 else Const(1)
+    if isinstance(step, Const) and step.value == 0:
+        raise WillRaise(ValueError("range() arg 3 must not be zero"))
+    if isinstance(start, Const) and isinstance(stop, Const) and isinstance(step, Const):
+        known = range(start.value, stop.value, step.value)
+        length: Value = Const(len(known))
+    else:
+        length = _length(frame, node, start, stop, step)
+
+    def item(i: Value) -> Value:
+        return add(frame, node, start, multiply(frame, node, i, step))
+
+    return Iterable_(length, item)
+
+
+def _integer(frame: Frame, node: ast.AST, value: Value) -> Value:
+    if isinstance(value, Const) and not isinstance(value.value, float):
+        return Const(int(value.value)) if hasattr(value.value, "__index__") else value
+    if isinstance(value, Scalar) and value.kind == "int":
+        return value
+    return Scalar(arrays.as_int(frame, node, value, "range"), "int")
+
+
+def _length(frame: Frame, node: ast.AST, start: Value, stop: Value, step: Value) -> Value:
+    em = frame.em
+    if isinstance(start, Const) and start.value == 0 and isinstance(step, Const) and step.value == 1:
+        return stop  # a loop runs max(0, stop) times
+    operands = [arrays.as_int(frame, node, v) for v in (start, stop, step)]
+    return Scalar(em.scalar("aten.__range_length", operands, em.types.int), "int")
+
+
+def add(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value + b.value)
+    if isinstance(a, Const) and a.value == 0:
+        return b
+    if isinstance(b, Const) and b.value == 0:
+        return a
+    return binary(frame, node, ast.Add, a, b)
+
+
+def multiply(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value * b.value)
+    if isinstance(b, Const) and b.value == 1:
+        return a
+    return binary(frame, node, ast.Mult, a, b)
+
+
+def enumerated(frame: Frame, node: ast.AST, value: Value, start: Value) -> Iterable_:
+    inner = iterate(frame, node, value)
+
+    def item(i: Value) -> Value:
+        return Sequence("tuple", [add(frame, node, i, start), inner.item(i)])
+
+    return Iterable_(inner.length, item, inner.needs_static_index)
+
+
+def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = False) -> Iterable_:
+    parts = [iterate(frame, node, v) for v in values]
+    if strict:
+        lengths = {part.length.value if isinstance(part.length, Const) else None for part in parts}
+        if None in lengths:
+            raise frame.error(node, "zip(strict=True) of as many items as only the run knows", "leave `strict` out")
+        if len(lengths) > 1:
+            raise WillRaise(ValueError("zip() has arguments of different lengths"))
+    length: Value = ZERO
+    for n, part in enumerate(parts):
+        length = part.length if n == 0 else smaller(frame, node, length, part.length)
+
+    def item(i: Value) -> Value:
+        return Sequence("tuple", [p.item(i) for p in parts])
+
+    return Iterable_(length, item, any(p.needs_static_index for p in parts))
+
+
+def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(min(a.value, b.value))
+    return Scalar(frame.em.scalar("prim.min.int", [arrays.as_int(frame, node, v) for v in (a, b)], frame.em.types.int), "int")
+
+
+def reversed_(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
+    inner = iterate(frame, node, value)
+
+    def item(i: Value) -> Value:
+        if isinstance(inner.length, Const) and isinstance(i, Const):
+            return inner.item(Const(inner.length.value - 1 - i.value))
+        last = binary(frame, node, ast.Sub, inner.length, Const(1)) if isinstance(inner.length, Scalar) else Const(inner.length.value - 1)  # type: ignore[union-attr]
+        return inner.item(binary(frame, node, ast.Sub, last, i))
+
+    return Iterable_(inner.length, item, inner.needs_static_index)
+
+
+def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Value:
+    """Python's max(a, b) or min(a, b): b when it is strictly beyond a, else a."""
+    op = ast.Gt if larger else ast.Lt
+    if is_number(a) and is_number(b):
+        if isinstance(a, Const) and isinstance(b, Const):
+            return Const(max(a.value, b.value) if larger else min(a.value, b.value))
+        beyond = compare(frame, op, b, a).ssa
+    else:
+        beyond = array_operators.truth(frame, node, array_operators.binary(frame, node, op, b, a))
+    return select(frame, node, beyond, lambda: b, lambda: a)

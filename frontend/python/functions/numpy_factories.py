@@ -1,0 +1,239 @@
+"""NumPy functions that make arrays, and casts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.table import constant, function, method
+from tierup.frontend.python.building.values import (
+    NONE,
+    TRUE,
+    ZERO,
+    Array,
+    Const,
+    DTypeOf,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    is_number,
+    number_kind,
+)
+from tierup.frontend.python.operations import arrays
+from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
+from tierup.frontend.python.operations.scalars import number
+
+DEFAULT_POINTS = Const(50)
+
+FLOAT64 = Const(np.dtype(np.float64))
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _made(frame: Frame, node: ast.AST, name: str, shape: Value, dtype: Value, *fill: ir.Value) -> Array:
+    em = frame.em
+    sizes, rank = int_list(frame, node, shape)
+    code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
+    trailing = [em.none] * (4 if name == "aten.empty.memory_format" else 3)
+    return Array(em.numpy(name, [sizes, *fill, code, *trailing]), rank, dtype=known, decays=False)
+
+
+@function(np.zeros)
+def zeros(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
+    return _made(frame, node, "aten.zeros", shape, dtype)
+
+
+@function(np.ones)
+def ones(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
+    return _made(frame, node, "aten.ones", shape, dtype)
+
+
+@function(np.empty)
+def empty(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
+    return _made(frame, node, "aten.empty.memory_format", shape, dtype)
+
+
+@function(np.full)
+def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Value = NONE) -> Value:
+    """Without a dtype, the fill value's own."""
+    if is_number(fill_value):
+        kind = Const(arrays.KIND_DTYPES[number_kind(fill_value)]) if is_none(dtype) else dtype
+        return _made(frame, node, "aten.full", shape, kind, number(frame, fill_value))
+    em = frame.em
+    value = as_array(frame, node, fill_value)
+    sizes, rank = int_list(frame, node, shape)
+    if not is_none(dtype):
+        value = _cast(frame, node, value, dtype)
+    spread = em.numpy("aten.broadcast_to", [value.ssa, sizes])
+    return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
+
+
+def _like(name: str):
+    def handler(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
+        em = frame.em
+        x = as_array(frame, node, a)
+        code, known = dtype_code(frame, node, dtype)
+        ssa = em.numpy(name, [x.ssa, code, em.none, em.none, em.none, em.none])
+        return Array(ssa, x.rank, x.min_rank, x.dtype if is_none(dtype) else known, decays=False)
+
+    return handler
+
+
+function(np.zeros_like)(_like("aten.zeros_like"))
+function(np.ones_like)(_like("aten.ones_like"))
+function(np.empty_like)(_like("aten.empty_like"))
+
+
+@function(np.full_like)
+def full_like(frame: Frame, node: ast.AST, a: Value, fill_value: Value, dtype: Value = NONE) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    if not is_number(fill_value):
+        raise frame.error(node, "np.full_like with an array to fill with", "write np.broadcast_to(value, x.shape).astype(x.dtype)")
+    code, known = dtype_code(frame, node, dtype)
+    ssa = em.numpy("aten.full_like", [x.ssa, number(frame, fill_value), code, em.none, em.none, em.none, em.none])
+    return Array(ssa, x.rank, x.min_rank, x.dtype if is_none(dtype) else known, decays=False)
+
+
+@function(np.arange)
+def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE) -> Value:
+    """int64 when all of start, stop and step are ints, else float64."""
+    em = frame.em
+    if is_none(start) and is_none(stop):
+        raise WillRaise(TypeError("arange() requires stop to be specified."))
+    if is_none(stop) or is_none(start):
+        start, stop = Const(0), stop if is_none(start) else start
+    step = Const(1) if is_none(step) else step
+    parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
+    kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
+    code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
+    operands = [number(frame, p) for p in parts]
+    ssa = em.numpy("aten.arange.start_step", [*operands, code, em.none, em.none, em.none])
+    return Array(ssa, 1, dtype=known, decays=False)
+
+
+def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
+    """A number for an argument that torch takes as a Scalar only."""
+    if is_number(value):
+        return value
+    if isinstance(value, Const) and isinstance(value.value, np.generic):
+        return Const(value.value.item())
+    if isinstance(value, Array) and value.rank == 0 and value.dtype is not None and value.dtype.kind in "iu":
+        return Scalar(as_int(frame, node, value), "int")
+    raise frame.error(node, f"an array as an argument of {what}", "write int(...) or float(...) around it")
+
+
+@function(np.linspace)
+def linspace(
+    frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = DEFAULT_POINTS, endpoint: Value = TRUE, *, dtype: Value = NONE
+) -> Value:
+    em = frame.em
+    if not constant(frame, node, endpoint, "`endpoint`"):
+        raise frame.error(node, "np.linspace without its endpoint", "write np.arange(num) * ((stop - start) / num) + start")
+    ends = [number(frame, as_python(frame, node, v, "np.linspace")) for v in (start, stop)]
+    code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
+    ssa = em.numpy("aten.linspace", [*ends, as_int(frame, node, num), code, em.none, em.none, em.none])
+    return Array(ssa, 1, dtype=known, decays=False)
+
+
+@function(np.identity)
+def identity(frame: Frame, node: ast.AST, n: Value, dtype: Value = NONE) -> Value:
+    return eye(frame, node, n, dtype=dtype)
+
+
+@function(np.eye)
+def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO, dtype: Value = NONE) -> Value:
+    em = frame.em
+    if constant(frame, node, k, "`k`") != 0:
+        raise frame.error(node, "np.eye off the main diagonal", "use np.diag outside the function")
+    code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
+    rows = as_int(frame, node, N, bools=False)
+    columns = rows if is_none(M) else as_int(frame, node, M)
+    return Array(em.numpy("aten.eye.m", [rows, columns, code, em.none, em.none, em.none]), 2, dtype=known, decays=False)
+
+
+# --- conversion ----------------------------------------------------------------------------------------------------------
+
+
+@function(np.array)
+def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, *, copy: Value = TRUE) -> Value:
+    return _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
+
+
+@function(np.asarray)
+def asarray(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
+    return _converted(frame, node, a, dtype, fresh=False)
+
+
+@function(np.ascontiguousarray)
+def ascontiguousarray(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
+    """At least rank 1, in C order; the array itself when it is that already."""
+    em = frame.em
+    x = _converted(frame, node, a, dtype, fresh=False)
+    if x.rank == 0:
+        x = replace(x, ssa=em.numpy("aten.reshape", [x.ssa, em.ints(1)]), rank=1)
+    elif x.at_least == 0:
+        raise frame.error(node, "np.ascontiguousarray of an array of unknown rank", "leave it out: strides are handled")
+    return replace(x, ssa=em.numpy("aten.contiguous", [x.ssa, em.int(0)]), decays=False)
+
+
+def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh: bool) -> Array:
+    if is_number(value) and not is_none(dtype) and not isinstance(dtype, DTypeOf):
+        known = program_dtype(frame, node, constant(frame, node, dtype, "a dtype"))
+        return replace(strong(frame, node, value, known.numpy), decays=False)
+    x = as_array(frame, node, value)
+    made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
+    if not is_none(dtype):
+        return replace(_cast(frame, node, x, dtype, copy=fresh and not made), decays=False)
+    return replace(as_array(frame, node, x, fresh=fresh and not made), decays=False)
+
+
+def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = True) -> Array:
+    em = frame.em
+    code, known = dtype_code(frame, node, dtype)
+    ssa = em.numpy("aten.to.dtype", [x.ssa, code, em.bool(False), em.bool(copy), em.none])
+    return Array(ssa, x.rank, x.min_rank, known, x.decays)
+
+
+@method("astype")
+def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value = TRUE) -> Value:
+    if is_none(dtype):
+        dtype = FLOAT64
+    return _cast(frame, node, as_array(frame, node, a), dtype, copy=bool(constant(frame, node, copy, "`copy`")))
+
+
+@function(np.copy)
+def copy_(frame: Frame, node: ast.AST, a: Value) -> Value:
+    return replace(as_array(frame, node, a, fresh=True), decays=False)
+
+
+@method("copy")
+def copy_method(frame: Frame, node: ast.AST, a: Value) -> Value:
+    """In C order, unlike np.copy."""
+    x = as_array(frame, node, a)
+    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.int(0)]), detached=False)
+
+
+def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:
+    """np.float32(x) and kin: a NumPy scalar of a number, a cast of an array."""
+
+    def handler(frame: Frame, node: ast.AST, value: Value = ZERO) -> Value:
+        if is_number(value):
+            return strong(frame, node, value, dtype)
+        x = _cast(frame, node, as_array(frame, node, value), Const(dtype), copy=False)
+        return replace(x, decays=True)
+
+    return handler
+
+
+for _dtype in dtypes.ALL:
+    function(_dtype.numpy.type)(_scalar_type(_dtype.numpy))

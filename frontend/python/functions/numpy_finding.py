@@ -1,0 +1,148 @@
+"""NumPy functions that pick elements, and what np.shape and its kin ask."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.table import constant, function, method
+from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_number
+from tierup.frontend.python.functions.numpy_reductions import is_none
+from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
+from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
+from tierup.frontend.python.operations.arrays import as_array, as_int, refuse_axis
+
+_INT = np.dtype(np.int64)
+
+
+@function(np.take, method="take")
+def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NONE) -> Value:
+    """x[..., indices, ...] at the axis, always a copy in C order; bools are the numbers 0 and 1."""
+    em = frame.em
+    x = as_array(frame, node, a)
+    if is_none(axis):
+        x, axis = flat(frame, x), Const(0)
+    dim = constant(frame, node, axis, "`axis`")
+    if x.rank == 0 and dim in (0, -1):
+        x = flat(frame, x)
+    refuse_axis(frame, x, Const(dim))
+    if dim < 0:
+        dim += known_rank(frame, node, x, "np.take on a negative axis")
+    index = as_array(frame, node, indices)
+    if not isinstance(indices, Array) or index.rank == 0 and index.decays is True:  # NumPy truncates floats here, but none in arrays
+        operands = [index.ssa, em.int(dtypes.i64.code), em.bool(False), em.bool(False), em.none]
+        index = replace(index, ssa=em.numpy("aten.to.dtype", operands), dtype=_INT)
+    elif index.dtype is None or index.dtype.kind not in "iu":  # `| 0`: bools become ints, and floats raise the TypeError that NumPy does
+        index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))
+    rank = None if x.rank is None or index.rank is None else x.rank - 1 + index.rank
+    return Array(em.numpy("aten.index_select", [x.ssa, em.int(dim), index.ssa]), rank, 0, x.dtype)
+
+
+@function(np.take_along_axis)
+def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axis: Value = LAST) -> Value:
+    """NumPy's own way: index arrays that count along each of the other axes."""
+    x, index = as_array(frame, node, arr), as_array(frame, node, indices)
+    em = frame.em
+    if is_none(axis):
+        x, axis = flat(frame, x), Const(0)
+    rank = known_rank(frame, node, x, "np.take_along_axis")
+    dim = constant(frame, node, axis, "`axis`")
+    refuse_axis(frame, x, Const(dim))
+    dim %= max(rank, 1)
+    if index.rank != rank:
+        raise frame.error(node, "np.take_along_axis with indices of another or unknown rank", "give both arrays the same rank")
+    items: list[Array | None] = []
+    for i in range(rank):
+        if i == dim:
+            items.append(index)
+            continue
+        length = arrays.size(frame, x, i)
+        counting = em.numpy("aten.arange", [length.ssa, em.int(4), em.none, em.none, em.none])
+        shape = [em.int(-1) if j == i else em.int(1) for j in range(rank)]
+        items.append(Array(em.numpy("aten.reshape", [counting, em.int_list(shape)]), rank, dtype=np.dtype(np.int64)))
+    return index_items.gather(frame, x, items)
+
+
+@function(np.nonzero, method="nonzero")
+def nonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
+    """A tuple of one index array for each axis."""
+    em = frame.em
+    x = as_array(frame, node, a)
+    rank = known_rank(frame, node, x, "np.nonzero")
+    if rank == 0:
+        raise WillRaise(ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."))
+    found = em.numpy("aten.nonzero", [x.ssa])
+    columns = [em.numpy("aten.select.int", [found, em.int(1), em.int(i)]) for i in range(rank)]
+    return Sequence("tuple", [Array(c, 1, dtype=np.dtype(np.int64), decays=False) for c in columns])
+
+
+@function(np.flatnonzero)
+def flatnonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
+    found = nonzero(frame, node, flat(frame, as_array(frame, node, a)))
+    assert isinstance(found, Sequence)
+    return found.items[0]
+
+
+@function(np.sort)
+def sort(frame: Frame, node: ast.AST, a: Value, axis: Value = LAST) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    if is_none(axis):
+        x, axis = flat(frame, x), Const(0)
+    op = em.create(
+        "torch.aten.sort", [x.ssa, as_int(frame, node, axis, "an axis"), em.bool(False)], [em.types.tensor] * 2, em.numpy_attribute
+    )
+    return copied(x, op.results[0], x.rank, x.min_rank)
+
+
+@function(np.shape)
+def shape(frame: Frame, node: ast.AST, a: Value) -> Value:
+    return ShapeOf(as_array(frame, node, a))
+
+
+@function(np.ndim)
+def ndim(frame: Frame, node: ast.AST, a: Value) -> Value:
+    x = as_array(frame, node, a)
+    return Const(x.rank) if x.rank is not None else Scalar(arrays.rank_ssa(frame, x), "int")
+
+
+@function(np.size)
+def size(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
+    x = as_array(frame, node, a)
+    em = frame.em
+    if is_none(axis):
+        return Scalar(em.numpy("aten.numel", [x.ssa], em.types.int), "int")
+    return Scalar(em.numpy("aten.size.int", [x.ssa, as_int(frame, node, axis, "an axis")], em.types.int), "int")
+
+
+@method("fill")
+def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
+    """An element takes the value, and all take that. Of a NumPy scalar nothing changes."""
+    array_operators.require_mutation(frame)
+    x = as_array(frame, node, a)
+    if isinstance(value, (Sequence, ShapeOf)):  # bools take its truth, all others refuse it
+        raise frame.error(node, "a sequence as what `.fill` writes", "write x[...] = for its elements, or give a number")
+    given = value if is_number(value) else as_array(frame, node, value)
+
+    def fill() -> Value:
+        source = given
+        if isinstance(source, Array) and source.rank != 0:
+            source = arrays.one_like(frame, x)
+            stores.fill(frame, node, source, given)
+        stores.fill(frame, node, x, source)
+        return NONE
+
+    return select(frame, node, array_operators.is_scalar(frame, x), lambda: NONE, fill) if x.may_be_scalar else fill()
+
+
+@function(np.add.at)
+def add_at(frame: Frame, node: ast.AST, a: Value, indices: Value, b: Value) -> Value:
+    if not isinstance(a, Array):
+        raise frame.error(node, "np.add.at on a value that is not an array")
+    stores.add_at(frame, node, a, indices, b)
+    return NONE

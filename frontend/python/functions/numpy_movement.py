@@ -1,0 +1,250 @@
+"""NumPy functions that join, split, repeat or move elements."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.table import constant, function
+from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_number
+from tierup.frontend.python.functions.numpy_reductions import is_none, sum_
+from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
+from tierup.frontend.python.operations import array_operators
+from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
+from tierup.frontend.python.operations.scalars import number, raise_if
+
+CONSTANT_MODE = Const("constant")
+
+def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
+    if isinstance(value, Array):
+        raise frame.error(node, "joining the rows of one array", "give a tuple or list of arrays")
+    if not isinstance(value, Sequence):
+        raise frame.error(node, "a sequence of arrays that is not a tuple or list")
+    if not value.items:
+        raise WillRaise(ValueError("need at least one array to concatenate"))
+    return [as_array(frame, node, v) for v in value.items]
+
+
+@function(np.concatenate)
+def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO) -> Value:
+    parts = _parts(frame, node, arrays_)
+    if is_none(axis):
+        parts, axis = [flat(frame, p) for p in parts], Const(0)
+    return _cat(frame, node, parts, axis)
+
+
+def _cat(frame: Frame, node: ast.AST, parts: list[Array], axis: Value) -> Array:
+    em = frame.em
+    ssa = em.numpy("aten.cat", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis", bools=False)])
+    rank = next((p.rank for p in parts if p.rank is not None), None)
+    if rank == 0:
+        raise WillRaise(ValueError("zero-dimensional arrays cannot be concatenated"))
+    return Array(ssa, rank, max(p.at_least for p in parts), _common(parts), decays=False)
+
+
+def _common(parts: list[Array]) -> np.dtype | None:
+    known = [p.dtype for p in parts]
+    return None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
+
+
+@function(np.stack)
+def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = ZERO) -> Value:
+    em = frame.em
+    parts = _parts(frame, node, arrays)
+    ssa = em.numpy("aten.stack", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
+    rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
+    return Array(ssa, rank, 1 + max(p.at_least for p in parts), _common(parts), decays=False)
+
+
+@function(np.vstack)
+def vstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
+    return _cat(frame, node, [with_rank(frame, node, p, 2) for p in _parts(frame, node, tup)], Const(0))
+
+
+@function(np.hstack)
+def hstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
+    parts = [with_rank(frame, node, p, 1) for p in _parts(frame, node, tup)]
+    return _cat(frame, node, parts, Const(0 if parts[0].rank == 1 else 1))
+
+
+@function(np.split)
+def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, axis: Value = ZERO) -> Value:
+    """Views, by slices: equal sections, or at constant indices."""
+    em = frame.em
+    x = as_array(frame, node, ary)
+    dim = as_int(frame, node, axis, "an axis")
+    if isinstance(indices_or_sections, Sequence):
+        cuts: list[ir.Value] = [as_int(frame, node, i, "a split point") for i in indices_or_sections.items]
+        bounds = [em.int(0), *cuts, em.none]
+    else:
+        sections = constant(frame, node, indices_or_sections, "the number of sections")
+        if sections <= 0:
+            raise WillRaise(ValueError("number sections must be larger than 0."))
+        length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
+        rest = em.scalar("aten.remainder.int", [length, em.int(sections)], em.types.int)
+        uneven = em.scalar("aten.ne.int", [rest, em.int(0)], em.types.bool)
+        raise_if(frame, uneven, "ValueError", "array split does not result in an equal division")
+        each = em.scalar("aten.floordiv.int", [length, em.int(sections)], em.types.int)
+        bounds = [em.int(0), each, *(em.scalar("aten.mul.int", [each, em.int(i)], em.types.int) for i in range(2, sections)), length][
+            : sections + 1
+        ]
+        if sections == 1:
+            bounds = [em.int(0), length]
+    parts: list[Value] = []
+    for start, stop in pairwise(bounds):
+        ssa = em.numpy("aten.slice.Tensor", [x.ssa, dim, start, stop, em.int(1)])
+        parts.append(replace(x, ssa=ssa, decays=False))
+    return Sequence("list", parts, em.region)
+
+
+@function(np.tile)
+def tile(frame: Frame, node: ast.AST, A: Value, reps: Value) -> Value:
+    x = as_array(frame, node, A)
+    counts, length = int_list(frame, node, reps, "`reps`", bools=True)
+    rank = None if x.rank is None or length is None else max(x.rank, length)
+    return copied(x, frame.em.numpy("aten.tile", [x.ssa, counts]), rank, x.min_rank)
+
+
+@function(np.repeat, method="repeat")
+def repeat(frame: Frame, node: ast.AST, a: Value, repeats: Value, axis: Value = NONE) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    if not is_number(repeats):
+        raise frame.error(node, "np.repeat with a count for each element", "index with np.repeat(np.arange(n), counts) made outside")
+    if is_none(axis) or x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):
+        x, axis = flat(frame, x), Const(0)
+    operands = [x.ssa, as_int(frame, node, repeats), as_int(frame, node, axis, "an axis"), em.none]
+    return copied(x, em.numpy("aten.repeat_interleave.self_int", operands), x.rank, x.min_rank)
+
+
+@function(np.flip)
+def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
+    x = as_array(frame, node, m)
+    if x.rank == 0 and is_none(axis):  # x[()]
+        return replace(as_array(frame, node, x, fresh=True), decays=True)
+    if is_none(axis):
+        axis = Sequence("tuple", [Const(i) for i in range(known_rank(frame, node, x, "np.flip over all axes"))])
+    if x.rank == 0 and isinstance(axis, Const):
+        refuse_axis(frame, x, axis)
+    dims, _ = int_list(frame, node, axis, "an axis", bools=True)
+    return replace(viewed(x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
+
+
+@function(np.flipud)
+def flipud(frame: Frame, node: ast.AST, m: Value) -> Value:
+    return flip(frame, node, m, Const(0))
+
+
+@function(np.fliplr)
+def fliplr(frame: Frame, node: ast.AST, m: Value) -> Value:
+    return flip(frame, node, m, Const(1))
+
+
+@function(np.roll)
+def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE) -> Value:
+    em = frame.em
+    x = as_array(frame, node, a)
+    shifts, _ = int_list(frame, node, shift, "`shift`", bools=True)
+    dims = em.ints() if is_none(axis) else int_list(frame, node, axis, "an axis", bools=True)[0]
+    return copied(x, em.numpy("aten.roll", [x.ssa, shifts, dims]), x.rank, x.min_rank)
+
+
+@function(np.pad)
+def pad(
+    frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, *, constant_values: Value = ZERO
+) -> Value:
+    """Constant padding; torch lists the widths from the last axis."""
+    em = frame.em
+    if constant(frame, node, mode, "`mode`") != "constant":
+        raise frame.error(node, "np.pad in another mode than 'constant'")
+    if not is_number(constant_values):
+        raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
+    x = as_array(frame, node, array)
+    pairs = _pad_pairs(frame, node, x, pad_width)
+    _refuse_negative(frame, node, list({id(w): w for pair in pairs for w in pair}.values()))
+    widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
+    operands = [x.ssa, em.int_list(widths), number(frame, constant_values)]
+    return copied(x, em.numpy("aten.constant_pad_nd", operands), x.rank, x.min_rank)
+
+
+def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
+    """As NumPy does; the op would cut off."""
+    em, message = frame.em, "index can't contain negative values"
+    for width in widths:
+        if isinstance(width, Const) and width.value < 0:
+            raise WillRaise(ValueError(message))
+        if not isinstance(width, Const):
+            given = as_int(frame, node, width, "`pad_width`")
+            raise_if(frame, em.scalar("aten.lt.int", [given, em.int(0)], em.types.bool), "ValueError", message)
+
+
+def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tuple[Value, Value]]:
+    """(before, after) for each axis: from one number, one pair, or a pair for each."""
+    given = width.items if isinstance(width, Sequence) else [width]
+    several = bool(given) and isinstance(given[0], Sequence)
+    if any(len(p.items) not in (1, 2) for p in (given if several else [width]) if isinstance(p, Sequence)):
+        raise WillRaise(ValueError("operands could not be broadcast together: `pad_width` has a pair for each axis"))
+    if isinstance(width, Sequence) and several:
+        pairs = [(p.items[0], p.items[-1]) for p in width.items if isinstance(p, Sequence)]
+        if len(pairs) == 1:
+            pairs *= known_rank(frame, node, x, "np.pad with one pair of widths")
+        elif x.rank is not None and len(pairs) != x.rank:
+            raise WillRaise(ValueError("pad_width does not have a pair for each axis"))
+        return pairs
+    return [(given[0], given[-1])] * known_rank(frame, node, x, "np.pad with one width for all axes")
+
+
+def _triangle(name: str):
+    def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
+        x = as_array(frame, node, m)
+        rank = None if x.rank is None else max(x.rank, 2)  # a vector becomes the rows of a matrix
+        if isinstance(k, Array) and k.dtype is None:
+            raise frame.error(node, "`k` that may be other than an int", "write int(...) around it")  # NumPy takes floats, too
+        return copied(x, frame.em.numpy(name, [x.ssa, as_int(frame, node, k)]), rank, max(x.min_rank, 2))
+
+    return handler
+
+
+function(np.tril)(_triangle("aten.tril"))
+function(np.triu)(_triangle("aten.triu"))
+
+
+@function(np.diagonal, method="diagonal")
+def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = ZERO, axis1: Value = ZERO, axis2: Value = ONE) -> Value:
+    x = as_array(frame, node, a)
+    operands = [as_int(frame, node, v) for v in (offset, axis1, axis2)]
+    return viewed(x, frame.em.numpy("aten.diagonal", [x.ssa, *operands]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
+
+
+@function(np.trace, method="trace")
+def trace(frame: Frame, node: ast.AST, a: Value) -> Value:
+    return sum_(frame, node, diagonal(frame, node, a), Const(-1))
+
+
+@function(np.diff)
+def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LAST) -> Value:
+    """x[1:] - x[:-1] along the axis; of bools, `!=`."""
+    em = frame.em
+    if constant(frame, node, n, "`n`") != 1:
+        raise frame.error(node, "np.diff of a higher order", "call it again")
+    x = as_array(frame, node, a)
+    if x.rank == 0:
+        raise WillRaise(ValueError("diff requires input that is at least one dimensional"))
+    dim = as_int(frame, node, axis, "an axis")
+    refuse_axis(frame, x, axis, dim)
+    later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))
+    earlier = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.none, em.int(-1), em.int(1)]))
+    differ, less = (partial(array_operators.binary, frame, node, op, later, earlier) for op in (ast.NotEq, ast.Sub))
+    if x.dtype is not None:
+        return differ() if x.dtype == np.bool_ else less()
+    code = em.scalar("prim.dtype", [x.ssa], em.types.int)
+    is_bool = em.scalar("aten.eq.int", [code, em.int(dtypes.bool_.code)], em.types.bool)
+    return select(frame, node, is_bool, differ, less)

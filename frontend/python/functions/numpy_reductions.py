@@ -1,0 +1,282 @@
+"""NumPy's reductions and scans."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import numpy as np
+
+from tierup.dialect import dtypes, optable
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.table import function, method, spelled
+from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
+from tierup.frontend.python.operations import array_operators
+from tierup.frontend.python.operations.array_operators import ufunc_dtype
+from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
+from tierup.frontend.python.operations.scalars import number, to_bool
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
+    """The axes, None for all of them. NumPy takes no list and no bool; over no axes it does not reduce, for which ops have no spelling."""
+    if is_none(axis):
+        return None
+    if isinstance(axis, Sequence) and axis.kind == "list":
+        raise WillRaise(TypeError("'list' object cannot be interpreted as an integer"))
+    items = axis.items if isinstance(axis, Sequence) else [axis]
+    if any(isinstance(i, Const) and isinstance(i.value, bool) for i in items):
+        raise WillRaise(TypeError("an integer is required for the axis"))
+    if not items:
+        raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
+    return [as_int(frame, node, i, "an axis") for i in items]
+
+
+def _one_axis(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
+    if isinstance(axis, Sequence):
+        raise WillRaise(TypeError(f"{axis.kind!r} object cannot be interpreted as an integer"))
+    return axes(frame, node, axis)
+
+
+def reduced(x: Array, dims: list[ir.Value] | None, keepdims: Value, ssa: ir.Value, dtype: np.dtype | None = None) -> Array:
+    """The result with the rank that a reduction leaves."""
+    keep = bool(keepdims.value) if isinstance(keepdims, Const) else None
+    if keep:
+        return Array(ssa, x.rank, x.min_rank, dtype)
+    if keep is None:
+        return Array(ssa, None, 0, dtype)
+    if dims is None:
+        return Array(ssa, 0, 0, dtype)
+    rank = None if x.rank is None else max(0, x.rank - len(dims))
+    return Array(ssa, rank, max(0, x.at_least - len(dims)), dtype)
+
+
+def _flag(frame: Frame, value: Value) -> ir.Value:
+    return to_bool(frame, value)
+
+
+def _keeps(value: Value) -> bool:
+    return not (isinstance(value, Const) and not value.value)
+
+
+@function(np.sum, method="sum")
+def sum_(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
+    _no_out(frame, node, out)
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    return _over_axes(frame, node, x, axis, keepdims, "aten.sum", "aten.sum.dim_IntList", code, known)
+
+
+@function(np.mean, method="mean")
+def mean(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
+    _no_out(frame, node, out)
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    return _over_axes(frame, node, x, axis, keepdims, "aten.mean", "aten.mean.dim", code, known)
+
+
+def _over_axes(
+    frame: Frame, node: ast.AST, x: Array, axis: Value, keepdims: Value, whole: str, by_dim: str, code: ir.Value, dtype: np.dtype | None
+) -> Array:
+    em = frame.em
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy(whole, [x.ssa, code]), dtype)
+    listed = em.none if dims is None else em.int_list(dims)
+    return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code], ranks=(x.rank,)), dtype)
+
+
+@function(np.prod, method="prod")
+def prod(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+) -> Value:
+    _no_out(frame, node, out)
+    em = frame.em
+    x = as_array(frame, node, a)
+    code, known = dtype_code(frame, node, dtype)
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy("aten.prod", [x.ssa, code]), known)
+    if dims is None or len(dims) != 1:
+        raise frame.error(node, "np.prod over several axes", "one axis at a time, or none and no keepdims")
+    return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code], ranks=(x.rank,)), known)
+
+
+def _extreme(name: str):
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        dims = axes(frame, node, axis)
+        if dims is None and not _keeps(keepdims):
+            return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), x.dtype)
+        listed = em.int_list(dims or [])
+        return reduced(x, dims, keepdims, em.numpy(f"aten.a{name}", [x.ssa, listed, _flag(frame, keepdims)], ranks=(x.rank,)), x.dtype)
+
+    return handler
+
+
+function(np.max, np.amax, method="max")(_extreme("max"))
+function(np.min, np.amin, method="min")(_extreme("min"))
+
+
+def _position(name: str):
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        dims = _one_axis(frame, node, axis)
+        ssa = em.numpy(name, [x.ssa, em.none if dims is None else dims[0], _flag(frame, keepdims)])
+        return reduced(x, dims, keepdims, ssa, np.dtype(np.int64))
+
+    return handler
+
+
+function(np.argmax, method="argmax")(_position("aten.argmax"))
+function(np.argmin, method="argmin")(_position("aten.argmin"))
+
+
+@function(np.any, method="any")
+def any_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    return _logical(frame, node, a, axis, out, keepdims, "any")
+
+
+@function(np.all, method="all")
+def all_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    return _logical(frame, node, a, axis, out, keepdims, "all")
+
+
+def _logical(frame: Frame, node: ast.AST, a: Value, axis: Value, out: Value, keepdims: Value, name: str) -> Value:
+    _no_out(frame, node, out)
+    em = frame.em
+    x = as_array(frame, node, a)
+    dims = axes(frame, node, axis)
+    if dims is None and not _keeps(keepdims):
+        return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), np.dtype(bool))
+    if dims is None or len(dims) != 1:
+        raise frame.error(node, f"np.{name} over several axes", "one axis at a time, or none and no keepdims")
+    return reduced(x, dims, keepdims, em.numpy(f"aten.{name}.dim", [x.ssa, dims[0], _flag(frame, keepdims)]), np.dtype(bool))
+
+
+def _spread(name: str):
+    def handler(
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, ddof: Value = ZERO,
+        keepdims: Value = FALSE, correction: Value = NONE,
+    ) -> Value:  # fmt: skip
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        if not is_none(dtype):
+            raise frame.error(node, f"`dtype` of np.{name}", "convert the array first: x.astype(...)")
+        dims = axes(frame, node, axis)
+        listed = em.none if dims is None else em.int_list(dims)
+        correction = ddof if is_none(correction) else correction
+        if not is_number(correction):
+            raise frame.error(node, f"`ddof` of np.{name} that is not a number")
+        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), _flag(frame, keepdims)], ranks=(x.rank,))
+        return reduced(x, dims, keepdims, ssa)
+
+    return handler
+
+
+function(np.var, method="var")(_spread("var"))
+function(np.std, method="std")(_spread("std"))
+
+
+def _scan(name: str):
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE) -> Value:
+        _no_out(frame, node, out)
+        em = frame.em
+        x = as_array(frame, node, a)
+        code, known = dtype_code(frame, node, dtype)
+        dims = _one_axis(frame, node, axis)
+        if dims is None:
+            x, dims = Array(em.numpy("aten.reshape", [x.ssa, em.ints(-1)]), 1, dtype=x.dtype), [em.int(0)]
+        rank = None if x.rank is None else max(x.rank, 1)  # NumPy gives a vector of a number, too
+        return Array(em.numpy(name, [x.ssa, dims[0], code]), rank, max(x.min_rank, 1), known)
+
+    return handler
+
+
+def _accumulated(name: str):
+    """A function's `accumulate`: along the first axis unless told."""
+
+    def handler(frame: Frame, node: ast.AST, array: Value, axis: Value = ZERO) -> Value:
+        x = as_array(frame, node, array)
+        dims = _one_axis(frame, node, axis)
+        assert dims is not None
+        return Array(frame.em.numpy(name, [x.ssa, dims[0]]), x.rank, x.min_rank, ufunc_dtype(np.exp, x))
+
+    return handler
+
+
+for _op in optable.of_kind(Kind.SCAN):
+    spelled(_op)(_scan(_op.name) if "dtype" in _op.operands else _accumulated(_op.name))
+
+
+@function(np.count_nonzero)
+def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
+    """int64 counts; for the whole array what this NumPy gives, a Python int before 2.4."""
+    em = frame.em
+    x = as_array(frame, node, a)
+    ssa = em.numpy("aten.to.dtype", [x.ssa, em.int(dtypes.bool_.code), em.bool(False), em.bool(False), em.none])
+    nonzero = replace(x, ssa=ssa, dtype=np.dtype(bool))
+    total = sum_(frame, node, nonzero, axis)
+    assert isinstance(total, Array)
+    if is_none(axis) and type(np.count_nonzero(np.zeros(1))) is int:
+        return Scalar(em.numpy("aten.Int.Tensor", [total.ssa], em.types.int), "int")
+    return total
+
+
+@function(np.ptp)
+def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+    high, low = (_extreme(n)(frame, node, a, axis, out, keepdims) for n in ("max", "min"))
+    return array_operators.binary(frame, node, ast.Sub, high, low)
+
+
+@function(np.linalg.norm)
+def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:
+    """The 2-norm and Frobenius norm, by numpy.linalg.norm's own steps: sqrt(dot(x, x)), or sqrt(sum(x * x, axis))."""
+    em = frame.em
+    if not is_none(ord) and not (isinstance(ord, Const) and ord.value == 2 and isinstance(axis, Const) and isinstance(axis.value, int)):
+        raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
+    array = as_array(frame, node, x)
+    if array.dtype is None or array.dtype.kind != "f":  # ints and ml_dtypes' bfloat16 become float64, NumPy's floats stay what they are
+        zero = em.numpy("aten.new_zeros", [array.ssa, em.ints(1), em.none, em.none, em.none, em.none])
+        like = em.numpy("aten.linalg_vector_norm", [zero, em.int(2), em.none, em.bool(False), em.none])
+        array = replace(array, ssa=em.numpy("aten.type_as", [array.ssa, like]), dtype=None)
+    if is_none(axis) and not _keeps(keepdims):
+        flat = em.numpy("aten.reshape", [array.ssa, em.ints(-1)])
+        squares = Array(em.numpy("aten.dot", [flat, flat]), 0)
+    else:
+        if not isinstance(axis, Sequence) and not is_none(axis):  # NumPy's norm refuses rank 0, which its sum takes
+            refuse_axis(frame, array, axis, as_int(frame, node, axis, "an axis"))
+        found = sum_(frame, node, array_operators.binary(frame, node, ast.Mult, array, array), axis, keepdims=keepdims)
+        assert isinstance(found, Array)
+        squares = found
+    return Array(em.numpy("aten.sqrt", [squares.ssa]), squares.rank, squares.min_rank)
+
+
+@method("item")
+def item(frame: Frame, node: ast.AST, a: Value) -> Value:
+    x = as_array(frame, node, a)
+    if x.dtype is not None:
+        kind = {"f": "float", "b": "bool"}.get(x.dtype.kind, "int")
+        name = {"float": "Float", "bool": "Bool", "int": "Int"}[kind]
+        return Scalar(frame.em.numpy(f"aten.{name}.Tensor", [x.ssa], frame.em.types.scalars[kind]), kind)
+    remedy = "write float(x) or int(x), or x.reshape(()) for an array of rank 0"
+    raise frame.error(node, "`.item()` of an array whose dtype only the run knows", remedy)
+
+
+def _no_out(frame: Frame, node: ast.AST, out: Value) -> None:
+    if not is_none(out):
+        raise frame.error(node, "`out=`", "assign to it: out[...] = ...")

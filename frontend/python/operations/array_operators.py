@@ -1,0 +1,265 @@
+"""Operators on arrays and NumPy scalars, in place too, and their truth."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, NeedsMutation
+from tierup.frontend.python.building.values import (
+    Array,
+    Const,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_array_like,
+    is_number,
+    number_kind,
+)
+from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_one, one_like, rank_ssa, weak
+from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if, to_bool, to_float
+
+UFUNCS: dict[type, np.ufunc] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.remainder, ast.Pow: np.power, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or, ast.BitXor: np.bitwise_xor,
+    ast.LShift: np.left_shift, ast.RShift: np.right_shift,
+    ast.Eq: np.equal, ast.NotEq: np.not_equal, ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal,
+    ast.USub: np.negative, ast.Invert: np.invert, ast.UAdd: np.positive,
+}  # fmt: skip
+
+# op -> (tensor op tensor, tensor op number, number op tensor); None: the number becomes a rank-0 tensor first.
+# "swap": the second form with operands exchanged.
+_FORMS: dict[type, tuple[str, str | None, str | None]] = {
+    ast.Add: ("aten.add.Tensor", "aten.add.Scalar", "swap"),
+    ast.Sub: ("aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"),
+    ast.Mult: ("aten.mul.Tensor", "aten.mul.Scalar", "swap"),
+    ast.Div: ("aten.div.Tensor", "aten.div.Scalar", None),
+    ast.FloorDiv: ("aten.floor_divide", "aten.floor_divide.Scalar", None),
+    ast.Mod: ("aten.remainder.Tensor", "aten.remainder.Scalar", None),
+    ast.Pow: ("aten.pow.Tensor_Tensor", "aten.pow.Tensor_Scalar", "aten.pow.Scalar"),
+    ast.BitAnd: ("aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "swap"),
+    ast.BitOr: ("aten.bitwise_or.Tensor", None, None),
+    ast.BitXor: ("aten.bitwise_xor.Tensor", None, None),
+    ast.LShift: ("aten.bitwise_left_shift.Tensor", None, None),
+    ast.RShift: ("aten.bitwise_right_shift.Tensor", None, None),
+    ast.Eq: ("aten.eq.Tensor", "aten.eq.Scalar", "swap"),
+    ast.NotEq: ("aten.ne.Tensor", "aten.ne.Scalar", "swap"),
+    ast.Lt: ("aten.lt.Tensor", "aten.lt.Scalar", "aten.gt.Scalar"),
+    ast.LtE: ("aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"),
+    ast.Gt: ("aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"),
+    ast.GtE: ("aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"),
+}
+_WITH_ALPHA = {"aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"}
+_IN_PLACE: dict[type, tuple[str, str | None]] = {
+    ast.Add: ("aten.add_.Tensor", "aten.add_.Scalar"),
+    ast.Sub: ("aten.sub_.Tensor", "aten.sub_.Scalar"),
+    ast.Mult: ("aten.mul_.Tensor", "aten.mul_.Scalar"),
+    ast.Div: ("aten.div_.Tensor", "aten.div_.Scalar"),
+    ast.BitAnd: ("aten.bitwise_and_.Tensor", "aten.bitwise_and_.Scalar"),
+    ast.BitOr: ("aten.bitwise_or_.Tensor", None),
+    ast.BitXor: ("aten.bitwise_xor_.Tensor", None),
+    ast.LShift: ("aten.bitwise_left_shift_.Tensor", None),
+    ast.RShift: ("aten.bitwise_right_shift_.Tensor", None),
+}
+_WITH_ALPHA |= {"aten.add_.Tensor", "aten.add_.Scalar", "aten.sub_.Tensor", "aten.sub_.Scalar"}
+
+
+def broadcast_rank(*arrays: Array) -> tuple[int | None, int]:
+    """Rank and least rank of a broadcast."""
+    ranks = [a.rank for a in arrays]
+    least = max((a.at_least for a in arrays), default=0)
+    return (None if None in ranks else max(ranks, default=0)), least  # type: ignore[type-var]  # no None in it
+
+
+def ufunc_dtype(ufunc: np.ufunc, *operands: Value) -> np.dtype | None:
+    """The result's dtype when all operands' are known: NumPy's own resolution."""
+    types: list[Any] = []
+    for value in operands:
+        if isinstance(value, Array):
+            if value.dtype is None:
+                return None
+            types.append(value.dtype)
+        elif isinstance(value, Const) and isinstance(value.value, np.generic):
+            types.append(value.value.dtype)
+        else:
+            kind = number_kind(value)
+            types.append(KIND_DTYPES["bool"] if kind == "bool" else {"int": int, "float": float}[kind])
+    try:
+        return ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))[-1]
+    except TypeError:
+        return None  # NumPy refuses it; so will the op when it runs
+
+
+def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
+    """`a op b` where one is an array, the other an array, a number, or a list of them."""
+    if op is ast.MatMult:
+        if not is_number(a) and not is_number(b):
+            a, b = as_array(frame, node, a), as_array(frame, node, b)
+            if a.may_be_scalar and b.may_be_scalar:  # NumPy's scalars have no such operator
+                both = frame.em.scalar("aten.__and__.bool", [is_scalar(frame, a), is_scalar(frame, b)], frame.em.types.bool)
+                raise_if(frame, both, "TypeError", "unsupported operand type(s) for @: two NumPy scalars")
+        return matmul(frame, node, a, b)
+    a = a if is_number(a) else as_array(frame, node, a)
+    b = b if is_number(b) else as_array(frame, node, b)
+    if op is ast.Pow and isinstance(a, Array) and a.rank == 0 and a.decays:
+        a = without_bools(frame, a, b)
+    name, operands = _form(frame, op, _FORMS[op], a, b)
+    arrays = [v for v in (a, b) if isinstance(v, Array)]
+    rank, least = broadcast_rank(*arrays)
+    return Array(frame.em.numpy(name, operands), rank, least, ufunc_dtype(UFUNCS[op], a, b))
+
+
+def without_bools(frame: Frame, base: Array, exponent: Value) -> Array:
+    """The base of a power with an int, which is int64 where it was bool: of whole arrays alone NumPy's `**` squares bools as int8."""
+    if not is_number(exponent) or number_kind(exponent) != "int" or base.dtype not in (None, np.dtype(bool)):
+        return base
+    dtype = None if base.dtype is None else np.dtype(np.int64)
+    return replace(base, ssa=frame.em.numpy("aten.mul.Scalar", [base.ssa, frame.em.int(1)]), dtype=dtype)
+
+
+def _form(frame: Frame, op: type, forms: tuple[str, str | None, str | None], a: Value, b: Value) -> tuple[str, list[ir.Value]]:
+    tensor, scalar_right, scalar_left = forms
+    if isinstance(a, Array) and isinstance(b, Array):
+        name, operands = tensor, [a.ssa, b.ssa]
+    elif isinstance(a, Array):
+        if scalar_right is not None and number_kind(b) != "bool":
+            name, operands = scalar_right, [a.ssa, number(frame, b)]
+        else:
+            name, operands = tensor, [a.ssa, weak(frame, b, a).ssa]
+    else:
+        assert isinstance(b, Array)
+        if op is ast.Div and number_kind(a) == "int" and not is_one(a):
+            a = Const(float(a.value)) if isinstance(a, Const) else Scalar(to_float(frame, a), "float")  # weak, and no int that may not fit
+        if scalar_left is None or number_kind(a) == "bool":
+            name, operands = tensor, [(one_like(frame, b) if op is ast.Div and is_one(a) else weak(frame, a, b)).ssa, b.ssa]
+        elif scalar_left == "aten.pow.Scalar":
+            name, operands = scalar_left, [number(frame, a), b.ssa]
+        else:
+            name = scalar_right if scalar_left == "swap" else scalar_left  # type: ignore[assignment]  # swap needs a second form
+            operands = [b.ssa, number(frame, a)]
+    if name in _WITH_ALPHA:
+        operands.append(frame.em.int(1))
+    return name, operands
+
+
+def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value, function: Callable[..., Any] = np.matmul) -> Array:
+    """numpy.matmul, or numpy.dot of operands of ranks 1 and 2."""
+    if is_number(a) or is_number(b):
+        raise frame.error(node, "a Python number in a matrix product", "use `*`")
+    x, y = as_array(frame, node, a), as_array(frame, node, b)
+    rank: int | None = None
+    if x.rank is not None and y.rank is not None:
+        rank = max(x.rank, y.rank, 2) - (x.rank == 1) - (y.rank == 1)
+    dtype = None if x.dtype is None or y.dtype is None else function(np.ones((1, 1), x.dtype), np.ones((1, 1), y.dtype)).dtype
+    return Array(frame.em.numpy(f"aten.{function.__name__}", [x.ssa, y.ssa], ranks=(x.rank, y.rank)), rank, 0, dtype)
+
+
+def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
+    if op is ast.UAdd:
+        if a.dtype is not None and a.dtype.kind != "b":
+            return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False)
+        return unary(frame, node, ast.USub, unary(frame, node, ast.USub, a))  # raises for bools
+    if op is ast.USub:
+        return replace(a, ssa=frame.em.numpy("aten.neg", [a.ssa]), decays=True, detached=False)
+    return replace(a, ssa=frame.em.numpy("aten.bitwise_not", [a.ssa]), decays=True, detached=False)
+
+
+def truth(frame: Frame, node: ast.AST | None, value: Value) -> ir.Value:
+    """bool(value) as !torch.bool; an array of more than one element raises NumPy's ValueError when it runs."""
+    if isinstance(value, Array):
+        return frame.em.numpy("aten.Bool.Tensor", [value.ssa], frame.em.types.bool)
+    if isinstance(value, Const):
+        return frame.em.bool(bool(value.value))
+    if isinstance(value, Scalar):
+        return to_bool(frame, value)
+    raise frame.error(node, f"the truth of {describe(value)}")
+
+
+# --- writing in place ----------------------------------------------------------------------------------------------------
+
+
+def require_mutation(frame: Frame) -> None:
+    if not frame.em.mutable:
+        raise NeedsMutation
+
+
+def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
+    """`target op= value`: writes an array, and gives a new value when NumPy has a scalar there. Returns what the name is then."""
+    require_mutation(frame)
+    if not is_number(value):
+        value = as_array(frame, node, value)
+    if target.rank == 0 and target.decays is True:
+        return binary(frame, node, op, target, value)
+    if not target.may_be_scalar:
+        return _write(frame, node, op, target, value)
+    new, written = partial(binary, frame, node, op, target, value), partial(_write, frame, node, op, target, value)
+    result = select(frame, node, is_scalar(frame, target), new, written)
+    assert isinstance(result, Array)
+    return result
+
+
+def is_scalar(frame: Frame, x: Array) -> ir.Value:
+    """Whether NumPy has a scalar for an array that may be one, as !torch.bool."""
+    of_rank_0 = frame.em.scalar("aten.eq.int", [rank_ssa(frame, x), frame.em.int(0)], frame.em.types.bool)
+    return of_rank_0 if isinstance(x.decays, bool) else frame.em.scalar("aten.__and__.bool", [of_rank_0, x.decays], frame.em.types.bool)
+
+
+def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
+    if target.detached:
+        raise frame.error(node, "writing through a reversed view", "write to the array itself, or to a .copy()")
+    if op in _IN_PLACE:
+        name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
+        frame.em.numpy(name, operands)
+        return target
+    if op is ast.Pow and not (isinstance(value, Const) and value.value >= 0):  # what cannot be cast comes before a negative exponent
+        one = one_like(frame, value) if isinstance(value, Array) else Const(KIND_DTYPES[number_kind(value)].type(1).item())
+        check_same_kind(frame, node, SYMBOLS[op], target, binary(frame, node, op, replace(one_like(frame, target), decays=False), one))
+    result = binary(frame, node, op, target, value)
+    check_same_kind(frame, node, SYMBOLS[op], target, result)
+    frame.em.numpy("aten.copy_", [target.ssa, result.ssa, frame.em.bool(False)])
+    return target
+
+
+def check_same_kind(frame: Frame, node: ast.AST | None, symbol: str, target: Array, result: Array) -> None:
+    """NumPy's rule for in-place operators, for those that torch has no in-place op of: the result must cast to the
+    target's dtype under `same_kind`. A float target takes anything; a signed int takes ints; anything takes itself."""
+    if target.dtype is not None and result.dtype is not None and np.can_cast(result.dtype, target.dtype, "same_kind"):
+        return
+    em = frame.em
+    to, of = (em.numpy("prim.dtype", [a.ssa], em.types.int) for a in (target, result))
+
+    def is_(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+        return em.scalar(f"aten.{name}.int", [x, y], em.types.bool)
+
+    def both(x: ir.Value, y: ir.Value) -> ir.Value:
+        return em.scalar("aten.__and__.bool", [x, y], em.types.bool)
+
+    def either(x: ir.Value, y: ir.Value) -> ir.Value:
+        return em.scalar("aten.__or__.bool", [x, y], em.types.bool)
+
+    signed = both(is_("ge", to, em.int(dtypes.i8.code)), is_("le", to, em.int(dtypes.i64.code)))
+    integral = either(is_("le", of, em.int(dtypes.i64.code)), is_("eq", of, em.int(dtypes.bool_.code)))
+    floating = em.numpy("aten.is_floating_point", [target.ssa], em.types.bool)
+    allowed = either(either(is_("eq", to, of), floating), both(signed, integral))
+    refused = em.scalar("aten.__not__", [allowed], em.types.bool)
+    raise_if(
+        frame,
+        refused,
+        "TypeError",
+        f"Cannot cast the result of `{symbol}=` to the dtype of the array it writes with casting rule 'same_kind'",
+    )
+
+
+def is_operand(value: Value) -> bool:
+    """What an array operator takes on its other side."""
+    return is_array_like(value) or is_number(value) or isinstance(value, (Sequence, ShapeOf))

@@ -1,0 +1,228 @@
+"""Arrays from Python values, and sizes, ranks, dtypes and integers from arrays."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import (
+    Array,
+    Const,
+    DTypeOf,
+    IntList,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_number,
+    number_kind,
+)  # fmt: skip
+from tierup.frontend.python.operations.scalars import number, raise_if
+
+KIND_DTYPES = {"bool": np.dtype(bool), "int": np.dtype(np.int64), "float": np.dtype(np.float64)}
+
+
+# --- from Python values --------------------------------------------------------------------------------------------------
+
+
+def program_dtype(frame: Frame, node: ast.AST | None, dtype: Any) -> dtypes.DType:
+    """A NumPy dtype (or what numpy.dtype takes) that programs hold."""
+    try:
+        found = dtypes.from_numpy(dtype)
+    except TypeError:
+        found = None
+    if found is None:
+        names = ", ".join(d.numpy.name for d in dtypes.ALL)
+        raise frame.error(node, f"the dtype {dtype!r}", f"programs hold {names}")
+    return found
+
+
+def strong(frame: Frame, node: ast.AST | None, value: Value, dtype: np.dtype | None = None) -> Array:
+    """A Python number as the rank-0 array that numpy.asarray makes of it."""
+    em = frame.em
+    np_dtype = dtype or KIND_DTYPES[number_kind(value)]
+    if isinstance(value, Const):
+        constant = np.asarray(value.value, np_dtype)
+        return Array(em.literal(constant, program_dtype(frame, node, np_dtype)), 0, dtype=np_dtype)
+    code = em.int(program_dtype(frame, node, np_dtype).code)
+    ssa = em.numpy("aten.full", [em.int_list([]), number(frame, value), code, em.none, em.none, em.none])
+    return Array(ssa, 0, dtype=np_dtype)
+
+
+def weak(frame: Frame, value: Value, like: Array) -> Array:
+    """A Python number as the rank-0 array that NumPy's rule for weak scalars makes of it beside `like`: 1 of its dtype times the number."""
+    em = frame.em
+    if number_kind(value) == "bool":
+        return strong(frame, None, value)  # bool is the lowest dtype: weak and strong are the same
+    dtype = None if like.dtype is None else np.result_type(like.dtype, _sample(value))
+    return Array(em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, number(frame, value)]), 0, dtype=dtype)
+
+
+def weak_float(frame: Frame, value: Value, like: Array) -> Array:
+    """As `weak`, for a function of floats alone: an int becomes an element of the float dtype that it computes an array like this in."""
+    if number_kind(value) != "int":
+        return weak(frame, value, like)
+    em = frame.em
+    zero = em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, em.int(0)])
+    one = em.numpy("aten.exp", [zero])
+    dtype = None if like.dtype is None else np.exp(np.zeros((), like.dtype) * 0).dtype
+    return Array(em.numpy("aten.mul.Scalar", [one, number(frame, value)]), 0, dtype=dtype)
+
+
+def one_like(frame: Frame, like: Array) -> Array:
+    """1 in the dtype of `like`. Divided by `like`, it gives what the int 1 does, of bools too."""
+    em = frame.em
+    return Array(em.numpy("aten.new_ones", [like.ssa, em.int_list([]), em.none, em.none, em.none, em.none]), 0, dtype=like.dtype)
+
+
+def is_one(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int and value.value == 1
+
+
+def _sample(value: Value) -> Any:
+    return {"int": 0, "float": 0.0, "bool": False}[number_kind(value)]
+
+
+def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = False) -> Array:
+    """numpy.asarray(value); `fresh`: never a second name of the same memory."""
+    if isinstance(value, Array):
+        if fresh:
+            return replace(value, ssa=frame.em.numpy("aten.clone", [value.ssa, frame.em.none]), decays=False, detached=False)
+        return value
+    if isinstance(value, Const) and isinstance(value.value, np.generic):
+        return Array(frame.em.literal(np.asarray(value.value), program_dtype(frame, node, value.value.dtype)), 0, dtype=value.value.dtype)
+    if is_number(value):
+        return strong(frame, node, value)
+    if isinstance(value, (Sequence, ShapeOf)):
+        return _from_sequence(frame, node, value)
+    raise frame.error(node, f"{describe(value)} where NumPy needs an array")
+
+
+def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf) -> Array:
+    items = shape_items(frame, node, value) if isinstance(value, ShapeOf) else value.items
+    static = _static(value)
+    if static is not None:
+        array = np.array(static)
+        return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)
+    if not items:
+        return Array(frame.em.literal(np.array([]), dtypes.f64), 1, dtype=np.dtype(np.float64), decays=False)
+    parts = [as_array(frame, node, item) for item in items]
+    ssa = frame.em.numpy("aten.stack", [frame.em.tensor_list([p.ssa for p in parts]), frame.em.int(0)])
+    rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
+    if rank is None or rank > 2:  # np.array lays its parts out in C order, where np.stack keeps theirs
+        ssa = frame.em.numpy("aten.clone", [ssa, frame.em.int(0)])
+    known = {p.dtype for p in parts}
+    dtype = None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
+    return Array(ssa, rank, 1 + max(p.at_least for p in parts), dtype, decays=False)
+
+
+def _static(value: Value) -> Any:
+    """The Python object that a value is, when all of it is known; else None."""
+    if isinstance(value, Const) and isinstance(value.value, (bool, int, float, np.generic)):
+        return value.value
+    if isinstance(value, Sequence):
+        items = [_static(v) for v in value.items]
+        return None if any(i is None for i in items) else items
+    return None
+
+
+def shape_items(frame: Frame, node: ast.AST | None, value: ShapeOf) -> list[Value]:
+    """The sizes of x.shape. Raises NeedsStatic when the rank is not known."""
+    if value.array.rank is None:
+        raise frame.error(
+            node, "a shape whose length is known only at run time", "name the dimensions you need: x.shape[0], x.shape[1]", NeedsStatic
+        )
+    return [size(frame, value.array, i) for i in range(value.array.rank)]
+
+
+def size(frame: Frame, array: Array, dim: int) -> Scalar:
+    """x.shape[dim]."""
+    return Scalar(frame.em.numpy("aten.size.int", [array.ssa, frame.em.int(dim)], frame.em.types.int), "int")
+
+
+def rank_ssa(frame: Frame, array: Array) -> ir.Value:
+    """x.ndim as !torch.int."""
+    return frame.em.int(array.rank) if array.rank is not None else frame.em.numpy("aten.dim", [array.ssa], frame.em.types.int)
+
+
+def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None) -> None:
+    """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
+    if isinstance(axis, Const) and not isinstance(axis.value, (int, np.integer)):
+        raise WillRaise(TypeError(f"{type(axis.value).__name__!r} object cannot be interpreted as an integer"))
+    if x.rank is not None and isinstance(axis, Const):
+        if not -x.rank <= axis.value < x.rank:
+            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))
+    elif dim is not None:
+        em, rank = frame.em, rank_ssa(frame, x)
+        lowest = em.scalar("aten.neg.int", [rank], em.types.int)
+        for how, bound in (("lt", lowest), ("ge", rank)):
+            wrong = em.scalar(f"aten.{how}.int", [dim, bound], em.types.bool)
+            raise_if(frame, wrong, "AxisError", "the axis is out of bounds for the array")
+
+
+def dtype_code(frame: Frame, node: ast.AST | None, value: Value) -> tuple[ir.Value, np.dtype | None]:
+    """A dtype argument as torch's code (none for None), and the dtype when it is known now."""
+    em = frame.em
+    if isinstance(value, DTypeOf):
+        return value.ssa, None
+    if isinstance(value, Const):
+        if value.value is None:
+            return em.none, None
+        dtype = program_dtype(frame, node, value.value)
+        return em.int(dtype.code), dtype.numpy
+    raise frame.error(node, f"{describe(value)} as a dtype", "write np.float32, 'float32' or x.dtype")
+
+
+def int_list(
+    frame: Frame, node: ast.AST | None, value: Value, what: str = "a shape", *, bools: bool = False
+) -> tuple[ir.Value, int | None]:
+    """A shape or axes argument (an int, a tuple or list of ints, x.shape) as !torch.list<int>, and its length when known. `bools`: as in
+    `as_int`."""
+    em = frame.em
+    if isinstance(value, IntList):
+        return value.ssa, None
+    if isinstance(value, ShapeOf):
+        return em.numpy("aten.size", [value.array.ssa], em.types.int_list), value.array.rank
+    items = value.items if isinstance(value, Sequence) else [value]
+    return em.int_list([as_int(frame, node, item, what, bools=bools) for item in items]), len(items)
+
+
+def taken(frame: Frame, node: ast.AST, a: Value) -> Array:
+    """What a function gets that calls the array method of its name: of a Python number an array, which stays one."""
+    x = as_array(frame, node, a)
+    return replace(x, decays=False) if is_number(a) else x
+
+
+def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
+    """What a view may be taken of: of a NumPy scalar an array of its own, since writing to the view leaves the scalar as it is."""
+    x = taken(frame, node, a)
+    if not (frame.em.mutable and x.rank == 0 and x.decays):
+        return x
+    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
+
+
+def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True) -> ir.Value:
+    """A value where Python wants an integer (operator.index) as !torch.int. `bools`: whether NumPy takes one there for an int."""
+    em = frame.em
+    if not bools and is_number(value) and number_kind(value) == "bool":
+        raise WillRaise(TypeError("an integer is required"))
+    if isinstance(value, Const) and isinstance(value.value, (int, np.integer)):
+        return em.int(int(value.value))
+    if isinstance(value, Scalar) and value.kind in ("int", "bool"):
+        return number(frame, value)
+    if isinstance(value, Array) and value.rank == 0 and (value.dtype is None or value.dtype.kind in "iu"):
+        if value.dtype is None:
+            code = em.scalar("prim.dtype", [value.ssa], em.types.int)
+            other = em.scalar("aten.gt.int", [code, em.int(dtypes.i64.code)], em.types.bool)  # codes of floats and bool
+            raise_if(frame, other, "TypeError", "only integer scalar arrays can be converted to a scalar index")
+        return em.numpy("aten.Int.Tensor", [value.ssa], em.types.int)
+    if isinstance(value, (Const, Scalar)):
+        raise frame.error(node, f"{describe(value)} in {what}", "an int is needed there: int(...) or `//`")
+    raise frame.error(node, f"{describe(value)} in {what}", "write int(...) around it")

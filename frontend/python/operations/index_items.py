@@ -1,0 +1,247 @@
+"""An array's index taken apart, and what its parts give: views for integers, slices and new axes; gathers for index arrays.
+
+An integer beside index arrays is an index array too (NumPy's rule): it then stays a dimension of the view.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import Array, Const, Scalar, Sequence, Slice, Value, describe
+from tierup.frontend.python.operations import arrays
+from tierup.frontend.python.operations.arrays import as_array, as_int
+from tierup.frontend.python.operations.scalars import check_zero_step, raise_if
+
+
+@dataclass
+class Items:
+    """An index taken apart: what stands before and after an ellipsis (no ellipsis: all before)."""
+
+    left: list[Value]
+    right: list[Value]
+    has_ellipsis: bool
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def has_index_arrays(items: Items) -> bool:
+    return any(isinstance(i, Array) for i in (*items.left, *items.right))
+
+
+def take_apart(frame: Frame, node: ast.AST, index: Value) -> Items:
+    items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    ellipses = [i for i, item in enumerate(items) if isinstance(item, Const) and item.value is Ellipsis]
+    if len(ellipses) > 1:
+        raise WillRaise(IndexError("an index can only have a single ellipsis ('...')"))
+    items = [_index_item(frame, node, item) for item in items]
+    if not ellipses:
+        return Items(items, [], False)
+    return Items(items[: ellipses[0]], items[ellipses[0] + 1 :], True)
+
+
+def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
+    """An index item as Const int / Scalar int, Const None / Ellipsis, Slice, or Array (index array or mask)."""
+    if isinstance(item, Slice):
+        return item
+    if isinstance(item, Const):
+        if item.value is None or item.value is Ellipsis:
+            return item
+        if isinstance(item.value, (bool, np.bool_)):
+            raise frame.error(node, "a bool as an index", "use a boolean array, or np.newaxis")
+        if isinstance(item.value, (int, np.integer)):
+            return Const(int(item.value))
+        raise WillRaise(
+            IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+            )
+        )
+    if isinstance(item, Scalar):
+        if item.kind != "int":
+            raise frame.error(node, f"{describe(item)} as an index", "write int(...) around it")
+        return item
+    if isinstance(item, Array):
+        if item.rank == 0 and item.dtype is not None and item.dtype.kind in "iu":
+            return Scalar(as_int(frame, node, item), "int")
+        return item
+    if isinstance(item, Sequence):
+        if not item.items:
+            raise frame.error(node, "an empty list as an index", "use np.zeros(0, dtype=np.int64)")
+        return as_array(frame, node, item)
+    raise frame.error(node, f"{describe(item)} as an index")
+
+
+def _is_int(item: Value) -> bool:
+    return isinstance(item, Scalar) or (isinstance(item, Const) and isinstance(item.value, int))
+
+
+def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
+    """The view that integers, slices and new axes give."""
+    if items.right:
+        _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))))
+    view = owner
+    dim = 0
+    for item in items.left:
+        view, kept = _apply(frame, node, view, item, dim)
+        dim += kept
+    after = 0  # dimensions done, counted from the back
+    for item in reversed(items.right):
+        view, kept = _apply(frame, node, view, item, -1 - after)
+        after += kept
+    least = dim + after
+    return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
+
+
+def _refuse_too_many(frame: Frame, owner: Array, used: int) -> None:
+    """Items on both sides of an ellipsis must not meet: each alone is counted from its own end."""
+    if owner.rank is not None:
+        if used > owner.rank:
+            raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
+    elif used > owner.at_least:
+        few = frame.em.scalar("aten.lt.int", [arrays.rank_ssa(frame, owner), frame.em.int(used)], frame.em.types.bool)
+        raise_if(frame, few, "IndexError", f"too many indices for array: {used} were indexed")
+
+
+def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> tuple[Array, int]:
+    """One index item at `dim`; how many dimensions it leaves."""
+    em = frame.em
+    rank, least = view.rank, view.min_rank
+    if isinstance(item, Slice):
+        return _slice(frame, node, view, item, dim), 1
+    if isinstance(item, Const) and item.value is None:
+        ssa = em.numpy("aten.unsqueeze", [view.ssa, em.int(dim)])
+        return replace(view, ssa=ssa, rank=None if rank is None else rank + 1, min_rank=least + 1), 1
+    if rank is not None and not -rank <= dim < rank:
+        raise WillRaise(IndexError(f"too many indices for array: array is {rank}-dimensional"))
+    ssa = em.numpy("aten.select.int", [view.ssa, em.int(dim), as_int(frame, node, item)])
+    return replace(view, ssa=ssa, rank=None if rank is None else rank - 1, min_rank=max(0, least - 1)), 0
+
+
+def _slice(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int) -> Array:
+    em = frame.em
+    if view.rank is not None and not -view.rank <= dim < view.rank:
+        raise WillRaise(IndexError(f"too many indices for array: array is {view.rank}-dimensional"))
+    if all(is_none(p) for p in (item.start, item.stop, item.step)) and view.rank is not None:
+        return view
+    step = 1 if is_none(item.step) else item.step.value if isinstance(item.step, Const) else None
+    if step is None:
+        raise frame.error(node, "a slice whose step is known only at run time", "use a constant step", NeedsStatic)
+    if not isinstance(step, (int, np.integer)):
+        raise WillRaise(TypeError("slice indices must be integers or None or have an __index__ method"))
+    step = int(step)
+    check_zero_step(step)
+    if step < 0:
+        return _reversed(frame, node, view, item, dim, step)
+    start, stop = (em.none if is_none(p) else as_int(frame, node, p, "a slice") for p in (item.start, item.stop))
+    ssa = em.numpy("aten.slice.Tensor", [view.ssa, em.int(dim), start, stop, em.int(step)])
+    return replace(view, ssa=ssa)
+
+
+def _reversed(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int, step: int) -> Array:
+    """A negative step: the dimension is flipped, and the rest is a slice with a positive step. Element i of the flipped
+    dimension is -1-i of the other, so that bounds count from the other end; a flip is a copy, NumPy's is a view."""
+    em = frame.em
+    flipped = em.numpy("aten.flip", [view.ssa, em.ints(dim)])
+    bounds = [_mirrored(frame, node, p) for p in (item.start, item.stop)]
+    if is_none(item.start) and is_none(item.stop) and step == -1:
+        return replace(view, ssa=flipped, detached=True)
+    ssa = em.numpy("aten.slice.Tensor", [flipped, em.int(dim), *bounds, em.int(-step)])
+    return replace(view, ssa=ssa, detached=True)
+
+
+def _mirrored(frame: Frame, node: ast.AST, bound: Value) -> ir.Value:
+    """-1 - bound: the same place counted from the other end. 0 and -1 swap sides, as they must."""
+    em = frame.em
+    if is_none(bound):
+        return em.none
+    if isinstance(bound, Const):
+        return em.int(-1 - int(bound.value))
+    return em.scalar("aten.sub.int", [em.int(-1), as_int(frame, node, bound, "a slice")], em.types.int)
+
+
+# --- index arrays --------------------------------------------------------------------------------------------------------
+
+
+def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -> tuple[Array, list[Array | None]]:
+    """The view that the slices give, and an index array or None for each of its leading dimensions.
+
+    Integers stay dimensions here and become rank-0 index arrays, because NumPy broadcasts them with the index arrays.
+    """
+    everything = list(items.left)
+    consumed = [_mask_rank(i) if isinstance(i, Array) else _consumes(i) for i in (*items.left, *items.right)]
+    masks = sum(isinstance(i, Array) and i.rank == 0 and i.dtype is None for i in (*items.left, *items.right))  # these may take none
+    if owner.rank is not None and sum(n or 0 for n in consumed) - masks > owner.rank:
+        raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional"))
+    if items.has_ellipsis and items.right:
+        if owner.rank is None or None in consumed:
+            raise frame.error(
+                node, "index arrays after an ellipsis in an array of unknown rank", "write `:` for each dimension", NeedsStatic
+            )
+        whole = Slice(Const(None), Const(None), Const(None))
+        everything += [whole] * max(0, owner.rank - sum(n or 0 for n in consumed)) + items.right
+    view, dim = owner, 0
+    indices: list[Array | None] = []
+    for item in everything:
+        if isinstance(item, Array):
+            indices.append(item)
+            consumed = _mask_rank(item)
+            if consumed is None:
+                if item is not everything[-1]:
+                    raise frame.error(
+                        node,
+                        "an index array of unknown dtype or rank before other indices",
+                        "put it last, or compare it to make the mask here",
+                    )
+                consumed = 1
+            dim += consumed
+        elif _is_int(item):
+            number = Const(int(item.value)) if isinstance(item, Const) else item
+            indices.append(arrays.strong(frame, node, number))
+            dim += 1
+        else:
+            view, kept = _apply(frame, node, view, item, dim)
+            indices.append(None)
+            dim += kept
+    while indices and indices[-1] is None:
+        indices.pop()
+    return view, indices
+
+
+def _mask_rank(item: Value) -> int | None:
+    """How many dimensions an index item takes: a boolean mask one for each of its own; None when not known."""
+    if not isinstance(item, Array):
+        return _consumes(item)
+    if item.dtype is None:
+        return 1 if item.rank in (0, 1) else None
+    return item.rank if item.dtype.kind == "b" else 1
+
+
+def _consumes(item: Value) -> int:
+    if isinstance(item, Array):
+        return _mask_rank(item) or 0
+    return 0 if isinstance(item, Const) and item.value is None else 1
+
+
+def gather(frame: Frame, base: Array, indices: list[Array | None]) -> Array:
+    """base[indices]: an index array, or None for all, for each of the leading dimensions."""
+    em = frame.em
+    ssa = em.numpy("aten.index.Tensor", [base.ssa, optional_list(frame, indices)])
+    given = [i for i in indices if i is not None]
+    rank = None
+    if base.rank is not None and all(i.rank is not None and i.dtype is not None for i in given):
+        masks = [i for i in given if i.dtype is not None and i.dtype.kind == "b"]
+        consumed = sum(_mask_rank(i) or 0 for i in given)
+        broadcast = max([1 if i in masks else i.rank or 0 for i in given])
+        rank = base.rank - consumed + broadcast
+    return Array(ssa, rank, 0, base.dtype, decays=True)
+
+
+def optional_list(frame: Frame, indices: list[Array | None]) -> ir.Value:
+    em = frame.em
+    return em.scalar("prim.ListConstruct", [em.none if i is None else i.ssa for i in indices], em.types.optional_tensor_list)

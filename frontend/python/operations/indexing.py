@@ -1,0 +1,154 @@
+"""`x[...]` and unpacking: reading parts of arrays, and of tuples, lists, dicts and shapes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import (
+    Array,
+    Const,
+    IntList,
+    Mapping_,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Slice,
+    Value,
+    describe,
+    is_array_like,
+)
+from tierup.frontend.python.operations import arrays
+from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
+from tierup.frontend.python.operations.index_items import Items, gather, has_index_arrays, is_none, take_apart, view_of, with_index_arrays
+from tierup.frontend.python.operations.scalars import raise_if
+
+
+def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
+    """`owner[index]`."""
+    if is_array_like(owner):
+        return _load_array(frame, node, as_array(frame, node, owner), index)
+    if isinstance(owner, Sequence):
+        return _load_sequence(frame, node, owner, index)
+    if isinstance(owner, Mapping_):
+        key = index.value if isinstance(index, Const) else None
+        if not isinstance(index, Const):
+            raise frame.error(node, f"{describe(index)} as a dict key", "use a constant key", NeedsStatic)
+        if key not in owner.items:
+            raise WillRaise(KeyError(key))
+        return owner.items[key]
+    if isinstance(owner, ShapeOf):
+        return _load_shape(frame, node, owner, index)
+    if isinstance(owner, IntList):
+        return _load_int_list(frame, node, owner, index)
+    if isinstance(owner, Const) and isinstance(index, Const) and isinstance(owner.value, (str, tuple)):
+        return Const(owner.value[index.value])
+    raise frame.error(node, f"indexing {describe(owner)}")
+
+
+def _constant_slice(frame: Frame, node: ast.AST, index: Slice) -> slice:
+    parts = (index.start, index.stop, index.step)
+    if not all(isinstance(p, Const) for p in parts):
+        raise frame.error(node, "a slice of a tuple or list with bounds known only at run time", "use constants, or an array", NeedsStatic)
+    return slice(*(p.value for p in parts))  # type: ignore[union-attr]  # Consts
+
+
+def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -> Value:
+    if isinstance(index, Slice):
+        return Sequence(owner.kind, owner.items[_constant_slice(frame, node, index)], frame.em.region)
+    if not isinstance(index, Const):
+        remedy = "use a constant index or iterate over it; np.stack makes one array that any index takes"
+        raise frame.error(node, f"{describe(index)} as the index of a {owner.kind}", remedy, NeedsStatic)
+    try:
+        return owner.items[index.value]
+    except (IndexError, TypeError) as e:
+        raise WillRaise(e) from e
+
+
+def _load_shape(frame: Frame, node: ast.AST, owner: ShapeOf, index: Value) -> Value:
+    rank = owner.array.rank
+    if isinstance(index, Const) and isinstance(index.value, int):
+        if rank is not None and not -rank <= index.value < rank:
+            raise WillRaise(IndexError("tuple index out of range"))
+        return arrays.size(frame, owner.array, index.value)
+    if rank is not None:
+        return _load_sequence(frame, node, Sequence("tuple", arrays.shape_items(frame, node, owner)), index)
+    whole = IntList(frame.em.numpy("aten.size", [owner.array.ssa], frame.em.types.int_list))
+    return _load_int_list(frame, node, whole, index)
+
+
+def _load_int_list(frame: Frame, node: ast.AST, owner: IntList, index: Value) -> Value:
+    em = frame.em
+    if isinstance(index, Slice):
+        start, stop, step = (em.none if is_none(p) else as_int(frame, node, p) for p in (index.start, index.stop, index.step))
+        step = em.int(1) if is_none(index.step) else step
+        return IntList(em.scalar("aten.slice.t", [owner.ssa, start, stop, step], em.types.int_list))
+    return Scalar(em.scalar("aten.__getitem__.t", [owner.ssa, as_int(frame, node, index)], em.types.int), "int")
+
+
+# --- arrays --------------------------------------------------------------------------------------------------------------
+
+
+def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Value:
+    items = take_apart(frame, node, index)
+    if has_index_arrays(items):
+        base, indices = with_index_arrays(frame, node, owner, items)
+        return gather(frame, base, indices)
+    viewed = view_of(frame, node, viewable(frame, node, owner), items)
+    if viewed.ssa == owner.ssa and not (viewed.rank == 0 and viewed.decays):  # x[...], x[:]: another array over the same memory
+        viewed = replace(viewed, ssa=frame.em.numpy("aten.alias", [owner.ssa]))
+    return _as_loaded(frame, node, owner, items, viewed)
+
+
+def _as_loaded(frame: Frame, node: ast.AST, owner: Array, items: Items, viewed: Array) -> Array:
+    """A basic index that leaves rank 0 gives a scalar: a copy, which matters where arrays are written."""
+    if items.has_ellipsis or not frame.em.mutable or not viewed.may_be_scalar:
+        return viewed
+    em = frame.em
+    copied = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))
+    if viewed.rank == 0:
+        return copied()
+    is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, viewed), em.int(0)], em.types.bool)
+    result = select(frame, node, is_scalar, copied, lambda: viewed)
+    assert isinstance(result, Array)
+    return result
+
+
+def unpack(frame: Frame, node: ast.AST, value: Value, count: int) -> list[Value]:
+    """The `count` values of an unpacking. Raises Python's ValueError for another length, now or when it runs."""
+    em = frame.em
+    if isinstance(value, ShapeOf) and value.array.rank is None:
+        value = IntList(em.numpy("aten.size", [value.array.ssa], em.types.int_list))
+    if isinstance(value, IntList):
+        op = em.create("torch.prim.ListUnpack", [value.ssa], [em.types.int] * count)
+        return [Scalar(r, "int") for r in op.results]
+    if isinstance(value, Array):
+        return _unpack_array(frame, node, value, count)
+    items = arrays.shape_items(frame, node, value) if isinstance(value, ShapeOf) else getattr(value, "items", None)
+    if isinstance(value, Mapping_):
+        items = [Const(k) for k in value.items]
+    if not isinstance(items, list):
+        raise frame.error(node, f"unpacking {describe(value)}")
+    if len(items) != count:
+        raise WillRaise(ValueError(_unpack_message(len(items), count)))
+    return items
+
+
+def _unpack_message(have: int, want: int) -> str:
+    if have > want:
+        return f"too many values to unpack (expected {want})"
+    return f"not enough values to unpack (expected {want}, got {have})"
+
+
+def _unpack_array(frame: Frame, node: ast.AST, value: Array, count: int) -> list[Value]:
+    em = frame.em
+    if value.rank == 0:
+        raise WillRaise(TypeError("cannot unpack non-iterable numpy scalar or rank-0 array"))
+    length = em.numpy("aten.size.int", [value.ssa, em.int(0)], em.types.int)
+    too_many = em.scalar("aten.gt.int", [length, em.int(count)], em.types.bool)
+    raise_if(frame, too_many, "ValueError", _unpack_message(count + 1, count))
+    too_few = em.scalar("aten.lt.int", [length, em.int(count)], em.types.bool)
+    raise_if(frame, too_few, "ValueError", f"not enough values to unpack (expected {count})")
+    return [_load_array(frame, node, value, Const(i)) for i in range(count)]

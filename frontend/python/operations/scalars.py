@@ -1,0 +1,256 @@
+"""Python's numbers: int, float and bool whose value only the run knows, with Python's own semantics.
+
+Constants never come here: Python computes them at build time.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import PendingIf, select
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.templates import scalar_ssa
+from tierup.frontend.python.building.values import Const, Scalar, Value, number_kind
+
+FOLD: dict[type, Callable[..., object]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.MatMult: operator.matmul,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
+SYMBOLS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
+    ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
+}  # fmt: skip
+
+_INT: dict[type, str] = {
+    ast.Add: "aten.add.int",
+    ast.Sub: "aten.sub.int",
+    ast.Mult: "aten.mul.int",
+    ast.FloorDiv: "aten.floordiv.int",
+    ast.Mod: "aten.remainder.int",
+}
+_BITS: dict[type, str] = {
+    ast.BitAnd: "aten.bitwise_and.Tensor", ast.BitOr: "aten.bitwise_or.Tensor", ast.BitXor: "aten.bitwise_xor.Tensor",
+    ast.LShift: "aten.bitwise_left_shift.Tensor", ast.RShift: "aten.bitwise_right_shift.Tensor",
+}  # fmt: skip
+_FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
+_COMPARE_INT: dict[type, str] = {
+    ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int",
+    ast.Gt: "aten.gt.int", ast.GtE: "aten.ge.int",
+}  # fmt: skip
+_COMPARE_FLOAT: dict[type, str] = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.float", ast.Gt: "aten.gt.float", ast.GtE: "aten.ge.float"}
+_MAX_MULTIPLICATIONS = 16
+
+
+def to_int(frame: Frame, value: Value) -> ir.Value:
+    """An int or bool as !torch.int."""
+    if isinstance(value, Const):
+        return frame.em.int(int(value.value))
+    assert isinstance(value, Scalar)
+    return frame.em.scalar("aten.Int.bool", [value.ssa], frame.em.types.int) if value.kind == "bool" else value.ssa
+
+
+def to_float(frame: Frame, value: Value) -> ir.Value:
+    """A number as !torch.float: Python's own conversion."""
+    if isinstance(value, Const):
+        return frame.em.float(float(value.value))
+    assert isinstance(value, Scalar)
+    if value.kind == "float":
+        return value.ssa
+    return frame.em.scalar("aten.Float.Scalar", [to_int(frame, value)], frame.em.types.float)
+
+
+def to_bool(frame: Frame, value: Value) -> ir.Value:
+    """The truth of a number as !torch.bool."""
+    if isinstance(value, Const):
+        return frame.em.bool(bool(value.value))
+    assert isinstance(value, Scalar)
+    if value.kind == "bool":
+        return value.ssa
+    return frame.em.scalar(f"aten.Bool.{value.kind}", [value.ssa], frame.em.types.bool)
+
+
+def number(frame: Frame, value: Value) -> ir.Value:
+    """A number as torch's Scalar operands take it: !torch.int (bools too) or !torch.float."""
+    return to_float(frame, value) if number_kind(value) == "float" else to_int(frame, value)
+
+
+def not_(frame: Frame, value: ir.Value) -> ir.Value:
+    return frame.em.scalar("aten.__not__", [value], frame.em.types.bool)
+
+
+def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None:
+    """Raise the built-in exception `kind` when the condition holds."""
+    pending = PendingIf(frame.em, condition)
+    with pending.arm(0):
+        raise_now(frame, kind, message)
+    pending.finish([[], []], [])
+
+
+def raise_now(frame: Frame, kind: str, message: str) -> None:
+    frame.em.create("torch.prim.RaiseException", [frame.em.str(message), frame.em.str(kind)], [])
+
+
+def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    """`a op b` of two numbers, at least one known at run time only."""
+    em = frame.em
+    kinds = {number_kind(a), number_kind(b)}
+    if kinds == {"bool"} and op in (ast.BitAnd, ast.BitOr, ast.BitXor):
+        x, y = scalar_ssa(em, a), scalar_ssa(em, b)
+        if op is ast.BitXor:
+            return Scalar(em.scalar("aten.ne.bool", [x, y], em.types.bool), "bool")
+        return Scalar(em.scalar("aten.__and__.bool" if op is ast.BitAnd else "aten.__or__.bool", [x, y], em.types.bool), "bool")
+    if op is ast.Pow:
+        return _power(frame, node, a, b)
+    if "float" in kinds or op is ast.Div:
+        return _float_binary(frame, node, op, a, b, both_ints="float" not in kinds)
+    if op in _BITS:
+        return Scalar(_bits(frame, op, to_int(frame, a), to_int(frame, b)), "int")
+    if op in (ast.FloorDiv, ast.Mod):
+        _refuse_zero(frame, b, "integer division or modulo by zero")
+    if op not in _INT:
+        raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints", "Python refuses it too")
+    return Scalar(em.scalar(_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.int), "int")
+
+
+def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, both_ints: bool) -> Value:
+    em = frame.em
+    if op is ast.Div:
+        if both_ints:
+            _refuse_zero(frame, b, "division by zero")
+            return Scalar(em.scalar("aten.div.int", [to_int(frame, a), to_int(frame, b)], em.types.float), "float")
+        _refuse_zero(frame, b, "float division by zero")
+        return Scalar(em.scalar("aten.div.float", [to_float(frame, a), to_float(frame, b)], em.types.float), "float")
+    x, y = to_float(frame, a), to_float(frame, b)
+    if op in _FLOAT:
+        return Scalar(em.scalar(_FLOAT[op], [x, y], em.types.float), "float")
+    if op in (ast.FloorDiv, ast.Mod):
+        _refuse_zero(frame, b, "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero")
+        name = "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor"
+        return Scalar(_through_arrays(frame, name, "float", x, y), "float")
+    raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
+
+
+def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
+    """Python's ZeroDivisionError: torch's scalar division gives infinity."""
+    em = frame.em
+    if isinstance(divisor, Const) and divisor.value != 0:
+        return
+    if number_kind(divisor) == "float":
+        is_zero = em.scalar("aten.eq.float", [to_float(frame, divisor), em.float(0.0)], em.types.bool)
+    else:
+        is_zero = em.scalar("aten.eq.int", [to_int(frame, divisor), em.int(0)], em.types.bool)
+    raise_if(frame, is_zero, "ZeroDivisionError", message)
+
+
+def _through_arrays(frame: Frame, name: str, kind: str, *operands: ir.Value) -> ir.Value:
+    """An op that torch has for tensors only, on numbers of one kind: NumPy's arithmetic of int64 and float64 is Python's."""
+    em = frame.em
+    code, back = (em.int(7), "aten.Float.Tensor") if kind == "float" else (em.int(4), "aten.Int.Tensor")
+    tensors = [em.numpy("aten.full", [em.int_list([]), x, code, em.none, em.none, em.none]) for x in operands]
+    return em.numpy(back, [em.numpy(name, tensors)], em.types.scalars[kind])
+
+
+def _bits(frame: Frame, op: type, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Bit operations of ints. Python's shifts refuse negative counts and take any other; what 64 bits do not hold is an OverflowError."""
+    em = frame.em
+    if op not in (ast.LShift, ast.RShift):
+        return _through_arrays(frame, _BITS[op], "int", x, y)
+    holds = lambda how, a, b: em.scalar(f"aten.{how}.int", [a, b], em.types.bool)
+    raise_if(frame, holds("lt", y, em.int(0)), "ValueError", "negative shift count")
+    count = em.scalar("prim.min.int", [y, em.int(63)], em.types.int)
+    result = _through_arrays(frame, _BITS[op], "int", x, count)
+    if op is ast.LShift:
+        lost = holds("ne", _through_arrays(frame, _BITS[ast.RShift], "int", result, count), x)
+        far = em.scalar("aten.__and__.bool", [holds("gt", y, em.int(63)), holds("ne", x, em.int(0))], em.types.bool)
+        beyond = em.scalar("aten.__or__.bool", [lost, far], em.types.bool)
+        raise_if(frame, beyond, "OverflowError", "the shifted int does not fit the 64 bits that ints have in compiled programs")
+    return result
+
+
+def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    em = frame.em
+    if number_kind(a) != "float" and number_kind(b) != "float":
+        exponent = b.value if isinstance(b, Const) else None
+        if not isinstance(exponent, int) or exponent > _MAX_MULTIPLICATIONS:
+            what = "an int power with an exponent that is large or known only at run time"
+            raise frame.error(node, what, "write float(n) ** k, or use np.power")
+        if exponent >= 0:
+            result, base = em.int(1), to_int(frame, a)
+            for i in range(int(exponent)):
+                result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
+            return Scalar(result, "int")
+    return _float_power(frame, to_float(frame, a), to_float(frame, b))
+
+
+def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
+    """C's pow, and Python's exceptions where finite numbers give a result that is not: what raises is told by the result."""
+    em = frame.em
+    holds = lambda how, a, b: em.scalar(f"aten.{how}.float", [a, b], em.types.bool)
+    both = lambda a, b: em.scalar("aten.__and__.bool", [a, b], em.types.bool)
+    finite = lambda v: both(holds("gt", v, em.float(-math.inf)), holds("lt", v, em.float(math.inf)))
+    # torch's rule, of a number to an array's power: the others make roots for 0.5, which differ from pow at -0.0 and -inf
+    exponent = em.scalar("aten.full", [em.int_list([]), y, em.int(7), em.none, em.none, em.none], em.types.tensor)
+    result = em.scalar("aten.Float.Tensor", [em.scalar("aten.pow.Scalar", [x, exponent], em.types.tensor)], em.types.float)
+    pending = PendingIf(em, both(both(finite(x), finite(y)), not_(frame, finite(result))))
+    with pending.arm(0):
+        raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+        # Python gives a complex number here, which programs do not hold
+        is_number = holds("eq", result, result)
+        raise_if(frame, not_(frame, is_number), "ValueError", "a negative float to a fractional power is complex")
+        raise_now(frame, "OverflowError", "(34, 'Numerical result out of range')")
+    pending.finish([[], []], [])
+    return Scalar(result, "float")
+
+
+def compare(frame: Frame, op: type, a: Value, b: Value) -> Scalar:
+    """`a op b` of two numbers."""
+    em = frame.em
+    if "float" not in (number_kind(a), number_kind(b)):
+        return Scalar(em.scalar(_COMPARE_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.bool), "bool")
+    x, y = to_float(frame, a), to_float(frame, b)
+    if op is ast.NotEq:
+        return Scalar(not_(frame, em.scalar("aten.eq.float", [x, y], em.types.bool)), "bool")
+    if op is ast.LtE:
+        op, x, y = ast.GtE, y, x
+    return Scalar(em.scalar(_COMPARE_FLOAT[op], [x, y], em.types.bool), "bool")
+
+
+def unary(frame: Frame, node: ast.AST, op: type, a: Scalar) -> Value:
+    em = frame.em
+    if op is ast.Not:
+        return Scalar(not_(frame, to_bool(frame, a)), "bool")
+    if op is ast.UAdd:
+        return a if a.kind != "bool" else Scalar(to_int(frame, a), "int")
+    if op is ast.USub:
+        kind = "float" if a.kind == "float" else "int"
+        return Scalar(em.scalar(f"aten.neg.{kind}", [number(frame, a)], em.types.scalars[kind]), kind)
+    if a.kind == "float":
+        raise frame.error(node, "`~` of a Python float", "Python refuses it too")
+    return Scalar(em.scalar("aten.sub.int", [em.int(-1), to_int(frame, a)], em.types.int), "int")
+
+
+def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
+    """abs(): -0.0 becomes 0.0, NaN stays."""
+    em = frame.em
+    if a.kind == "float":
+        x = a.ssa
+        zero = em.float(0.0)
+        condition = em.scalar("aten.ge.float", [zero, x], em.types.bool)
+        return select(frame, node, condition, lambda: Scalar(em.scalar("aten.sub.float", [zero, x], em.types.float), "float"), lambda: a)
+    x = to_int(frame, a)
+    condition = em.scalar("aten.lt.int", [x, em.int(0)], em.types.bool)
+    negated = lambda: Scalar(em.scalar("aten.neg.int", [x], em.types.int), "int")
+    return select(frame, node, condition, negated, lambda: Scalar(x, "int"))
+
+
+def check_zero_step(step: int) -> None:
+    if step == 0:
+        raise WillRaise(ValueError("slice step cannot be zero"))

@@ -1,0 +1,225 @@
+"""`x[...] = v` and `x[...] op= v`: writing parts of arrays, and items of lists."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from tierup.dialect import dtypes
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar
+from tierup.frontend.python.operations import array_operators, arrays, indexing
+from tierup.frontend.python.operations.array_operators import require_mutation
+from tierup.frontend.python.operations.arrays import as_array, rank_ssa
+from tierup.frontend.python.operations.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
+from tierup.frontend.python.operations.scalars import SYMBOLS, raise_if
+
+_TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
+
+
+def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value) -> None:
+    """`owner[index] = value`."""
+    if isinstance(owner, Sequence):
+        _store_sequence(frame, node, owner, index, value)
+        return
+    if is_numpy_scalar(owner):
+        owner = as_array(frame, node, owner)
+    if not isinstance(owner, Array):
+        raise frame.error(node, f"assignment to an item of {describe(owner)}", "build a new one, or use an array")
+    require_mutation(frame)
+    _refuse_scalar(frame, owner)
+    items = take_apart(frame, node, index)
+    if has_index_arrays(items):
+        base, indices = with_index_arrays(frame, node, owner, items)
+        _refuse_detached(frame, node, base)
+        _put(frame, node, base, indices, value)
+        return
+    view = view_of(frame, node, owner, items)
+    _refuse_detached(frame, node, view)
+    fill(frame, node, view, value)
+
+
+def _refuse_scalar(frame: Frame, owner: Array) -> None:
+    """Raises TypeError where NumPy has a scalar, whose items nobody can assign."""
+    message = f"'numpy.{owner.dtype or 'generic'}' object does not support item assignment"
+    if owner.rank == 0 and owner.decays is True:
+        raise WillRaise(TypeError(message))
+    if owner.may_be_scalar:
+        raise_if(frame, array_operators.is_scalar(frame, owner), "TypeError", message)
+
+
+@cache
+def _elements_take_arrays() -> bool:
+    """Whether an element may be assigned an array of one element: in NumPy until 2.4, with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            np.zeros(1)[0] = np.zeros(1)
+        except (TypeError, ValueError):
+            return False
+    return True
+
+
+def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
+    """`view[...] = value`, broadcast to the view. Arrays are converted whatever that loses; integers refuse numbers that do not fit."""
+    em = frame.em
+    if is_number(value):
+        if arrays.number_kind(value) != "bool":
+            em.numpy("aten.fill_.Scalar", [view.ssa, arrays.number(frame, value)])
+            return
+        value = arrays.strong(frame, node, value)
+    source = as_array(frame, node, value)
+    if _may_be_rows(view, source) and not _elements_take_arrays():
+        code = em.scalar("prim.dtype", [view.ssa], em.types.int)
+        other = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
+        _refuse_rows(frame, view, source, other, "setting an array element with a sequence.")
+    if source.rank == 0 and source.decays and source.dtype != np.bool_:
+        em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
+    else:
+        em.numpy("aten.copy_", [view.ssa, source.ssa, em.bool(False)])
+
+
+def _may_be_rows(view: Array, source: Array) -> bool:
+    """Whether an element may be given an array that has dimensions."""
+    return source.rank != 0 and view.at_least == 0 and view.decays is not False
+
+
+def _refuse_rows(frame: Frame, view: Array, source: Array, where: ir.Value, message: str) -> None:
+    """ValueError where an element gets such an array, and `where` holds; the run is asked for ranks that only it knows."""
+    em = frame.em
+    for array, relation in ((view, "eq"), (source, "gt")):
+        if array.rank is None and array.at_least == 0:
+            holds = em.scalar(f"aten.{relation}.int", [rank_ssa(frame, array), em.int(0)], em.types.bool)
+            where = em.scalar("aten.__and__.bool", [where, holds], em.types.bool)
+    raise_if(frame, where, "ValueError", message)
+
+
+def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
+    em = frame.em
+    if is_number(value):
+        new = _element(frame, value, base)
+    else:
+        new = as_array(frame, node, value)
+    em.numpy("aten.index_put_", [base.ssa, optional_list(frame, indices), new.ssa, em.bool(accumulate)])
+
+
+def _element(frame: Frame, value: Value, base: Array) -> Array:
+    """A Python number as an assignment makes it an element of `base`."""
+    made = frame.em.numpy("aten.fill.Scalar", [arrays.one_like(frame, base).ssa, arrays.number(frame, value)])
+    return Array(made, 0, dtype=base.dtype)
+
+
+def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
+    """numpy.add.at: repeated indices add up. Numbers are arrays to it, and sums are converted whatever that loses."""
+    require_mutation(frame)
+    if owner.rank == 0 and owner.decays is True:
+        raise WillRaise(TypeError("first operand must be array"))
+    value = as_array(frame, node, value)
+    items = take_apart(frame, node, index)
+    if not has_index_arrays(items):
+        view = view_of(frame, node, owner, items)
+        _refuse_detached(frame, node, view)
+        if _may_be_rows(view, value):
+            _refuse_rows(frame, view, value, frame.em.bool(True), "array is not broadcastable to correct shape")
+        new = array_operators.binary(frame, node, ast.Add, view, value)
+        frame.em.numpy("aten.copy_", [view.ssa, new.ssa, frame.em.bool(False)])
+        return
+    base, indices = with_index_arrays(frame, node, owner, items)
+    _refuse_detached(frame, node, base)
+    _put(frame, node, base, indices, value, accumulate=True)
+
+
+def _refuse_detached(frame: Frame, node: ast.AST, view: Array) -> None:
+    if view.detached:
+        raise frame.error(node, "assignment through a slice with a negative step", "reverse the value instead: x[...] = value[::-1]")
+
+
+def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, value: Value) -> None:
+    if owner.kind == "tuple":
+        raise WillRaise(_TUPLE_STORE)
+    require_own_list(frame, node, owner)
+    if not isinstance(index, Const) or not isinstance(index.value, int):
+        raise frame.error(node, f"{describe(index)} as the index of a list", "use a constant index, or an array", NeedsStatic)
+    try:
+        owner.items[index.value] = value
+    except IndexError as e:
+        raise WillRaise(IndexError("list assignment index out of range")) from e
+
+
+def require_own_list(frame: Frame, node: ast.AST, owner: Sequence) -> None:
+    """A list may change only where the code runs exactly once after the list was made."""
+    if owner.external:
+        raise frame.error(node, "changing a list from outside the function", "return a new list")
+    if owner.region != frame.em.region:
+        remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
+        raise frame.error(node, "changing a list inside a branch or loop that the run decides", remedy, NeedsStatic)
+
+
+def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Callable[[], Value]) -> None:
+    """`owner[index] op= value()`. As in Python the item is loaded before the value is computed, which may raise or write, too."""
+    if is_numpy_scalar(owner):
+        owner = as_array(frame, node, owner)
+    if not isinstance(owner, Array):
+        _update_static_item(frame, node, op, owner, index, value)
+        return
+    require_mutation(frame)
+    items = take_apart(frame, node, index)
+    if has_index_arrays(items):
+        base, indices = with_index_arrays(frame, node, owner, items)
+        _refuse_detached(frame, node, base)
+        loaded = gather(frame, base, indices)
+        new = array_operators.update(frame, node, op, loaded, value())
+        _refuse_scalar(frame, owner)
+        _put(frame, node, base, indices, new)
+        return
+    view = view_of(frame, node, owner, items)
+    _refuse_detached(frame, node, view)
+    calls = isinstance(node, ast.AugAssign) and any(isinstance(n, ast.Call) for n in ast.walk(node.value))
+    loaded = as_array(frame, node, view, fresh=True) if calls and view.may_be_scalar else view  # what is called may write the element
+    given = value()
+    if owner.may_be_scalar:
+        array_operators.binary(frame, node, op, loaded, given)  # what this raises comes first
+        _refuse_scalar(frame, owner)
+    _update_view(frame, node, op, view, loaded, given)
+
+
+def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, loaded: Array, value: Value) -> None:
+    """A view of rank >= 1 is written in place; an element is what was loaded, computed with NumPy's promotion, and stored with a cast."""
+    em = frame.em
+
+    def element() -> Value:
+        fill(frame, node, view, array_operators.binary(frame, node, op, replace(loaded, decays=view.decays), value))
+        return view
+
+    if view.rank == 0 and view.decays:
+        element()
+    elif not view.may_be_scalar:
+        array_operators.update(frame, node, op, view, value)
+    else:
+        is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, view), em.int(0)], em.types.bool)
+        select(frame, node, is_scalar, element, lambda: array_operators.update(frame, node, op, replace(view, decays=False), value))
+
+
+def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, given: Callable[[], Value]) -> None:
+    """An array held in a list or dict: written in place, the container stays as it is."""
+    current = indexing.load(frame, node, owner, index)
+    value = given()
+    if isinstance(owner, Sequence) and owner.kind == "tuple":  # Python writes the array, and raises when it puts it back
+        if isinstance(current, Array) and not current.may_be_scalar:
+            array_operators.update(frame, node, op, current, value)
+        raise WillRaise(_TUPLE_STORE)
+    if isinstance(current, Array):
+        if not current.may_be_scalar:
+            array_operators.update(frame, node, op, current, value)
+            return
+        if isinstance(owner, Sequence) and not owner.external:
+            store(frame, node, owner, index, array_operators.update(frame, node, op, current, value))
+            return
+    raise frame.error(node, f"`{SYMBOLS[op]}=` on {describe(current)} in {describe(owner)}", "use an array for it")

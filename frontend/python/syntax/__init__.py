@@ -1,0 +1,1 @@
+"""Python's expressions and statements."""

@@ -1,0 +1,167 @@
+"""`value.name`, and the methods of arrays, lists, dicts and strings."""
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import replace
+
+import numpy as np
+
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.values import (
+    NONE,
+    Array,
+    Const,
+    DTypeOf,
+    Mapping_,
+    Method,
+    Object,
+    Scalar,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+)  # fmt: skip
+from tierup.frontend.python.functions import numpy_finding, numpy_shape
+from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.stores import require_own_list
+
+# modules whose contents never change: their members need no guard
+_STABLE_MODULES = ("numpy", "math", "tierup")
+
+
+def load(frame: Frame, node: ast.Attribute, owner: Value, name: str) -> Value:
+    """`owner.name`."""
+    if isinstance(owner, Array):
+        return _array(frame, node, owner, name)
+    if isinstance(owner, Object):
+        return _object(frame, node, owner, name)
+    if isinstance(owner, Const):
+        return _constant(frame, node, owner, name)
+    if isinstance(owner, (Sequence, Mapping_)):
+        return Method(owner, name)
+    if isinstance(owner, DTypeOf):
+        raise frame.error(node, f"`.{name}` of a dtype known only at run time", "compare dtypes with ==")
+    raise frame.error(node, f"`.{name}` of {describe(owner)}")
+
+
+def _array(frame: Frame, node: ast.Attribute, x: Array, name: str) -> Value:
+    em = frame.em
+    if name == "shape":
+        return ShapeOf(x)
+    if name == "ndim":
+        return numpy_finding.ndim(frame, node, x)
+    if name == "size":
+        return Scalar(em.numpy("aten.numel", [x.ssa], em.types.int), "int")
+    if name == "dtype":
+        return Const(x.dtype) if x.dtype is not None else DTypeOf(em.numpy("prim.dtype", [x.ssa], em.types.int))
+    if name == "T":
+        transposed = numpy_shape.transpose(frame, node, x)
+        assert isinstance(transposed, Array)
+        return replace(transposed, decays=x.decays)
+    if name == "mT":
+        return numpy_shape.matrix_transpose(frame, node, x)
+    if name == "real":
+        return x
+    if name in table.METHODS:
+        return Method(x, name)
+    raise table.unknown_method(frame, node, name)
+
+
+def _object(frame: Frame, node: ast.Attribute, owner: Object, name: str) -> Value:
+    try:
+        value = getattr(owner.value, name)
+    except AttributeError as e:
+        frame.outside.constant(owner.access.attribute(name), "missing", type(e))
+        raise WillRaise(e) from e
+    if isinstance(owner.value, types.ModuleType) and owner.value.__name__.split(".")[0] in _STABLE_MODULES:
+        return Object(value, owner.access.attribute(name)) if isinstance(value, types.ModuleType) else Const(value)
+    access = owner.access.attribute(name)
+    if isinstance(value, types.MethodType):
+        inner = getattr(value.__func__, "__tierup_function__", None)
+        if inner is None:
+            raise frame.error(node, f"the method `.{name}` of a {type(owner.value).__name__} object", "decorate it with @tierup.jit")
+        frame.outside.constant(access.attribute("__func__"), "identity", value.__func__)
+        bound: Value = owner
+        if value.__self__ is owner.value:
+            frame.outside.constant(access.attribute("__self__"), "same", owner.access)
+        else:  # a class method, or the method of another object
+            bound = frame.outside_value(node, value.__self__, access.attribute("__self__"))
+        return Method(bound, name, inner)
+    return frame.outside_value(node, value, access)
+
+
+def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Value:
+    """Attributes of what is known now: np.finfo(...).eps, dtypes, NumPy scalars, classes' constants, ufunc methods."""
+    value = owner.value
+    if isinstance(value, np.generic):
+        if name in table.METHODS:
+            return Method(owner, name)
+        if name in ("dtype", "ndim", "size", "shape", "T"):
+            found = getattr(value, name)
+            return Sequence("tuple", []) if name == "shape" else Const(found)
+    if isinstance(value, str):
+        raise frame.error(node, f"the string method `.{name}`", "compute strings outside the function")
+    try:
+        found = getattr(value, name)
+    except AttributeError as e:
+        frame.outside.constant(owner.access.attribute(name) if owner.access is not None else None, "missing", type(e))
+        raise WillRaise(e) from e
+    if isinstance(value, (np.dtype, np.finfo, np.iinfo, np.ufunc)):
+        return Const(found)
+    if isinstance(value, type) and owner.access is not None:
+        return frame.outside_value(node, found, owner.access.attribute(name))
+    raise frame.error(node, f"`.{name}` of {describe(owner)}")
+
+
+# --- methods -------------------------------------------------------------------------------------------------------------
+
+
+def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    owner, name = method.owner, method.name
+    if method.function is not None:
+        return frame.call_function(frame, node, method.function, [owner, *args], kwargs)
+    if isinstance(owner, Sequence):
+        return _sequence_method(frame, node, owner, name, args)
+    if isinstance(owner, Mapping_):
+        return _dict_method(frame, node, owner, name, args)
+    arguments = [as_array(frame, node, owner), *args]
+    return table.invoke(frame, node, f"the method `.{name}`", getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs)
+
+
+def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:
+    if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
+        require_own_list(frame, node, owner)
+        if name == "append" and len(args) == 1:
+            owner.items.append(args[0])
+            return NONE
+        if name == "extend" and len(args) == 1 and isinstance(args[0], Sequence):
+            owner.items.extend(args[0].items)
+            return NONE
+        if name == "reverse" and not args:
+            owner.items.reverse()
+            return NONE
+        if name == "insert" and len(args) == 2:
+            owner.items.insert(table.constant(frame, node, args[0], "the position"), args[1])
+            return NONE
+        if name == "pop" and len(args) <= 1:
+            try:
+                return owner.items.pop(*(table.constant(frame, node, a, "the position") for a in args))
+            except IndexError as e:
+                raise WillRaise(e) from e
+    raise frame.error(node, f"this call of the {owner.kind} method `.{name}`", "lists have .append, .extend, .insert, .pop, .reverse here")
+
+
+def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: list[Value]) -> Value:
+    if name == "keys" and not args:
+        return Sequence("tuple", [Const(k) for k in owner.items])
+    if name == "values" and not args:
+        return Sequence("tuple", list(owner.items.values()))
+    if name == "items" and not args:
+        return Sequence("tuple", [Sequence("tuple", [Const(k), v]) for k, v in owner.items.items()])
+    if name == "get" and 1 <= len(args) <= 2:
+        key = table.constant(frame, node, args[0], "a dict key")
+        return owner.items.get(key, args[1] if len(args) == 2 else NONE)
+    raise frame.error(node, f"the dict method `.{name}`", "dicts have .keys, .values, .items and .get here")

@@ -1,0 +1,387 @@
+"""Expressions: syntax tree in, value out."""
+
+from __future__ import annotations
+
+import ast
+import math
+import types
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import (
+    NONE,
+    Array,
+    Const,
+    Mapping_,
+    Method,
+    Object,
+    Scalar,
+    Sequence,
+    Slice,
+    Value,
+    describe,
+)  # fmt: skip
+from tierup.frontend.python.functions.iteration import iterate, static_items
+from tierup.frontend.python.operations import array_operators, indexing, stores
+from tierup.frontend.python.operations.array_operators import truth
+from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
+from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, not_, unary
+from tierup.frontend.python.syntax import attributes
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression. Raises UnsupportedSyntax; WillRaise for one that raises whatever the arguments are."""
+    pending = [node]
+    while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
+        pending.append(getattr(pending[-1], head))
+    outer = frame.em.location, frame.em.has_gradients, frame.nested
+    frame.nested += 1
+    value: Value | None = None
+    try:
+        while pending:
+            node = pending.pop()
+            handler = _HANDLERS.get(type(node))
+            if handler is None:
+                construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
+                raise frame.error(node, construct, remedy)
+            if frame.nested > MAX_NESTED:
+                raise frame.error(node, f"expressions nested deeper than {MAX_NESTED} levels", "give the inner ones names")
+            frame.at(node)
+            value = handler(frame, node) if value is None else handler(frame, node, value)
+    finally:
+        frame.em.location, frame.em.has_gradients, frame.nested = outer
+    assert value is not None
+    return value
+
+
+MAX_NESTED = 200  # as Python's parser
+
+_HEADS = {
+    ast.BinOp: "left", ast.UnaryOp: "operand", ast.Compare: "left", ast.Subscript: "value", ast.Attribute: "value", ast.Call: "func",
+}  # fmt: skip
+"""The part of an expression that is evaluated first, whatever comes of it; handlers get its value."""
+
+_REFUSED: dict[type, tuple[str, str]] = {
+    ast.Lambda: ("a lambda inside the function", "define a function decorated with @tierup.jit outside"),
+    ast.Yield: ("`yield`", "return a tuple or list"),
+    ast.YieldFrom: ("`yield from`", "return a tuple or list"),
+    ast.Await: ("`await`", ""),
+    ast.Set: ("a set", "use a tuple"),
+    ast.SetComp: ("a set comprehension", "use a list"),
+    ast.GeneratorExp: ("a generator expression here", "use a list comprehension"),
+    ast.Starred: ("a starred expression here", ""),
+}
+
+
+# --- names, literals, structure ------------------------------------------------------------------------------------------
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    if isinstance(node.value, (complex, bytes)):
+        raise frame.error(node, f"a {type(node.value).__name__} constant")
+    if isinstance(node.value, int) and not -(1 << 63) <= node.value < 1 << 63:
+        raise frame.error(node, "an integer constant of more than 64 bits")
+    return Const(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> Value:
+    return frame.lookup(node)
+
+
+def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
+    """Elements of a display or arguments of a call, starred ones spread."""
+    out: list[Value] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            out.extend(static_items(frame, node, evaluate(frame, node.value)))
+        else:
+            out.append(evaluate(frame, node))
+    return out
+
+
+def _tuple(frame: Frame, node: ast.Tuple) -> Value:
+    return Sequence("tuple", _items(frame, node.elts), frame.em.region)
+
+
+def _list(frame: Frame, node: ast.List) -> Value:
+    return Sequence("list", _items(frame, node.elts), frame.em.region)
+
+
+def _dict(frame: Frame, node: ast.Dict) -> Value:
+    items: dict[Any, Value] = {}
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        if key_node is None:
+            spread = evaluate(frame, value_node)
+            if not isinstance(spread, Mapping_):
+                raise frame.error(value_node, f"`**` of {describe(spread)}")
+            items.update(spread.items)
+            continue
+        key = evaluate(frame, key_node)
+        items[table.constant(frame, key_node, key, "a dict key")] = evaluate(frame, value_node)
+    return Mapping_(items)
+
+
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    return Slice(*(NONE if part is None else evaluate(frame, part) for part in (node.lower, node.upper, node.step)))
+
+
+def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
+    index = evaluate(frame, node.slice)
+    if isinstance(owner, Object) and isinstance(index, Const):
+        return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
+    return indexing.load(frame, node, owner, index)
+
+
+def _attribute(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
+    return attributes.load(frame, node, owner, node.attr)
+
+
+def _named(frame: Frame, node: ast.NamedExpr) -> Value:
+    value = evaluate(frame, node.value)
+    frame.env[node.target.id] = value
+    return value
+
+
+def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = evaluate(frame, part.value)
+            if part.format_spec is not None or part.conversion != -1:
+                raise frame.error(part, "a format in an f-string", "write plain {name}")
+            parts.append(str(table.constant(frame, part, value, "a value in an f-string")))
+        else:
+            assert isinstance(part, ast.Constant)
+            parts.append(str(part.value))
+    return Const("".join(parts))
+
+
+# --- operators -----------------------------------------------------------------------------------------------------------
+
+
+def _binop(frame: Frame, node: ast.BinOp, left: Value) -> Value:
+    return operate(frame, node, type(node.op), left, evaluate(frame, node.right))
+
+
+def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
+    op = type(node.op)
+    if op is ast.Not:
+        known = static_truth(frame, node, value)
+        if known is not None:
+            return Const(not known)
+        return Scalar(not_(frame, truth(frame, node, value)), "bool")
+    if isinstance(value, Const):
+        if not isinstance(value.value, FOLDABLE):
+            raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")
+        return folded(frame, node, lambda: FOLD[op](value.value))
+    if isinstance(value, Scalar):
+        return unary(frame, node, op, value)
+    if isinstance(value, Array):
+        return array_operators.unary(frame, node, op, value)
+    raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")
+
+
+def _boolop(frame: Frame, node: ast.BoolOp) -> Value:
+    return short_circuit(frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values])
+
+
+def condition(frame: Frame, node: ast.expr) -> Value:
+    """The truth of an expression as Const or Scalar bool."""
+    _mark_condition(frame, node)
+    value = evaluate(frame, node)
+    known = static_truth(frame, node, value)
+    if known is not None:
+        return Const(known)
+    outer = frame.em.location
+    frame.at(node)
+    ssa = truth(frame, node, value)
+    frame.em.location = outer
+    return Scalar(ssa, "bool")
+
+
+def _mark_condition(frame: Frame, node: ast.expr) -> None:
+    if isinstance(node, ast.BoolOp):
+        frame.conditions.add(node)
+        for value in node.values:
+            _mark_condition(frame, value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        _mark_condition(frame, node.operand)
+
+
+def _compare(frame: Frame, node: ast.Compare, left: Value) -> Value:
+    if len(node.ops) > LONG and all(isinstance(n, (ast.Name, ast.Constant)) for n in node.comparators):  # read early: no branch in another
+        values = [left, *(evaluate(frame, n) for n in node.comparators)]
+        links = [partial(compare_two, frame, node, type(op), a, b) for op, a, b in zip(node.ops, values[:-1], values[1:], strict=True)]
+        return short_circuit(frame, node, True, links)
+    return _chain(frame, node, left, list(zip(node.ops, node.comparators, strict=True)))
+
+
+def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+    """`a < b < c` is `a < b and b < c`, each operand evaluated once and only when reached."""
+    op, right_node = links[0]
+    right = evaluate(frame, right_node)
+    if len(links) == 1:
+        return compare_two(frame, node, type(op), left, right)
+    first = lambda: compare_two(frame, node, type(op), left, right)
+    return short_circuit(frame, node, True, [first, lambda: _chain(frame, node, right, links[1:])])
+
+
+def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
+    test = condition(frame, node.test)
+    if isinstance(test, Const):
+        return evaluate(frame, node.body if test.value else node.orelse)
+    assert isinstance(test, Scalar)
+    return select(frame, node, test.ssa, lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+
+
+# --- comprehensions and calls --------------------------------------------------------------------------------------------
+
+
+def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    out: list[Value] = []
+    _comprehend(frame, node, 0, lambda: out.append(evaluate(frame, node.elt)))
+    return Sequence("list", out, frame.em.region)
+
+
+def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
+    out: dict[Any, Value] = {}
+
+    def add() -> None:
+        key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
+        out[key] = evaluate(frame, node.value)
+
+    _comprehend(frame, node, 0, add)
+    return Mapping_(out)
+
+
+def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) -> None:
+    if depth == len(node.generators):
+        add()
+        return
+    generator = node.generators[depth]
+    outer = dict(frame.env)
+    for item in static_items(frame, generator.iter, iterate(frame, generator.iter, evaluate(frame, generator.iter))):
+        assign_target(frame, generator.target, item)
+        tests = [condition(frame, test) for test in generator.ifs]
+        for test, test_node in zip(tests, generator.ifs, strict=True):
+            if not isinstance(test, Const):
+                raise frame.error(test_node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
+        if all(t.value for t in tests):  # type: ignore[union-attr]  # Consts
+            _comprehend(frame, node, depth + 1, add)
+    frame.env = outer
+
+
+def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a name or a tuple of them."""
+    if isinstance(target, ast.Name):
+        if isinstance(value, Array) and value.detached and frame.em.mutable:
+            raise frame.error(target, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
+        frame.env[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _assign_tuple(frame, target, value)
+    elif isinstance(target, ast.Subscript):
+        stores.store(frame, target, evaluate(frame, target.value), evaluate(frame, target.slice), value)
+    elif isinstance(target, ast.Attribute):
+        raise frame.error(
+            target, f"assignment to the attribute `.{target.attr}`", f"write into the array: .{target.attr}[...] = value, or return it"
+        )
+    else:
+        raise frame.error(target, "this target of an assignment")
+
+
+def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+    stars = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if not stars:
+        for element, item in zip(target.elts, indexing.unpack(frame, target, value, len(target.elts)), strict=True):
+            assign_target(frame, element, item)
+        return
+    items = static_items(frame, target, value)
+    before, after = stars[0], len(target.elts) - stars[0] - 1
+    if len(items) < before + after:
+        raise WillRaise(ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})"))
+    middle = Sequence("list", items[before : len(items) - after], frame.em.region)
+    starred = target.elts[before]
+    assert isinstance(starred, ast.Starred)
+    targets = [*target.elts[:before], starred.value, *target.elts[before + 1 :]]
+    for element, item in zip(targets, [*items[:before], middle, *items[len(items) - after :]], strict=True):
+        assign_target(frame, element, item)
+
+
+def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
+    if (
+        isinstance(callee, Const)
+        and callee.value in _TAKES_GENERATOR
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.GeneratorExp)
+    ):
+        args = [_listcomp(frame, node.args[0])]
+    else:
+        args = _items(frame, node.args)
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, Mapping_):
+            kwargs.update(value.items)
+        else:
+            raise frame.error(keyword.value, f"`**` of {describe(value)}")
+    frame.at(node)
+    return call(frame, node, callee, args, kwargs)
+
+
+_TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
+
+
+def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A call of a NumPy function, a builtin, an array method or another tierup function."""
+    if isinstance(callee, Method):
+        return attributes.call_method(frame, node, callee, args, kwargs)
+    if isinstance(callee, Object) and callable(callee.value):
+        raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a method of it that is decorated with @tierup.jit")
+    if not isinstance(callee, Const):
+        raise frame.error(node, f"calling {describe(callee)}")
+    function = callee.value
+    inner = getattr(function, "__tierup_function__", None)
+    if inner is not None:
+        return frame.call_function(frame, node, inner, args, kwargs)
+    if _is_pure(function) and all(isinstance(v, Const) for v in (*args, *kwargs.values())):
+        constants = [v.value for v in args], {k: v.value for k, v in kwargs.items()}  # type: ignore[union-attr]  # Consts
+        return folded(frame, node, lambda: function(*constants[0], **constants[1]))
+    handler = table.find(function)
+    if handler is not None:
+        return table.invoke(frame, node, table.name_of(function), function, handler, args, kwargs)
+    if isinstance(function, types.FunctionType) and not (function.__module__ or "").startswith(("numpy", "tierup")):
+        raise frame.error(node, f"calling the plain Python function `{function.__name__}`", "decorate it with @tierup.jit")
+    raise table.unknown(frame, node, function)
+
+
+_PURE = {abs, bool, divmod, float, int, len, max, min, pow, round, str, isinstance, np.dtype, np.finfo, np.iinfo}
+
+
+def _is_pure(function: Any) -> bool:
+    """Whether a call with constants may be made at build time: scalar in, scalar out, no effects."""
+    try:
+        if function in _PURE:
+            return True
+    except TypeError:
+        return False
+    if isinstance(function, np.ufunc):
+        return function.nout == 1 and function.signature is None
+    if isinstance(function, type) and issubclass(function, np.generic):
+        return True
+    return getattr(function, "__module__", "") == "math" or getattr(math, getattr(function, "__name__", ""), None) is function
+
+
+_HANDLERS: dict[type, Callable[..., Value]] = {
+    ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.Dict: _dict, ast.Slice: _slice,
+    ast.Subscript: _subscript, ast.Attribute: _attribute, ast.NamedExpr: _named, ast.JoinedStr: _joined_string,
+    ast.BinOp: _binop, ast.UnaryOp: _unaryop, ast.BoolOp: _boolop, ast.Compare: _compare, ast.IfExp: _ifexp,
+    ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.Call: _call,
+}  # fmt: skip

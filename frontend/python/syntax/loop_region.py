@@ -1,0 +1,183 @@
+"""prim.Loop: which names it carries, and the rounds that find what kinds of value they keep."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
+from tierup.frontend.python.building.branch import PendingIf
+from tierup.frontend.python.building.frame import Frame, assigned_names
+from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unset, Value, is_number
+from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
+from tierup.frontend.python.syntax.conditionals import boundary_end
+from tierup.frontend.python.syntax.liveness import reads_first
+
+MAX_ROUNDS = 8
+
+
+class Changes(Exception):
+    """The first iteration must be built apart: the body gives a carried name another kind of value than it has before the
+    loop, or (`before` is None) an array that is read after the loop."""
+
+    def __init__(self, name: str, before: Value | None, after: Value) -> None:
+        super().__init__(name)
+        self.name, self.before, self.after = name, before, after
+
+
+@dataclass
+class LoopBody:
+    """One loop to build. `bind` gives the target its item; `again` is the loop's condition at the end of an iteration."""
+
+    node: ast.For | ast.While
+    trips: ir.Value
+    first: ir.Value  # !torch.bool: whether a `while` runs at all
+    runs: bool  # whether it is known to run at least once
+    bind: Callable[[Value], None]
+    again: Callable[[], Value]
+
+
+@dataclass
+class _Plan:
+    """The names that cross iterations. Those of `late` get their first value in the body and are read after the loop: they
+    start as a dummy number."""
+
+    templates: dict[str, Template]
+    late: frozenset[str]
+
+
+def build_loop(frame: Frame, body: LoopBody, rest: list[Any], execute: Callable[..., Ends | None]) -> None:
+    """Make the prim.Loop; `frame.env` is then what holds after it. Raises Changes."""
+    assigned = assigned_names([body.node])
+    outer = frame.env
+    carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
+    wanted = sorted(n for n in assigned.difference(carried) if reads_first(n, rest))
+    plan = _Plan({n: general(template_of(outer[n], generalise=True)) for n in carried}, frozenset())
+    for _ in range(MAX_ROUNDS):
+        wider = _attempt(frame, body, outer, plan, assigned, wanted, execute)
+        if wider is None:
+            return
+        plan = wider
+    raise frame.error(body.node, "a loop whose values change rank or dtype in every iteration")
+
+
+def _attempt(
+    frame: Frame,
+    body: LoopBody,
+    outer: dict[str, Value],
+    plan: _Plan,
+    assigned: set[str],
+    wanted: list[str],
+    execute: Callable[..., Ends | None],
+) -> _Plan | None:
+    """Build the loop by this plan. None when it fits; else a wider plan, with nothing built."""
+    em = frame.em
+    location, line = em.location, body.node.lineno
+    templates, names = plan.templates, tuple(plan.templates)
+    types = [t for template in templates.values() for t in types_of(em, template)]
+    initial = [s for name in names for s in lower(em, _dummy(templates[name]) if name in plan.late else outer[name], templates[name])]
+    loop = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
+    saved = frame.boundary, frame.in_loop
+    duplicates, done = frame.duplicates, False
+    try:
+        block = loop.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
+        arguments = list(block.arguments)
+        with em.at_end(block):
+            values = iter(arguments[1:])
+            inside = {name: raise_(templates[name], values, em.region) for name in names}
+            unset = {
+                name: Unset(f"the loop at line {line} has not set it yet") for name in assigned if name not in inside or name in plan.late
+            }
+            frame.env = {**outer, **inside, **unset}
+            frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
+            body.bind(Scalar(arguments[0], "int"))
+            end = execute(frame, body.node.body, tail=True) or boundary_end(frame)
+            if isinstance(end, Raised):
+                end = Jump(dict(inside), Const(True))
+            assert isinstance(end, Jump), "return in a loop is refused before"
+            wider = _wider(frame, body, outer, end.env, plan, wanted)
+            if wider != plan:
+                return wider
+            frame.env = {**outer, **end.env}
+            frame.boundary, frame.in_loop = saved
+            again = _again(frame, body, end.broke)
+            yields = [s for name in names for s in lower(em, end.env[name], templates[name])]
+            em.location = location
+            em.create("torch.prim.Loop.condition", [again, *yields], [])
+        done = True
+    finally:
+        frame.boundary, frame.in_loop = saved
+        frame.env = outer
+        em.location = location
+        if not done:
+            loop.erase()
+            frame.duplicates = duplicates
+    _leave(frame, body, outer, plan, assigned, list(loop.results))
+    return None
+
+
+def _leave(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: set[str], results: list[ir.Value]) -> None:
+    """The names after the loop."""
+    em, line = frame.em, body.node.lineno
+    frame.env = {**outer, **{name: Unset(f"the loop at line {line} may not run") for name in assigned}}
+    ssa = iter(results)
+    for name, template in plan.templates.items():
+        value = raise_(template, ssa, em.region)
+        frame.env[name] = _perhaps(frame, body, name, value) if name in plan.late and not body.runs else value
+
+
+def _perhaps(frame: Frame, body: LoopBody, name: str, value: Value) -> Perhaps:
+    """A name that only the loop sets: reading it raises Python's error if the loop did not run."""
+    em = frame.em
+    ran = body.first if isinstance(body.node, ast.While) else em.scalar("aten.gt.int", [body.trips, em.int(0)], em.types.bool)
+
+    def settle() -> Value:
+        message = f"cannot access local variable '{name}' where it is not associated with a value"
+        raise_if(frame, not_(frame, ran), "UnboundLocalError", message)
+        return value
+
+    return Perhaps(f"the loop at line {body.node.lineno} may not run", settle)
+
+
+def _dummy(template: Template) -> Value:
+    assert isinstance(template, OneScalar), "arrays get their first value in an iteration built apart"
+    return Const({"int": 0, "float": 0.0, "bool": False}[template.kind])
+
+
+def _again(frame: Frame, body: LoopBody, broke: Value) -> ir.Value:
+    """Whether there is a next iteration. The condition is not evaluated after a `break`."""
+    em = frame.em
+    if isinstance(broke, Const):
+        return em.bool(False) if broke.value else to_bool(frame, body.again())
+    assert isinstance(broke, Scalar)
+    if isinstance(body.node, ast.For):
+        return not_(frame, broke.ssa)
+    pending = PendingIf(em, broke.ssa)
+    with pending.arm(1):
+        again = to_bool(frame, body.again())
+    return pending.finish([[em.bool(False)], [again]], [em.types.bool])[0]
+
+
+def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[str, Value], plan: _Plan, wanted: list[str]) -> _Plan:
+    """The plan that the values after an iteration need. Raises Changes when there is none."""
+    templates, late = dict(plan.templates), set(plan.late)
+    for name, template in plan.templates.items():
+        value = after.get(name)
+        if value is None or isinstance(value, Unset):
+            raise frame.error(body.node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
+        unified = unify(template, template_of(value))
+        if unified is None:
+            raise Changes(name, outer.get(name), value)
+        templates[name] = general(unified)
+    for name in wanted:
+        value = after.get(name)
+        if name in templates or value is None or isinstance(value, Unset):
+            continue
+        if not is_number(value):
+            raise Changes(name, None, value)
+        templates[name] = general(template_of(value, generalise=True))
+        late.add(name)
+    return _Plan(templates, frozenset(late))

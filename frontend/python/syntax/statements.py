@@ -1,0 +1,284 @@
+"""Statements.
+
+`execute(frame, statements, tail=...)` builds statements in order and says how they end. With `tail`, they are all that is left
+until the function or the loop body ends: a branch whose arms end differently, or give a name values of different kinds, then
+takes what follows it into both arms.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tierup.frontend.python.building.branch import PendingIf, raise_error
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, Value, describe
+from tierup.frontend.python.operations import array_operators, stores
+from tierup.frontend.python.operations.operators import operate
+from tierup.frontend.python.operations.scalars import not_, raise_now
+from tierup.frontend.python.syntax import conditionals, loops
+from tierup.frontend.python.syntax.attributes import load as load_attribute
+from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
+from tierup.frontend.stopping import no_grad
+
+
+@dataclass(eq=False)
+class Step:
+    """A made-up statement: something to do in between (bind a loop's next item, go on with a peeled loop)."""
+
+    run: Callable[[list[Any], bool], Ends | None]
+    node: ast.AST
+    lineno: int = field(init=False)
+    col_offset: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lineno, self.col_offset = self.node.lineno, self.node.col_offset  # type: ignore[attr-defined]  # a statement
+
+
+def execute(frame: Frame, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
+    """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see Frame."""
+    with frame.linked(links):
+        return _execute(frame, statements, tail)
+
+
+def _execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
+    i = 0
+    while i < len(statements):
+        node = statements[i]
+        frame.at(node)
+        try:
+            if isinstance(node, Step):
+                end = node.run(statements[i + 1 :], tail)
+            else:
+                handler = _HANDLERS.get(type(node))
+                if handler is None:
+                    construct, remedy = _REFUSED.get(type(node), (f"this statement ({type(node).__name__})", ""))
+                    raise frame.error(node, construct, remedy)
+                end = handler(frame, node, statements[i + 1 :], tail)
+        except WillRaise as e:
+            frame.at(node)
+            raise_error(frame, e.error)
+            return Raised()
+        i += 1
+        if isinstance(end, GoOn):
+            statements, i = end.statements, 0
+        elif end is not None:
+            return end
+    return None
+
+
+_REFUSED: dict[type, tuple[str, str]] = {
+    ast.FunctionDef: ("a function inside the function", "define it outside, decorated with @tierup.jit"),
+    ast.ClassDef: ("a class inside the function", "define it outside"),
+    ast.Try: ("`try`", "check the condition before, or catch the exception outside"),
+    ast.Global: ("`global`", "return the new value"),
+    ast.Nonlocal: ("`nonlocal`", "return the new value"),
+    ast.Import: ("an import inside the function", "import at the top of the file"),
+    ast.ImportFrom: ("an import inside the function", "import at the top of the file"),
+    ast.Match: ("`match`", "use if and elif"),
+    ast.AsyncFor: ("`async for`", ""),
+    ast.AsyncWith: ("`async with`", ""),
+    ast.AsyncFunctionDef: ("a coroutine inside the function", ""),
+}
+
+
+# --- simple statements ---------------------------------------------------------------------------------------------------
+
+
+def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends | None:
+    if isinstance(node.value, ast.IfExp):
+        return _if(frame, _as_statement(node.value, lambda v: ast.Assign(node.targets, v), node), rest, tail)
+    value = evaluate(frame, node.value)
+    frame.at(node)
+    for target in node.targets:
+        assign_target(frame, target, value)
+    return None
+
+
+def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin: ast.stmt) -> ast.If:
+    """`y = a if c else b` as `if c: y = a` `else: y = b`, which may give y values of two kinds."""
+    arms = [ast.copy_location(make(v), origin) for v in (node.body, node.orelse)]
+    return ast.copy_location(ast.If(node.test, [arms[0]], [arms[1]]), origin)
+
+
+def _annotated(frame: Frame, node: ast.AnnAssign, rest: list[Any], tail: bool) -> Ends | None:
+    if node.value is not None:
+        assign_target(frame, node.target, evaluate(frame, node.value))
+    return None
+
+
+def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> Ends | None:
+    op, target = type(node.op), node.target
+    if isinstance(target, ast.Subscript):
+        owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
+        frame.at(node)
+
+        def value() -> Value:
+            found = evaluate(frame, node.value)
+            frame.at(node)
+            return found
+
+        stores.update_item(frame, node, op, owner, index, value)
+        return None
+    if isinstance(target, ast.Attribute):
+        current = load_attribute(frame, target, evaluate(frame, target.value), target.attr)
+        value = evaluate(frame, node.value)
+        frame.at(node)
+        if not isinstance(current, Array) or current.may_be_scalar:
+            raise frame.error(node, f"assignment to the attribute `.{target.attr}`, {describe(current)}", "return the new value")
+        array_operators.update(frame, node, op, current, value)
+        return None
+    assert isinstance(target, ast.Name)
+    current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+    value = evaluate(frame, node.value)
+    frame.at(node)
+    if isinstance(current, Array):
+        frame.env[target.id] = array_operators.update(frame, node, op, current, value)
+    elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
+        stores.require_own_list(frame, node, current)
+        current.items.extend(value.items)
+    else:
+        frame.env[target.id] = operate(frame, node, op, current, value)
+    return None
+
+
+def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> Ends | None:
+    if not isinstance(node.value, ast.Constant):
+        evaluate(frame, node.value)
+    return None
+
+
+def _pass(frame: Frame, node: ast.Pass, rest: list[Any], tail: bool) -> Ends | None:
+    return None
+
+
+def _delete(frame: Frame, node: ast.Delete, rest: list[Any], tail: bool) -> Ends | None:
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            raise frame.error(target, "`del` of an item or attribute")
+        frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        del frame.env[target.id]
+    return None
+
+
+def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | None:
+    """np.errstate only decides about warnings, which programs do not give; tierup.no_grad about the lines in it."""
+    for item in node.items:
+        call = item.context_expr
+        callee = evaluate(frame, call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(callee, Const) or callee.value not in (np.errstate, no_grad):
+            raise frame.error(node, "`with`", "only np.errstate and tierup.no_grad are translated")
+        assert isinstance(call, ast.Call)
+        if callee.value is no_grad:
+            frame.without_gradients.add((node.body[0].lineno, node.end_lineno or node.lineno))
+            continue
+        for keyword in call.keywords:
+            mode = evaluate(frame, keyword.value)
+            if not isinstance(mode, Const) or mode.value not in ("ignore", "warn"):
+                raise frame.error(keyword.value, "np.errstate that raises or calls", "use 'ignore', and test with np.isfinite")
+    return GoOn([*node.body, *rest])
+
+
+# --- leaving -------------------------------------------------------------------------------------------------------------
+
+
+def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends | None:
+    if frame.in_loop:
+        raise frame.error(
+            node,
+            "`return` inside a loop whose length only the run knows",
+            "set a variable and `break`, and return after the loop",
+            NeedsStatic,
+        )
+    if isinstance(node.value, ast.IfExp):
+        return _if(frame, _as_statement(node.value, ast.Return, node), rest, tail)
+    return Return(NONE if node.value is None else evaluate(frame, node.value), node.lineno)
+
+
+def _break(frame: Frame, node: ast.Break, rest: list[Any], tail: bool) -> Ends | None:
+    return Jump(dict(frame.env), Const(True))
+
+
+def _continue(frame: Frame, node: ast.Continue, rest: list[Any], tail: bool) -> Ends | None:
+    return Jump(dict(frame.env), Const(False))
+
+
+def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends | None:
+    kind, message = _exception(frame, node)
+    raise_now(frame, kind, message)
+    return Raised()
+
+
+def _exception(frame: Frame, node: ast.Raise) -> tuple[str, str]:
+    """`raise ValueError("...")`: a built-in class and a constant message."""
+    exc = node.exc
+    if exc is None:
+        raise frame.error(node, "`raise` without an exception")
+    class_node, args = (exc.func, exc.args) if isinstance(exc, ast.Call) else (exc, [])
+    cls = evaluate(frame, class_node)
+    is_exception = isinstance(cls, Const) and isinstance(cls.value, type) and issubclass(cls.value, Exception)
+    if not is_exception or getattr(builtins, cls.value.__name__, None) is not cls.value:  # type: ignore[union-attr]  # a Const
+        raise frame.error(
+            node, "raising something else than a built-in exception", "raise ValueError, IndexError, TypeError, ... with a constant message"
+        )
+    if len(args) > 1:
+        raise frame.error(node, "an exception with several arguments", "write one message")
+    return cls.value.__name__, _message(frame, args[0]) if args else ""  # type: ignore[union-attr]  # a Const
+
+
+def _message(frame: Frame, node: ast.expr) -> str:
+    value = evaluate(frame, node)
+    if not isinstance(value, Const):
+        raise frame.error(node, "a message that only the run knows", "write a constant message")
+    return str(value.value)
+
+
+def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends | None:
+    if not __debug__:
+        return None  # python -O
+    test = condition(frame, node.test)
+    frame.at(node)
+    message = "" if node.msg is None else _message(frame, node.msg)
+    if isinstance(test, Const):
+        if test.value:
+            return None
+        raise_now(frame, "AssertionError", message)
+        return Raised()
+    assert isinstance(test, Scalar)
+    pending = PendingIf(frame.em, not_(frame, test.ssa))
+    with pending.arm(0):
+        raise_now(frame, "AssertionError", message)
+    pending.finish([[], []], [])
+    return None
+
+
+# --- branches and loops --------------------------------------------------------------------------------------------------
+
+
+def _if(frame: Frame, node: ast.If, rest: list[Any], tail: bool) -> Ends | None:
+    test = condition(frame, node.test)
+    frame.at(node)
+    if isinstance(test, Const):
+        return GoOn([*(node.body if test.value else node.orelse), *rest])
+    assert isinstance(test, Scalar)
+    return conditionals.branch(frame, node, test.ssa, node.body, node.orelse, rest, tail, execute)
+
+
+def _for(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | None:
+    return loops.for_(frame, node, evaluate(frame, node.iter), rest, tail, execute, Step)
+
+
+def _while(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends | None:
+    return loops.while_(frame, node, rest, tail, execute)
+
+
+_HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression, ast.Pass: _pass,
+    ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.Raise: _raise,
+    ast.Assert: _assert, ast.If: _if, ast.For: _for, ast.While: _while,
+}  # fmt: skip
