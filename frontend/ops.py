@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tierup.dialect import kernels, optable
 from tierup.frontend.window_ops import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tierup.frontend.window_ops import adaptive_avg_pool2d as adaptive_avg_pool2d
 from tierup.frontend.window_ops import adaptive_avg_pool3d as adaptive_avg_pool3d
@@ -28,6 +26,7 @@ from tierup.frontend.window_ops import conv3d as conv3d
 from tierup.frontend.window_ops import conv_transpose1d as conv_transpose1d
 from tierup.frontend.window_ops import conv_transpose2d as conv_transpose2d
 from tierup.frontend.window_ops import conv_transpose3d as conv_transpose3d
+from tierup.frontend.window_ops import kernel_of
 from tierup.frontend.window_ops import max_pool1d as max_pool1d
 from tierup.frontend.window_ops import max_pool2d as max_pool2d
 from tierup.frontend.window_ops import max_pool3d as max_pool3d
@@ -35,60 +34,54 @@ from tierup.frontend.window_ops import upsample_nearest2d as upsample_nearest2d
 
 
 @cache
-def _kernel(op: str) -> Any:
-    row = optable.lookup(op)
-    assert row is not None, op
-    return kernels.resolve(row.kernel)
-
-
 def relu(x: ArrayLike) -> np.ndarray:
     """max(x, 0); NaN stays."""
-    return _kernel("aten.relu")(np.asarray(x))
+    return kernel_of("aten.relu")(np.asarray(x))
 
 
 def leaky_relu(x: ArrayLike, negative_slope: float = 0.01) -> np.ndarray:
     """x where x > 0, else negative_slope * x. Floats only."""
-    return _kernel("aten.leaky_relu")(np.asarray(x), negative_slope)
+    return kernel_of("aten.leaky_relu")(np.asarray(x), negative_slope)
 
 
 def gelu(x: ArrayLike, approximate: str = "none") -> np.ndarray:
     """x * Phi(x), Phi the normal distribution function; `approximate="tanh"` is Hendrycks and Gimpel's tanh form. Floats only."""
-    return _kernel("aten.gelu")(np.asarray(x), approximate)
+    return kernel_of("aten.gelu")(np.asarray(x), approximate)
 
 
 def silu(x: ArrayLike) -> np.ndarray:
     """x * sigmoid(x). Floats only."""
-    return _kernel("aten.silu")(np.asarray(x))
+    return kernel_of("aten.silu")(np.asarray(x))
 
 
 def sigmoid(x: ArrayLike) -> np.ndarray:
     """1 / (1 + exp(-x)), without overflow; float32 for ints."""
-    return _kernel("aten.sigmoid")(np.asarray(x))
+    return kernel_of("aten.sigmoid")(np.asarray(x))
 
 
 def softplus(x: ArrayLike, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Floats only."""
-    return _kernel("aten.softplus")(np.asarray(x), beta, threshold)
+    return kernel_of("aten.softplus")(np.asarray(x), beta, threshold)
 
 
 def erf(x: ArrayLike) -> np.ndarray:
     """The error function; float32 for ints."""
-    return _kernel("aten.erf")(np.asarray(x))
+    return kernel_of("aten.erf")(np.asarray(x))
 
 
 def softmax(x: ArrayLike, axis: int = -1) -> np.ndarray:
     """exp(x - max) / sum(exp(x - max)) along the axis. Floats only."""
-    return _kernel("aten.softmax.int")(np.asarray(x), axis, None)
+    return kernel_of("aten.softmax.int")(np.asarray(x), axis, None)
 
 
 def log_softmax(x: ArrayLike, axis: int = -1) -> np.ndarray:
     """log(softmax(x)) along the axis, without overflow. Floats only."""
-    return _kernel("aten.log_softmax.int")(np.asarray(x), axis, None)
+    return kernel_of("aten.log_softmax.int")(np.asarray(x), axis, None)
 
 
 def logsumexp(x: ArrayLike, axis: int = -1, keepdims: bool = False) -> np.ndarray:
     """log(sum(exp(x))) along the axis, without overflow."""
-    return _kernel("aten.logsumexp")(np.asarray(x), [axis], keepdims)
+    return kernel_of("aten.logsumexp")(np.asarray(x), [axis], keepdims)
 
 
 def layer_norm(
@@ -97,14 +90,14 @@ def layer_norm(
     """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, whose sizes are `shape` (the last axis alone without it)."""
     array = np.asarray(x)
     sizes = [array.shape[-1]] if shape is None else list(shape)
-    return _kernel("aten.layer_norm")(array, sizes, weight, bias, eps, False)
+    return kernel_of("aten.layer_norm")(array, sizes, weight, bias, eps, False)
 
 
 def linear(x: ArrayLike, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     """x @ weight.T + bias; weight is (out, in). One dtype for all."""
-    return _kernel("aten.linear")(np.asarray(x), weight, bias)
+    return kernel_of("aten.linear")(np.asarray(x), weight, bias)
 
 
 def embedding(weight: np.ndarray, indices: ArrayLike) -> np.ndarray:
     """Rows of `weight` (n, d) by integer indices of any shape. IndexError for an index out of range; no negative ones."""
-    return _kernel("aten.embedding")(weight, np.asarray(indices), -1, False, False)
+    return kernel_of("aten.embedding")(weight, np.asarray(indices), -1, False, False)

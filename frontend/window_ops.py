@@ -7,14 +7,23 @@ for all spatial axes or one for each. Arrays that meet have one dtype. Free of M
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tierup.dialect import kernels
+from tierup.dialect import kernels, optable
 
 Ints = Union[int, Sequence[int]]
+
+
+@cache
+def kernel_of(op: str) -> Any:
+    """Tier 0's function for an op of torch."""
+    row = optable.lookup(op)
+    assert row is not None, op
+    return kernels.resolve(row.kernel)
 
 
 def _list(value: Ints) -> list[int]:
@@ -29,7 +38,7 @@ def _convolved(
     spatial: int, x: ArrayLike, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> np.ndarray:
     named = isinstance(padding, str)
-    kernel = kernels.resolve(f"convolution.conv{spatial}d{'_padding' if named else ''}")
+    kernel = kernel_of(f"aten.conv{spatial}d{'.padding' if named else ''}")
     pads: Any = padding if isinstance(padding, str) else _list(padding)
     return kernel(np.asarray(x), weight, bias, _list(stride), pads, _list(dilation), groups)
 
@@ -62,7 +71,7 @@ def _transposed(
     spatial: int, x: ArrayLike, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, output_padding: Ints, groups: int,
     dilation: Ints,
 ) -> np.ndarray:  # fmt: skip
-    kernel = kernels.resolve(f"convolution.conv_transpose{spatial}d")
+    kernel = kernel_of(f"aten.conv_transpose{spatial}d" + (".input" if spatial > 1 else ""))
     return kernel(np.asarray(x), weight, bias, _list(stride), _list(padding), _list(output_padding), groups, _list(dilation))
 
 
@@ -93,7 +102,7 @@ def conv_transpose3d(
 def _largest(
     spatial: int, x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> np.ndarray:
-    kernel = kernels.resolve(f"pooling.max_pool{spatial}d")
+    kernel = kernel_of(f"aten.max_pool{spatial}d")
     strides = [] if stride is None else _list(stride)
     return kernel(np.asarray(x), _list(kernel_size), strides, _list(padding), _list(dilation), ceil_mode)
 
@@ -122,7 +131,7 @@ def max_pool3d(
 def _averaged(
     spatial: int, x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints, *rest: Any,
 ) -> np.ndarray:  # fmt: skip
-    kernel = kernels.resolve(f"pooling.avg_pool{spatial}d")
+    kernel = kernel_of(f"aten.avg_pool{spatial}d")
     return kernel(np.asarray(x), _list(kernel_size), [] if stride is None else _list(stride), _list(padding), *rest)
 
 
@@ -151,19 +160,19 @@ def avg_pool3d(
 
 def adaptive_avg_pool1d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share the last axis of (N, C, L) out among `output_size` positions. Floats only."""
-    return kernels.resolve("adaptive.adaptive_avg_pool1d")(np.asarray(x), _each(output_size, 1))
+    return kernel_of("aten.adaptive_avg_pool1d")(np.asarray(x), _each(output_size, 1))
 
 
 def adaptive_avg_pool2d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share (N, C, H, W) out among `output_size` positions; 1 for all of an image. Floats only."""
-    return kernels.resolve("adaptive.adaptive_avg_pool2d")(np.asarray(x), _each(output_size, 2))
+    return kernel_of("aten.adaptive_avg_pool2d")(np.asarray(x), _each(output_size, 2))
 
 
 def adaptive_avg_pool3d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share (N, C, D, H, W) out among `output_size` positions. Floats only."""
-    return kernels.resolve("adaptive.adaptive_avg_pool3d")(np.asarray(x), _each(output_size, 3))
+    return kernel_of("aten.adaptive_avg_pool3d")(np.asarray(x), _each(output_size, 3))
 
 
 def upsample_nearest2d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """(N, C, H, W) resized to (H, W) = `output_size`, each position the one at floor(i * H / H'). Floats or uint8."""
-    return kernels.resolve("adaptive.upsample_nearest2d")(np.asarray(x), _each(output_size, 2), None, None)
+    return kernel_of("aten.upsample_nearest2d")(np.asarray(x), _each(output_size, 2), None, None)
