@@ -9,7 +9,6 @@ Free of MLIR.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +32,6 @@ from tierup.frontend.window_ops import max_pool3d as max_pool3d
 from tierup.frontend.window_ops import upsample_nearest2d as upsample_nearest2d
 
 
-@cache
 def relu(x: ArrayLike) -> np.ndarray:
     """max(x, 0); NaN stays."""
     return kernel_of("aten.relu")(np.asarray(x))
