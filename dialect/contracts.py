@@ -12,6 +12,7 @@ from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD
 from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -94,7 +95,7 @@ def _check_arguments(func: ir.Operation, contract: Contract) -> None:
 
 
 def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Operation], contract: Contract) -> None:
-    row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
+    row = optable.lookup(torch_name(op))
     if row is None and op.name not in allowed:
         if op.name.startswith("tierup."):
             contract.broken(op, "speculation has no place here")

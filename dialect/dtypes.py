@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class DType:
         return self.name
 
 
-def _row(name: str, mlir: str, numpy: object, category: Category, code: int) -> DType:
+def _row(name: str, mlir: str, numpy: Any, category: Category, code: int) -> DType:
     return DType(name, mlir, np.dtype(numpy), category, code)
 
 
@@ -87,6 +88,6 @@ def code_of(dtype: np.dtype) -> int | None:
     return _CODES.get(dtype)
 
 
-def from_numpy(dtype: object) -> DType | None:
+def from_numpy(dtype: Any) -> DType | None:
     """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, complex, >f4, ...)."""
     return _BY_NUMPY.get(np.dtype(dtype))

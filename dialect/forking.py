@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    Lock = threading._RLock
+    Lock = threading.RLock
 
 _MOST_SECONDS = 30.0
 _SECONDS_TO_LOOK_AGAIN = 0.001
@@ -117,7 +117,7 @@ def _let_imports_go() -> None:
 def _others_import() -> bool:
     """Whether other threads are importing what a child needs: it would find the locks of these modules held. A module has a lock only
     while somebody has looked it up."""
-    module_locks = getattr(importlib._bootstrap, "_module_locks", {})  # type: ignore[attr-defined]  # CPython's own, unstated
+    module_locks = getattr(importlib._bootstrap, "_module_locks", {})
     for name, ref in module_locks.copy().items():
         if name.partition(".")[0] in _IMPORTED:
             found = ref()
@@ -140,7 +140,7 @@ def _release_all() -> None:
 
 def _in_parent() -> None:
     _release_all()
-    if _forking._is_owned():
+    if _forking._is_owned():  # type: ignore[attr-defined]  # threading.Condition asks it, too
         _forking.release()
 
 

@@ -39,6 +39,6 @@ def address(op: ir.Operation) -> int:
 # Dicts and sets know ops, values and blocks by where they lie, as == does. The bindings' hash of an op is of what it says: a set did not
 # find an op any more once an operand of it was another, and of an erased one it read freed memory. That of a region, location or use is of
 # the Python object, of which there is a new one each time. After an erase an address may be another's: test/stale_keys.py finds who asks.
-ir._OperationBase.__hash__ = address  # type: ignore[assignment, method-assign]
+ir._OperationBase.__hash__ = address
 for _class in (ir.Region, ir.Location, ir.OpOperand):
-    _class.__hash__ = None  # type: ignore[assignment, method-assign]
+    _class.__hash__ = None

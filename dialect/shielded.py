@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from tierup.dialect import forking
 
@@ -105,12 +105,12 @@ class _Helpers:
     """Threads that wait for jobs. A job never waits for another: what that one needs may be the caller's."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[_Job[object]] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job[Any]] = SimpleQueue()
         self._idle: SimpleQueue[None] = SimpleQueue()  # a token for each thread that waits
-        self._running: set[_Job[object]] = set()
+        self._running: set[_Job[Any]] = set()
         self.closed = False
 
-    def take(self, job: _Job[object]) -> None:
+    def take(self, job: _Job[Any]) -> None:
         """May be interrupted, and called again. Where there can be no further thread, the job is done here."""
         try:
             self._idle.get_nowait()

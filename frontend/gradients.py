@@ -33,12 +33,14 @@ def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: boo
     or value of integers or bools, ValueError for a value that is not of rank 0, NotDifferentiable, with the line, for an operation
     without a gradient and for a write to an argument.
     """
-    return _gradient_function(fn, argnums, has_aux, True, options)
+    made: Function = _gradient_function(fn, argnums, has_aux, True, options)
+    return made
 
 
 def grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, **options: Any) -> Function:
     """As `value_and_grad`, for the gradients alone; with `has_aux` the result is `(gradients, aux)`."""
-    return _gradient_function(fn, argnums, has_aux, False, options)
+    made: Function = _gradient_function(fn, argnums, has_aux, False, options)
+    return made
 
 
 def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, options: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ for all spatial axes or one for each. Arrays that meet have one dtype. Free of M
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Union
 
@@ -19,7 +19,7 @@ Ints = Union[int, Sequence[int]]
 
 
 @cache
-def kernel_of(op: str) -> Any:
+def kernel_of(op: str) -> Callable[..., np.ndarray]:
     """Tier 0's function for an op of torch."""
     row = optable.lookup(op)
     assert row is not None, op

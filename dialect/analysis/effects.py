@@ -65,7 +65,7 @@ def _may_grow(value: ir.Value) -> bool:
     return not all(row is not None and not row.writes for row in rows) or not _CONTAINERS.isdisjoint(users)
 
 
-class _Computes(ir.MemoryEffectsOpInterface):
+class _Computes(ir.MemoryEffectsOpInterface):  # type: ignore[misc]  # the bindings say no types
     """Reads what its operands hold and makes its results."""
 
     @staticmethod
@@ -77,7 +77,7 @@ class _Computes(ir.MemoryEffectsOpInterface):
                 effects.append(ir.MemoryEffect.Allocate, result)
 
 
-class _Views(ir.MemoryEffectsOpInterface):
+class _Views(ir.MemoryEffectsOpInterface):  # type: ignore[misc]  # the bindings say no types
     """Looks at sizes and strides alone, which nothing changes."""
 
     @staticmethod

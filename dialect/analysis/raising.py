@@ -11,10 +11,11 @@ out of memory is not looked at.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import product
 from math import inf, nan, prod
+from typing import Any
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
@@ -247,12 +248,13 @@ def takes_every_number(name: str, operands: tuple[Value, ...], promotion: Promot
     choices = [_NUMBERS[type(operands[i])] for i in open_]
     if prod(map(len, choices)) > _MOST_TRIALS:
         return False
+    kinds: list[Callable[[Any], Value]] = [type(operands[i]) for i in open_]
     for numbers in product(*choices):
-        chosen = dict(zip(open_, numbers, strict=True))
+        chosen = {i: kind(number) for i, kind, number in zip(open_, kinds, numbers, strict=True)}
         ctx = Infer()
         ctx.promotion = promotion
         try:
-            row.infer(ctx, [type(v)(chosen[i]) if i in chosen else v for i, v in enumerate(operands)])
+            row.infer(ctx, [chosen.get(i, v) for i, v in enumerate(operands)])
         except REFUSALS:
             return False
         if ctx.ties:

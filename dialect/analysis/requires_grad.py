@@ -22,7 +22,7 @@ from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
 from tierup.dialect.ir.values import Tensor
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 
 State = bool | None
@@ -169,7 +169,7 @@ class RequiresGrad:
         return self._row(op, operands, count)
 
     def _row(self, op: ir.Operation, operands: list[State], count: int) -> list[State]:
-        name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        name = torch_name(op)
         row = optable.lookup(name)
         if row is None:
             return [False if op.name in STRUCTURE else None] * count

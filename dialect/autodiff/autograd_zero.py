@@ -14,7 +14,7 @@ from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import bool_of, drop_unused, is_none, is_used
 from tierup.dialect.ir.values import Bool, Int
-from tierup.dialect.ir.walking import backwards
+from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
@@ -34,7 +34,7 @@ def depends_on_definedness(op: ir.Operation) -> bool:
 
 
 def is_sum_to_size(op: ir.Operation) -> bool:
-    return op.name == "torch.operator" and ir.StringAttr(op.attributes["name"]).value == SUM_TO_SIZE
+    return op.name == "torch.operator" and torch_name(op) == SUM_TO_SIZE
 
 
 class Simplify:

@@ -20,6 +20,7 @@ from tierup.dialect import optable
 from tierup.dialect.contracts import walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir.rewriting import bool_of
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 
 _PLAIN = frozenset({
@@ -37,7 +38,7 @@ def is_counted(loop: ir.Operation) -> bool:
 def only_computes(loop: ir.Operation) -> bool:
     """Whether running the loop twice is running it once."""
     for op in walk(loop):
-        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
+        row = optable.lookup(torch_name(op))
         plain = op.name in _PLAIN or op.name.startswith("torch.constant.")
         if not plain and (row is None or row.writes or row.random):
             return False

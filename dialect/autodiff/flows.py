@@ -21,7 +21,7 @@ Expressions become ops where a result needs them: a branch or a loop gets furthe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Union
+from typing import Any, Union
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import activity
@@ -99,7 +99,7 @@ class _Finder:
     def __init__(self, active: Mapping[ir.Value, bool]) -> None:
         self.active = active
         self.parts: dict[ir.Value, State] = Notes()
-        self.expressions: list[tuple[object, ...]] = [()]
+        self.expressions: list[tuple[Any, ...]] = [()]
         self.carried: dict[tuple[int, int, int], tuple[int | None, int | None]] = {}  # a loop's, before it and at an iteration's end
         self.ops: list[ir.Operation] = []
         self._numbers: dict[tuple[object, ...], int] = {}
@@ -133,7 +133,7 @@ class _Finder:
                 return TRUE
             if e is not None:
                 found = self.expressions[e]
-                flat |= set(found[1]) if found[0] == "or" else {e}  # type: ignore[call-overload]  # of an "or": a tuple
+                flat |= set(found[1]) if found[0] == "or" else {e}
         return None if not flat else flat.pop() if len(flat) == 1 else self.number("or", tuple(sorted(flat)))
 
     # --- the walk ------------------------------------------------------------------------------------------------------
@@ -185,9 +185,9 @@ class _Finder:
                     split[*key, None] = split.get((*key, None), 0) | arguments
             classes = split
         for key, arguments in classes.items():
-            expression = combine(key) if arguments != 0 and any(e is not None for e in key) else None
-            if expression is not None:
-                found[expression] = found.get(expression, 0) | arguments
+            combined = combine(key) if arguments != 0 and any(e is not None for e in key) else None
+            if combined is not None:
+                found[combined] = found.get(combined, 0) | arguments
         return found
 
     def _taken(self, op: ir.Operation) -> Sequence[State] | None:
@@ -304,19 +304,19 @@ class _Emitter:
             return self._op("torch.constant.bool", [], before, {"value": ir.BoolAttr.get(expression == TRUE, before.context)})
         kind, *rest = self.finder.expressions[expression]
         if kind == "or":
-            first, *others = (self.value(e, before) for e in rest[0])  # type: ignore[attr-defined]  # of an "or": a tuple
+            first, *others = (self.value(e, before) for e in rest[0])
             for other in others:
                 first = self._op("torch.aten.__or__.bool", [first, other], before)
             return first
-        op = self.finder.ops[rest[0]]  # type: ignore[index]  # of all others: the number of an op
+        op = self.finder.ops[rest[0]]  # of all others: the number of an op
         if kind == "ran":
             return self._ran(op, before)
         if kind == "if":
-            return self._taken(expression, op, rest[1], rest[2], before)  # type: ignore[arg-type]  # of an "if": numbers
+            return self._taken(expression, op, rest[1], rest[2], before)
         _, k, n, is_inside = rest
         outside = self.finder.number("carried", rest[0], k, n, False)
         if outside not in self._given:
-            self._carry(outside, op, *self.finder.carried[rest[0], k, n])  # type: ignore[index]  # of a "carried": numbers
+            self._carry(outside, op, *self.finder.carried[rest[0], k, n])
         return (self._inside if is_inside else self._given)[outside]
 
     def _ran(self, op: ir.Operation, before: ir.Operation) -> ir.Value:

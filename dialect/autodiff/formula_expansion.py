@@ -11,6 +11,7 @@ from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import promotion, under_casts
 from tierup.dialect.ir.values import List, Tensor
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.site import Keep, Site, same_shape, tied
 from tierup.dialect.optable.formulas import operands_of
@@ -19,16 +20,12 @@ from tierup.dialect.optable.operands import Unknown, lifted
 
 def is_formula(op: ir.Operation) -> bool:
     """Whether an op is made of others, under torch's dtype rules."""
-    return _name(op) in FORMULAS and promotion(op) is None
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+    return torch_name(op) in FORMULAS and promotion(op) is None
 
 
 def build(site: Site) -> tuple[ir.Value, ...]:
     """What stands for the results of a formula, built before it. Raises Keep where types do not say what that is."""
-    formula = FORMULAS[_name(site.op)]
+    formula = FORMULAS[torch_name(site.op)]
     try:
         tensors = [_items(site, i) if isinstance(v, List) else under_casts(site.operands[i]) for i, v in enumerate(site.values)]
         made = formula.compute(_Built(site), *operands_of(formula, site.values, tensors))

@@ -35,7 +35,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import int_of, is_used
-from tierup.dialect.ir.walking import Notes, backwards, ops_of
+from tierup.dialect.ir.walking import Notes, backwards, ops_of, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.passes import PassFailure
 
@@ -187,7 +187,7 @@ class Reverse:
             self._rule(op, found)
 
     def _rule(self, op: ir.Operation, found: Sequence[Found]) -> None:
-        name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        name = torch_name(op)
         row = optable.lookup(name)
         if row is not None and row.writes:
             raise PassFailure(op, "writes a tensor: only programs on values have gradients; run tierup-functionalize first")
@@ -222,7 +222,7 @@ class Reverse:
         for index, part in gradient.parts:
             assert isinstance(index, int) and isinstance(part, ir.Value)
             old = items[index]
-            items[index] = part if old is None else self._sum(old, part)  # type: ignore[assignment]  # of two values: a value
+            items[index] = part if old is None else self._sum(old, part)
         return items
 
     def _pass_on(self, op: ir.Operation, found: Gradient | tuple[Gradient, ...]) -> None:

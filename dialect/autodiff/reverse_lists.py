@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.list_gradients import ListGradient
+from tierup.dialect.autodiff.paths import When
 from tierup.dialect.gradients.core import Gradient
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir.rewriting import int_of, is_none
@@ -20,7 +21,7 @@ class Giver(Protocol):
     emitter: Emitter
     active: dict[ir.Value, bool]
 
-    def give(self, value: ir.Value, gradient: Gradient | ListGradient) -> None: ...
+    def give(self, value: ir.Value, gradient: Gradient | ListGradient, when: When = True, *, zeros: bool = False) -> None: ...
 
 
 def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
@@ -33,7 +34,7 @@ def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:
             reverse.give(value, e.item(gradient.whole, k))
     for index, part in gradient.parts:
         if isinstance(index, int):
-            reverse.give(items[index], part)  # type: ignore[arg-type]  # a tensor or a list, as the item is
+            reverse.give(items[index], part)
             continue
         place = e.call("aten.remainder.int", index, len(items), type_="!torch.int")
         for k, value in enumerate(items):

@@ -91,7 +91,7 @@ def read_backwards(op: ir.Operation, value: ir.Value, gradient: ir.Value | ListG
 def _runs(loop: ir.Operation, count: ir.Value) -> bool:
     """Whether a value is how often a loop runs: known before, or counted by it."""
     if is_counted(loop):
-        return count == loop.operands[0]
+        return bool(count == loop.operands[0])
     body = loop.regions[0].blocks[0]
     last = list(body.operations)[-1].operation
     for k, result in enumerate(loop.results):

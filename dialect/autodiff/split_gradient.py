@@ -239,7 +239,7 @@ class _Splitter:
         if source.kind == "argument" and "arg_attrs" in self.func.attributes:
             given = ir.DictAttr(list(ir.ArrayAttr(self.func.attributes["arg_attrs"]))[source.index])
             if "tierup.name" in given:
-                return ir.StringAttr(given["tierup.name"]).value
+                return str(ir.StringAttr(given["tierup.name"]).value)
         return f"{source.kind}{source.index}"
 
     def _describe(self, handed: Sequence[ir.Value], results: int) -> None:

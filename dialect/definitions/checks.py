@@ -18,7 +18,7 @@ def integer(op: ir.Operation, name: str, low: int | None = None) -> int:
         raise Broken(f"attribute '{name}' is an integer, got {attribute}")
     if low is not None and attribute.value < low:
         raise Broken(f"attribute '{name}' is at least {low}, got {attribute.value}")
-    return attribute.value
+    return int(attribute.value)
 
 
 def indices(op: ir.Operation, name: str, bound: int, what: str) -> list[int]:
@@ -42,7 +42,7 @@ def word(op: ir.Operation, name: str, words: Sequence[str] | None = None) -> str
         raise Broken(f"attribute '{name}' is a string, got {attribute}")
     if words is not None and attribute.value not in words:
         raise Broken(f"attribute '{name}' is one of {', '.join(words)}, got '{attribute.value}'")
-    return attribute.value
+    return str(attribute.value)
 
 
 def elements(op: ir.Operation, name: str, count: int) -> list[ir.Attribute]:

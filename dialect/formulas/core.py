@@ -23,6 +23,7 @@ from tierup.dialect.optable.core import Kind, ShapeError
 from tierup.dialect.records import dataclass
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 TENSOR, INT, FLOAT, SIZES = "!torch.vtensor", "!torch.int", "!torch.float", "!torch.list<int>"
 
 
@@ -134,8 +135,8 @@ FORMULAS: dict[str, Formula] = {}
 def formula(
     *heads: str, results: int = 1, raises: bool = False, kind: Kind = Kind.REDUCTION, is_row: bool = True, is_gradient: bool = True,
     looked_at: tuple[int, ...] = (),
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
-    def register(compute: Callable[..., Any]) -> Callable[..., Any]:
+) -> Callable[[C], C]:  # fmt: skip
+    def register(compute: C) -> C:
         for head in heads:
             name, _, rest = head.rstrip(")").partition("(")
             first, others = ([p for part in group.split(",") if (p := part.strip(" *"))] for group in f"{rest};".split(";")[:2])

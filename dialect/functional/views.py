@@ -150,7 +150,7 @@ def constant_int(value: ir.Value) -> int | None:
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "torch.constant.int":
         return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+    return int(ir.IntegerAttr(owner.operation.attributes["value"]).value)
 
 
 def _again(w: _Write) -> ir.Value:

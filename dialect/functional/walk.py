@@ -23,7 +23,7 @@ from tierup.dialect.functional.memory import (
 )
 from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.pipelines.passes import PassFailure
@@ -53,7 +53,7 @@ class Walker:
 
     def __init__(self, func: ir.Operation, writers: frozenset[str], lists_change: bool, regions: Regions) -> None:
         self.memory = Memory.empty()
-        self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by `inside`
+        self.ip: ir.InsertionPoint = None  # set by `inside`
         self._env: dict[ir.Value, Entry] = Notes()
         self._liveness = Liveness(func)
         self._writers = writers
@@ -199,7 +199,7 @@ class Walker:
     def _act(self, op: ir.Operation) -> None:
         """What only tier 0 may do, once a call. In a branch the program of values raises instead, having written nothing: the pristine
         graph then runs the call. In no branch each call would come to that, and the function is refused."""
-        named = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        named = torch_name(op)
         what = f"acts ({named}): only tier 0 does that, once a call"
         at: ir.Operation | ir.OpView | None = op
         while at is not None and at.name != "torch.prim.If":
@@ -332,6 +332,6 @@ class Walker:
 
 
 def _mutable(type_: ir.Type) -> bool:
-    return value_type(type_) != type_
+    return bool(value_type(type_) != type_)
 
 

@@ -44,7 +44,7 @@ class LegacyPolicy(NativePolicy):
 
     def separates(self, made_by: ir.Operation, user: ir.Operation) -> bool:
         """Nothing in a group comes before a chunk, or after a concatenation."""
-        return made_by.name == _CAT or user.name == _CHUNK
+        return bool(made_by.name == _CAT or user.name == _CHUNK)
 
 
 class TensorExpressionPolicy(NativePolicy):

@@ -7,7 +7,7 @@ transforms/infer_types.py for that.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.inplace import INPLACE, check_copy
@@ -145,7 +145,7 @@ class _Walker:
         return ()
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-        row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name)
+        row = optable.lookup(torch_name(op))
         if row is None or row.infer is declared:
             return self.declared(op)
         self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
@@ -298,7 +298,7 @@ def _element(*lists: List) -> Value | None:
 # --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
 
 
-def _constant(kind: type, read):  # noqa: ANN001, ANN202 - a table of one-liners
+def _constant(kind: Callable[[Any], Value], read: Callable[[ir.Attribute], object]) -> Callable[..., tuple[Value, ...]]:
     return lambda walker, op, operands: (kind(read(op.attributes["value"])),)
 
 

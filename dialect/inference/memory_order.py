@@ -14,7 +14,7 @@ def elementwise_order(sizes: Sequence[Dim], operands: Sequence[tuple[Sequence[Di
     strides: list[list[Dim]] = []
     for of, steps in operands:
         own = [0 if old == 1 and new != 1 else s for old, new, s in zip(of, sizes[rank - len(of) :], steps, strict=True)]
-        strides.append([0] * (rank - len(own)) + own)
+        strides.append([*[0] * (rank - len(own)), *own])
     fastest = list(range(rank))[::-1]
     for i in range(1, rank):
         at = i

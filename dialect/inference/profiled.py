@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -278,7 +278,10 @@ _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 _HEAD = re.compile(r"(?P<dtype>\?|\w+)\[(?P<sizes>\*|[\w?,]*)\]")
 
 
-def _same(a, b):  # noqa: ANN001, ANN202 - any fact
+T = TypeVar("T")
+
+
+def _same(a: T, b: T) -> T | None:
     return a if a == b else None
 
 

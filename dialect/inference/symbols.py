@@ -79,7 +79,7 @@ def _declared(value: ir.Value) -> Symbol:
 
 def _dim(expr: ir.AffineExpr, symbols: list[Symbol]) -> int | Expr | None:
     if isinstance(expr, ir.AffineConstantExpr):
-        return ir.AffineConstantExpr(expr).value
+        return int(ir.AffineConstantExpr(expr).value)
     if isinstance(expr, ir.AffineSymbolExpr):
         found = symbols[ir.AffineSymbolExpr(expr).position]
         return symbol(found.name, found.low)

@@ -5,6 +5,7 @@ Use these instead of `ir.Module.parse`, which knows nothing of the tierup ops an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tierup.dialect import ops
@@ -60,7 +61,7 @@ def verify_module(module: ir.Module) -> None:
         raise InvalidIR(tuple(found))
 
 
-def _checked(parse, context: ir.Context) -> ir.Module:  # noqa: ANN001 - a function of the context
+def _checked(parse: Callable[[ir.Context], ir.Module], context: ir.Context) -> ir.Module:
     try:
         module = parse(context)
     except ir.MLIRError as e:

@@ -22,6 +22,11 @@ from typing import Any, TypeVar
 from tierup.dialect.mlir import address, ir
 
 
+def torch_name(op: ir.Operation) -> str:
+    """What an op of PyTorch's is called, "aten.add.Tensor", be it one of the torch dialect or a torch.operator; any other's own name."""
+    return str(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch."))
+
+
 class _Walk:
     """The ops to come, the next one last, and the one that was given out last (None: it is gone)."""
 
@@ -66,7 +71,8 @@ class _Walks(threading.local):
         self.notes: weakref.WeakValueDictionary[int, Notes[Any, Any]] = weakref.WeakValueDictionary()
 
 
-_K, _V = TypeVar("_K"), TypeVar("_V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 class Notes(dict[_K, _V]):
@@ -83,7 +89,7 @@ class Notes(dict[_K, _V]):
         for result in op.results:
             self.pop(result, None)
         for block in (block for region in op.regions for block in region.blocks):
-            self.pop(block, None)  # type: ignore[call-overload]  # a key, where blocks are
+            self.pop(block, None)
             for argument in block.arguments:
                 self.pop(argument, None)
 
@@ -153,4 +159,4 @@ def _erase_and_tell(self: ir.Operation) -> None:
     _erase(self)
 
 
-ir._OperationBase.erase = _erase_and_tell  # type: ignore[method-assign]
+ir._OperationBase.erase = _erase_and_tell

@@ -22,6 +22,7 @@ from typing import TypeVar
 from tierup.dialect import forking, ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import passes
+from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
 from tierup.dialect.pipelines.passes import Pass
 
 WHEN = ("pre-fusion", "post-fusion")
@@ -87,7 +88,7 @@ def run(when: str, module: ir.Module) -> None:
     try:
         passes.load_entry_points()
     except Exception as e:  # importing a package of the user's runs its code, which may raise anything
-        raise CustomPassError(f"an entry point of {passes.ENTRY_POINTS} raised {type(e).__name__}: {e}") from e
+        raise CustomPassError(f"an entry point of {ENTRY_POINTS} raised {type(e).__name__}: {e}") from e
     for cls in _hooks[when]:
         try:
             with module.context, ir.Location.unknown():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tierup.dialect.ir.rewriting import bool_of, create, maker, number
 from tierup.dialect.mlir import ir
@@ -16,7 +17,7 @@ from tierup.dialect.mlir import ir
 IF, LOOP, BAILOUT = "torch.prim.If", "torch.prim.Loop", "tierup.bailout"
 UNSET = "torch.prim.Uninitialized"
 
-Truth = ir.Value | bool  # a !torch.bool, or a constant that is not made yet
+Truth: TypeAlias = "ir.Value | bool"  # a !torch.bool, or a constant that is not made yet
 Exit = Callable[[ir.Operation, ir.Operation], None]  # (bailout, op): makes before `op` what happens where the bailout is lost
 
 
@@ -94,7 +95,7 @@ class Leaving:
         for op in [op for op in rest if op.name.startswith("torch.constant.")]:
             op.move_before(point.op)  # it stays outside: a terminator that takes it says so without a branch
             rest.remove(op)
-        open_flags = []
+        open_flags: list[_Flag] = []
         for flag in flags:
             if not isinstance(flag.value, bool):
                 open_flags.append(flag)
@@ -171,7 +172,7 @@ def _bool(op: ir.Operation) -> ir.Type:
 
 
 def _index(op: ir.Operation) -> int:
-    return ir.IntegerAttr(op.attributes["index"]).value
+    return int(ir.IntegerAttr(op.attributes["index"]).value)
 
 
 def _recreate(op: ir.Operation, operands: Sequence[ir.Value], *more: ir.Type) -> ir.Operation:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference.refine import cast
+from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import regions
 from tierup.dialect.ir.outlining import outline
 from tierup.dialect.ir.walking import unerased

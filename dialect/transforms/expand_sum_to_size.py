@@ -51,7 +51,7 @@ def _expand(site: Site) -> ir.Value:
     if more > 0 and to[:more] == [1] * more:  # which led what was stored
         for _ in range(more):
             x = site.one("aten.unsqueeze", x, site.integer(0))
-        of = [1] * more + of
+        of = [*[1] * more, *of]
     leading = len(of) - len(to)
     if items is None or leading < 0:
         raise Keep("which dims were repeated is for the run to say")

@@ -123,4 +123,4 @@ def _promise(func: ir.Operation) -> None:
 
 
 def _index(op: ir.Operation) -> int:
-    return ir.IntegerAttr(op.attributes["index"]).value
+    return int(ir.IntegerAttr(op.attributes["index"]).value)

@@ -179,7 +179,7 @@ def _sizes(e: Emitter, loop: ir.Operation, value: ir.Value) -> list[int | ir.Val
     if shape is None or not _stands_still(e, loop, value):
         return None
     found = [_place(e, loop, value, axis) for axis in range(len(shape))]
-    return [e.size_of(*place) if place is not None else d for d, place in zip(shape, found, strict=True)]  # type: ignore[misc]
+    return [e.size_of(*place) if place is not None else d for d, place in zip(shape, found, strict=True)]
 
 
 def _stands_still(e: Emitter, loop: ir.Operation, value: ir.Value) -> bool:

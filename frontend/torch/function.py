@@ -119,7 +119,7 @@ class TorchFunction:
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
         through += self._left
         line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
-        return self._function.explain() + (line if count or through else "")
+        return str(self._function.explain()) + (line if count or through else "")
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"

@@ -69,4 +69,4 @@ def _is_of(value: Any, type_: Any) -> bool:
         return isinstance(value, (list, tuple)) and all(_is_of(v, type_.getElementType()) for v in value[:1])
     if kind == "DictType":
         return isinstance(value, dict) and all(_is_of(v, type_.getValueType()) for v in list(value.values())[:1])
-    return kind == "AnyType"
+    return bool(kind == "AnyType")

@@ -55,7 +55,7 @@ def from_torchscript(
         each = [made(program.original_name, m, program, getattr(program, n)) for m, n in zip(methods, names, strict=True)]
         return each[0] if len(each) == 1 else overloads.Overloads(each, [m.schema for m in methods])
     if isinstance(program, torch.jit.ScriptFunction):
-        return made(program.name, program, None, program)
+        return made(str(program.name), program, None, program)
     what = type(program).__name__
     raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
 
@@ -108,12 +108,13 @@ class _Script:
         original: Callable[..., Any],
         falls_back: bool,
     ) -> None:
-        self.original, self.writes_last = original, False
+        self.original: Callable[..., Any] | None = original
+        self.writes_last = False
         self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
         self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
         self.names = _different([a.name for a in self.arguments])
         self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
-        self.eager = _AsItIs(name, graph, module, self.signature) if falls_back else None
+        self.eager: Callable[..., Any] | None = _AsItIs(name, graph, module, self.signature) if falls_back else None
         self.finish = finisher(schema.returns[0].type) if len(schema.returns) == 1 else None
 
     def make(self) -> tuple[Function, Attributes]:

@@ -16,6 +16,7 @@ from tierup.dialect.inference import profiled
 from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
@@ -207,7 +208,7 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     """The ops that tier 0 computes with, and their lines, each once."""
     found = []
     for op in walk(main):
-        name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+        name = torch_name(op)
         row = lookup(name)
         if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
             place = diagnostics.place_of(op.location)

@@ -88,7 +88,7 @@ def _constant(value: ir.Value) -> int | float | None:
     if sizes != () or dtype is None or dtype.name == "bool" or not isinstance(elements, (ir.DenseFPElementsAttr, ir.DenseIntElementsAttr)):
         return None
     element = elements.get_splat_value()
-    return ir.FloatAttr(element).value if dtype.is_float else ir.IntegerAttr(element).value
+    return float(ir.FloatAttr(element).value) if dtype.is_float else int(ir.IntegerAttr(element).value)
 
 
 def _chunk(op: ir.Operation) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE, walk
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -29,7 +30,7 @@ class CheckInplace(Pass):
     def run_on_function(self, func: ir.Operation) -> None:
         found = []
         for op in walk(func):
-            name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+            name = torch_name(op)
             row = optable.lookup(name)
             if op.name in STRUCTURE or (row is not None and not (row.writes and row.functional is None)):
                 continue

@@ -62,7 +62,7 @@ def pool_constants(func: ir.Operation, aliases: AliasAnalysis) -> None:
 
 
 def is_constant(op: ir.Operation) -> bool:
-    return op.name.startswith("torch.constant.") or op.name == "torch.vtensor.literal"
+    return bool(op.name.startswith("torch.constant.") or op.name == "torch.vtensor.literal")
 
 
 def _pool(block: ir.Block, aliases: AliasAnalysis) -> None:

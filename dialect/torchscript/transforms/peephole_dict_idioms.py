@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.ir.rewriting import Rule, create, maker, number, rewrite, str_of
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -61,7 +62,7 @@ def _only_reads(op: ir.Operation) -> bool:
 
 
 def _is_length(op: ir.Operation) -> bool:
-    return op.name == "torch.operator" and ir.StringAttr(op.attributes["name"]).value == _LENGTH
+    return op.name == "torch.operator" and torch_name(op) == _LENGTH
 
 
 def _item(op: ir.Operation) -> ir.Value | None:

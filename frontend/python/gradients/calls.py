@@ -24,6 +24,7 @@ from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.diagnostics import Place
@@ -168,7 +169,7 @@ def _is_fresh(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block):
         return False
     op = value.owner.operation
-    row = optable.lookup(ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch."))
+    row = optable.lookup(torch_name(op))
     return row is not None and row.aliasing is Aliasing.FRESH
 
 

@@ -33,9 +33,9 @@ from tierup.runtime.errors import NotDifferentiable
 
 if TYPE_CHECKING:
     from tierup.dialect.autodiff.split_gradient import Capture
-    from tierup.runtime.executors.executor import Executor
     from tierup.runtime.gradients.pair import Pair
     from tierup.runtime.gradients.pullback import Pullback
+    from tierup.runtime.protocols import ProgramExecutor
 
 
 def wanted(tensors: Sequence[Any]) -> bool:
@@ -48,7 +48,7 @@ def wanted(tensors: Sequence[Any]) -> bool:
     return False
 
 
-def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None = None) -> tuple[Any, ...]:
+def joined(executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None = None) -> tuple[Any, ...]:
     """See the head of this file. `original`: what gives second derivatives where the pair has none. Raises NotDifferentiable, naming op,
     line and remedy, before anything has run; RuntimeError for a write to a leaf of autograd's that requires a gradient; else what the
     program raises."""
@@ -59,7 +59,7 @@ def joined(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any], or
     return call.results(found)
 
 
-def plain(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+def plain(executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
     """`joined` where no gradient is wanted. PyTorch is told of what is written."""
     written = [t for p, t in zip(executor.program.tier0.parameters, tensors, strict=True) if p.written and isinstance(t, torch.Tensor)]
     for tensor in written:
@@ -76,7 +76,7 @@ def plain(executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any]) -> 
 class _Call:
     """One call, until its results are there. Lists are taken apart: all here is item by item."""
 
-    def __init__(self, executor: Executor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None) -> None:
+    def __init__(self, executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[Any], original: Original | None) -> None:
         gradients = executor.gradients
         self.original = original
         self.executor, self.given = executor, tuple(leaves)
@@ -159,7 +159,7 @@ class _Call:
     def _place(self, results: Sequence[Any]) -> tuple[list[torch.Tensor], list[int]]:
         """Say of each result what it is: a value, a tensor that autograd gets from this call, a view of an argument, of a result, or of an
         argument's new contents. The tensors for autograd, and which results they are."""
-        pair, outputs, positions = self.pair, [], []
+        pair, outputs, positions = self.pair, list[torch.Tensor](), list[int]()
         first_content = len(results) - len(pair.written)
         places: list[Any] = [None] * len(results)
         shown = sorted(range(first_content), key=lambda k: _priority(results[k]))  # a base before its views, a view before its parts
@@ -394,7 +394,7 @@ class _Later:
                 )
 
 
-def _on_tensors(executor: Executor, values: Sequence[Any]) -> tuple[Any, ...]:
+def _on_tensors(executor: ProgramExecutor, values: Sequence[Any]) -> tuple[Any, ...]:
     """A program of tensors and numbers, joined where a gradient is wanted of some."""
     tensors = [v if isinstance(v, torch.Tensor) else None for v in values]
     return joined(executor, [torch_tensors.array(v) if isinstance(v, torch.Tensor) else v for v in values], tensors)

@@ -40,7 +40,7 @@ def in_graph(call: Callable[..., Any], function: Any, args: Sequence[Any], kwarg
     mode = proxy_tensor.get_proxy_mode()
     if mode is None:
         return None
-    tracer = mode.tracer
+    tracer: Any = mode.tracer
     given = torch.utils._pytree.tree_map(tracer.unwrap_proxy, (tuple(args), dict(kwargs)))
     with proxy_tensor.disable_proxy_modes_tracing():
         found = call(*args, **kwargs)

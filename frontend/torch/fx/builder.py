@@ -38,7 +38,7 @@ class Builder:
         self._hidden: dict[str, ir.Value] = {}
         self._types: dict[str, ir.Type] = {}
         self._sizes: dict[Any, tuple[Node, int]] = {}  # a symbol -> an input that has it as a size
-        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+        self._block: ir.Block = None  # set by build
 
     def type(self, text: str) -> ir.Type:
         """A type by its text behind `!torch.`."""

@@ -143,9 +143,9 @@ class _State:
     """The tensors of an exported program by name, as `Attributes` asks for them."""
 
     def __init__(self, program: ExportedProgram) -> None:
-        self._holders = program.state_dict, program.constants
+        self._holders: tuple[dict[str, Any], ...] = program.state_dict, program.constants
 
-    def getattr(self, name: str) -> torch.Tensor:
+    def getattr(self, name: str) -> Any:
         for holder in self._holders:
             if name in holder:
                 return holder[name]

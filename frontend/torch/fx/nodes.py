@@ -48,7 +48,7 @@ def for_numbers(target: torch._ops.OpOverload, args: Sequence[Any]) -> torch._op
     kinds = ["NumberType" if i in wanted else a.type.kind() for i, a in enumerate(target._schema.arguments)]
     packet = target.overloadpacket
     for name in packet.overloads():
-        found = getattr(packet, name)
+        found: torch._ops.OpOverload = getattr(packet, name)
         if [a.type.kind() for a in found._schema.arguments] == kinds and not any(a.is_out for a in found._schema.arguments):
             return found
     raise UnsupportedProgram(f"a number where {target} takes a tensor is not supported")

@@ -48,7 +48,8 @@ class FxProgram:
         gradients: str = "torch",
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
-        self.owner, self.state, self.written, self.writes_last, self.finish = owner, state or {}, written, bool(written), None
+        self.owner, self.state, self.written, self.writes_last = owner, state or {}, written, bool(written)
+        self.finish: Callable[[Any], Any] | None = None
         self.original, self.lost = original, lost or {}
         self.eager = original if gradients == "torch" else None
         output = next(n for n in graph.graph.nodes if n.op == "output")

@@ -40,7 +40,7 @@ class Builder:
         self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
         self._types: dict[str, ir.Type] = {}
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
-        self._block: ir.Block = None  # type: ignore[assignment]  # set by build
+        self._block: ir.Block = None  # set by build
         self._here: ir.Location | None = None  # where all nodes stand
 
     def op(self, node: Any) -> None:
@@ -183,7 +183,8 @@ class Builder:
         """Translate one node. Raises UnsupportedProgram, at its line."""
         self.em.location = self._here or location_of(node, self.em.context)
         try:
-            self.handlers.get(node.kind(), type(self).op)(self, node)
+            handler: Callable[[Any, Any], None] = self.handlers.get(node.kind(), type(self).op)
+            handler(self, node)
         except UnsupportedProgram as e:
             if hasattr(e, "__notes__"):  # from a node inside this one
                 raise

@@ -24,7 +24,7 @@ _MAY_BE_OPERAND = ("aten.contiguous", "aten.to.", "aten.type_as", "aten.expand_a
 
 def is_no_grad(type_: Any) -> bool:
     """Whether a TorchScript class is torch.no_grad."""
-    return type_.kind() == "ClassType" and type_.qualified_name().endswith("torch.autograd.grad_mode.no_grad")
+    return bool(type_.kind() == "ClassType" and type_.qualified_name().endswith("torch.autograd.grad_mode.no_grad"))
 
 
 class GradMode:

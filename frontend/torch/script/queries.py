@@ -23,7 +23,7 @@ from tierup.frontend.torch.script.builder import Builder
 _NO = (
     "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
 )
-_LITERALS = {
+_LITERALS: dict[str, Callable[[Any], Any]] = {
     "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
     "torch.constant.float": lambda a: ir.FloatAttr(a).value,
     "torch.constant.bool": lambda a: bool(a.value),

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from tierup.dialect.ir.rewriting import int_of, maker, str_of
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 
 Finish = Callable[[Any], Any]
@@ -90,7 +91,7 @@ def _outermost(text: str) -> list[str]:
 
 @cache
 def _class(name: str, fields: tuple[str, ...]) -> Any:
-    return namedtuple(name, fields)  # type: ignore[misc]  # of fields that only the program knows
+    return namedtuple(name, fields)
 
 
 def items_of(value: ir.Value) -> dict[Any, ir.Value] | None:
@@ -107,5 +108,5 @@ def _only_reads(op: ir.Operation) -> bool:
     """Whether an op looks at a dict and keeps nothing of it: a tuple that nothing looks at is a result."""
     if op.name == "torch.prim.TupleConstruct":
         return not any(True for _ in op.results[0].uses)
-    name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
+    name = torch_name(op)
     return name.startswith(_READERS)

@@ -85,8 +85,8 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
         return OutputNode("tuple", tuple(_output(builder, v, t, results) for v, t in zip(items, elements, strict=True)))
     if kind == "OptionalType" and (under := under_casts(value)).type != value.type:
         return Output("const") if is_none(under) else _output(builder, under, type_.getElementType(), results)
-    if kind == "DictType" and (items := script_results.items_of(value)) is not None:
+    if kind == "DictType" and (named := script_results.items_of(value)) is not None:
         element = type_.getValueType()
-        return OutputNode("dict", tuple(_output(builder, v, element, results) for v in items.values()), tuple(items))
+        return OutputNode("dict", tuple(_output(builder, v, element, results) for v in named.values()), tuple(named))
     results.append(builder.tensor_of(value) if kind == "TensorType" and str(value.type) in NUMBERS else value)
     return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
