@@ -16,7 +16,8 @@ FAMILIES = (
     "scalars", "facts", "lists",
     "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products",
     "convolution", "pooling", "adaptive", "resizing",
-    "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering", "indexing", "inplace",
+    "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering",
+    "indexing", "picking", "scatters", "masks", "inplace",
 )  # fmt: skip
 
 

@@ -42,9 +42,9 @@ _TWINS = """
 
 # Those that write a part of operand 0 only: their kernels do so directly.
 _PARTIAL = {
-    "scatter_.src": ("indexing:scatter_", None),
-    "scatter_.value": ("indexing:scatter_value_", None),
-    "scatter_add_": ("indexing:scatter_add_", None),
+    "scatter_.src": ("scatters:scatter_", None),
+    "scatter_.value": ("scatters:scatter_value_", None),
+    "scatter_add_": ("scatters:scatter_add_", None),
     "index_put_": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
     "index_put_.hacked_twin": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
 }
@@ -54,7 +54,9 @@ _PARTIAL = {
 INPLACE = "tierup.inplace"
 COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
 
-_FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "products")
+_FAMILIES = (
+    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "scatters", "masks", "products"
+)  # fmt: skip
 _FUNCTIONAL = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
 

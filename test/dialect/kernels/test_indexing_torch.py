@@ -153,11 +153,17 @@ def test_putting_at_lists_of_indices_agrees_with_torch(accumulate: bool) -> None
     for shape, indices in itertools.product(((2, 3), (2, 3, 4)), LISTS):
         if not indices or any(k is not None and (k.dtype == np.uint8 or np.any(np.abs(k.astype(int)) > 4)) for k in indices):
             continue  # PyTorch has internal errors for no index and for some uint8 masks; an index out of range may be one of two errors
-        for values in ((), (1,), (2,), (3,), (2, 3)):
+        for values in ((), (1,), (2,), (3,), (2, 3), (1, 2), (1, 1, 1, 2, 3)):
             check(Sample("aten.index_put", (x(*shape), indices, x(*values, seed=1), accumulate), 4.0))
     for dtype in dtypes.ALL:
         check(Sample("aten.index_put", (array((3,), dtype), [i([0, 2])], array((2,), dtype, seed=1), accumulate), 4.0))
     check(Sample("aten.index_put", (x(3), [i([0, 2])], array((2,), dtypes.f64), accumulate)))
+
+
+def test_values_of_a_larger_rank_than_what_is_indexed_are_refused() -> None:
+    """NumPy ends the process when it adds such at a rank-0 index behind a whole dim."""
+    for accumulate, values in itertools.product((False, True), ((1, 1, 2, 2), (3, 2, 0, 1))):
+        check(Sample("aten.index_put", (x(2, 2, 2), [None, i(0)], x(*values), accumulate)))
 
 
 def test_repeated_indices_accumulate() -> None:
