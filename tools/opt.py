@@ -11,7 +11,7 @@ from typing import Any
 
 from tierup.dialect import ops, registry
 from tierup.dialect.context import new_context
-from tierup.dialect.ir.ir_text import BYTECODE, InvalidIR
+from tierup.dialect.ir.ir_text import BYTECODE, InvalidIR, read
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
 from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
@@ -185,7 +185,7 @@ def _read(path: str) -> tuple[str, bytes]:
     if path == "-":
         return "<stdin>", sys.stdin.buffer.read()
     try:
-        return path, Path(path).read_bytes()
+        return path, read(path)
     except OSError as e:
         raise UsageError(f"cannot open input file '{path}': {e.strerror}") from e
 

@@ -116,13 +116,15 @@ def _array(dtype_name: str, shape_text: str, fill: str | None, random: np.random
     if dtype is None:
         raise BadArgument(f"{dtype_name} is no element type; there are {', '.join(dtypes.BY_NAME)}")
     shape = tuple(int(s) for s in shape_text.split(",") if s.strip())
-    if fill == "iota":
-        return np.arange(math.prod(shape)).reshape(shape).astype(dtype.numpy)
     if fill is not None:
         try:
-            return np.full(shape, _WORDS[fill] if fill in _WORDS else ast.literal_eval(fill)).astype(dtype.numpy)
-        except (ValueError, SyntaxError):
-            raise BadArgument(f"cannot fill an array with {fill}") from None
+            value = _WORDS[fill] if fill in _WORDS else math.prod(shape) - 1 if fill == "iota" else ast.literal_eval(fill)
+            if not isinstance(value, (int, float)) or not dtype.is_float and np.array(value).astype(dtype.numpy) != value:
+                raise TypeError  # a number that the element type has not
+            filled = np.arange(value + 1).reshape(shape) if fill == "iota" else np.full(shape, value)
+            return filled.astype(dtype.numpy)
+        except (ValueError, SyntaxError, TypeError):
+            raise BadArgument(f"cannot fill an array of {dtype_name} with {fill}") from None
     if dtype.is_float:
         return random.standard_normal(shape).astype(dtype.numpy)
     return random.integers(0, 2 if dtype is dtypes.bool_ else 10, shape).astype(dtype.numpy)

@@ -5,6 +5,7 @@ Use these instead of `ir.Module.parse`, which knows nothing of the tierup ops an
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from tierup.dialect.spelling import printable
 
 BYTECODE = b"ML\xefR"
 """What a file of MLIR bytecode begins with."""
+
+LARGEST = 1 << 30
+"""Bytes that a file of a program may have."""
 
 
 class InvalidIR(ValueError):
@@ -40,12 +44,21 @@ def check_nesting(text: str, file: str = "-") -> None:
         raise InvalidIR((found,))
 
 
+def read(path: str | Path) -> bytes:
+    """A file's content. Raises OSError, also for one of more than LARGEST bytes: a device may give bytes for ever."""
+    with open(path, "rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise OSError(errno.EFBIG, f"more than {LARGEST >> 20} MiB", str(path))
+    return data
+
+
 def parse_file(path: str | Path, context: ir.Context | None = None) -> ir.Module:
     """The module in a file of MLIR text or bytecode; locations name it, or `-` where its name is not UTF-8. Raises InvalidIR, OSError."""
-    data = Path(path).read_bytes()  # a missing file is an OSError that says so, not a diagnostic without a place
+    data = read(path)  # a missing file is an OSError that says so, not a diagnostic without a place
     if not data.startswith(BYTECODE):
         check_nesting(data.decode(errors="replace"), printable(str(path)))
-    named = printable(str(path)) == str(path)  # MLIR takes no other names
+    named = printable(str(path)) == str(path) and Path(path).is_file()  # MLIR takes no other names, and what is read of a pipe is gone
     parse = (lambda c: ir.Module.parseFile(str(path), c)) if named else (lambda c: ir.Module.parse(data, c))
     return _checked(parse, context or thread_context())
 

@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tierup.dialect import switches
 from tierup.dialect.spelling import printable
 from tierup.lowering import faults
 
@@ -61,7 +62,7 @@ class Refused(Exception):
 
 
 def enabled() -> bool:
-    return os.environ.get("TIERUP_CACHE", "1") != "0" and not faults.compiles_anew()
+    return switches.is_on("TIERUP_CACHE") and not faults.compiles_anew()
 
 
 def folder() -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from tierup.dialect import switches
 from tierup.dialect.forking import no_fork
 from tierup.runtime.options import Options
 
@@ -51,4 +51,4 @@ def close() -> None:
 
 def wanted(options: Options) -> bool:
     """Whether calls under these options leave their compiles to a worker."""
-    return options.worker and os.environ.get("TIERUP_WORKER", "1") != "0"
+    return options.worker and switches.is_on("TIERUP_WORKER")

@@ -169,3 +169,16 @@ def test_an_instrumented_program_records_every_use(tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out == "result 0: f32[2]\n[3. 3.]\nresult 1: int\n2\n"
     assert main([str(instrumented), *arguments, "--instrument", "--emit=llvm"]) == 1
     assert "--instrument goes with --emit=profiled" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["i32[2]=1.5", "i8[2]=300", "i8[200]=iota", "bool[2]=2", "i64[1]=nan", "f32[2]=none", "f32[2]=(1,2)"])
+def test_an_array_is_not_filled_with_what_its_elements_cannot_be(form: str) -> None:
+    with pytest.raises(BadArgument, match="cannot fill an array of"):
+        value_of(form, RANDOM)
+
+
+def test_a_file_that_never_ends_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tierup.dialect.ir.ir_text.LARGEST", 1 << 20)
+    with pytest.raises(SystemExit):
+        main(["/dev/zero"])
+    assert "more than 1 MiB: '/dev/zero'" in capsys.readouterr().err

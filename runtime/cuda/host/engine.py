@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from tierup.dialect import switches
 from tierup.lowering.artifacts.host_steps import HostProgram, walk
 from tierup.runtime.cuda.device.cublas import Cublas
 from tierup.runtime.cuda.device.devices import Device
@@ -33,7 +33,7 @@ class Kernels:
         self._module = on.driver.load(image)
         self._functions: dict[tuple[str, int], Any] = {}
         self._constants: dict[str, int] = {}
-        self.checks = os.environ.get(CHECK, "0") != "0"
+        self.checks = switches.is_on(CHECK, unset=False)
         for name, constant in program.constants.items():
             address = on.driver.allocate(max(len(constant.data), 1))
             self._constants[name] = address
