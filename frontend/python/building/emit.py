@@ -54,8 +54,8 @@ class Emitter:
         self.unknown = ir.Location.unknown(context)
         self.location = self.unknown
         self.numpy_attribute = {PROMOTION: ir.StringAttr.get("numpy", context)}
-        self.ip: ir.InsertionPoint = None  # type: ignore[assignment]  # set by enter_function
-        self._anchor: ir.Operation = None  # type: ignore[assignment]
+        self.ip: ir.InsertionPoint = None  # set by enter_function
+        self._anchor: ir.Operation = None
         self._constants: dict[tuple[str, object], ir.Value] = {}
         self._made: list[ir.Operation] = []
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
@@ -143,14 +143,14 @@ class Emitter:
     def _compute(
         self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None
     ) -> Sequence[ir.Value]:
-        if self.has_gradients:
-            return self.create(f"torch.{name}", operands, results, attributes).results
-        row = optable.lookup(name)
-        if row is not None and row.writes:  # what is written keeps the gradient that it had
-            return self.create(f"torch.{name}", [operands[0], *self.given(operands[1:])], results, attributes).results
-        if self.types.tensor not in results:  # a number made of a tensor
+        row = None if self.has_gradients else optable.lookup(name)
+        keeps = row is not None and row.writes  # what is written keeps the gradient that it had
+        if keeps:
+            operands = [operands[0], *self.given(operands[1:])]
+        elif self.types.tensor not in results:  # a number made of a tensor
             operands = self.given(operands)
-        return self.given(self.create(f"torch.{name}", operands, results, attributes).results)
+        made: Sequence[ir.Value] = self.create(f"torch.{name}", operands, results, attributes).results
+        return made if keeps else self.given(made)
 
     def given(self, values: Sequence[ir.Value]) -> Sequence[ir.Value]:
         """What ops or calls here give: tensors without a gradient where there is to be none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspect import Parameter, signature
 from types import FunctionType
+from typing import Any
 
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import printable
@@ -18,16 +19,16 @@ class GradientSpec:
     `with_value`: the result is (value, gradients), not the gradients alone.
     """
 
-    target: FunctionType | GradientSpec
+    target: Any  # a FunctionType, which mypy would take for a method, or a GradientSpec
     argnums: tuple[int | str, ...] = (0,)
     is_tuple: bool = False
     has_aux: bool = False
     with_value: bool = True
 
     @property
-    def function(self) -> FunctionType:
-        """The user's function below all gradients."""
-        return self.target.function if isinstance(self.target, GradientSpec) else self.target
+    def function(self) -> Any:
+        """The user's function below all gradients, a FunctionType."""
+        return function_of(self.target)
 
     @property
     def __name__(self) -> str:
@@ -45,7 +46,8 @@ class GradientSpec:
 
 def function_of(target: FunctionType | GradientSpec) -> FunctionType:
     """The user's function that a target comes from."""
-    return target.function if isinstance(target, GradientSpec) else target
+    found: FunctionType = target.function if isinstance(target, GradientSpec) else target
+    return found
 
 
 def _place(function: FunctionType, argnum: int | str) -> tuple[str, int | None]:

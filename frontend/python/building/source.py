@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from tokenize import TokenError
 from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 from tierup.dialect import forking
 from tierup.dialect.mlir import ir
@@ -49,7 +50,7 @@ class Source:
     ) -> UnsupportedSyntax:
         """An UnsupportedSyntax at `node`."""
         node = node if node is not None and hasattr(node, "lineno") else self.tree
-        line = node.lineno  # type: ignore[attr-defined]  # checked above
+        line = node.lineno
         return cls(
             construct,
             remedy,
@@ -110,6 +111,7 @@ def _definition(lines: list[str], first: int) -> Definition | None:
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return None
     shift = first - 2 if indented else first - 1
+    node: Any
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.lineno += shift
@@ -168,9 +170,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def _same(a: CodeType, b: CodeType) -> bool:
     """Whether two pieces of code do the same, on lines of any number."""
     parts = _constants if a.co_code == b.co_code else _instructions  # which takes five times as long
+    pairs: Iterator[tuple[Any, Any]] = zip_longest(parts(a), parts(b), fillvalue=...)
     return a.co_name == b.co_name and all(
         type(x) is type(y) and (_same(x, y) if isinstance(x, CodeType) else isinstance(x, frozenset) and x == y or repr(x) == repr(y))
-        for x, y in zip_longest(parts(a), parts(b), fillvalue=...)
+        for x, y in pairs
     )
 
 

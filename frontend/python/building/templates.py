@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -53,7 +53,7 @@ class OneArray:
 class OneOther:
     """A shape of unknown length (IntList) or a dtype (DTypeOf)."""
 
-    make: type
+    make: Callable[[ir.Value], Value]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,7 +125,7 @@ class Method:
 
     owner: Value
     name: str
-    function: FunctionType | None = None  # of an object's method: what a tierup function was made of
+    function: Any = None  # of an object's method: what a tierup function was made of, a FunctionType or a GradientSpec
 
 
 @dataclass(frozen=True, eq=False)

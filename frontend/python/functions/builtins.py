@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -118,8 +119,8 @@ def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
 def _refuse_special(frame: Frame, number: ir.Value) -> None:
     """What is no number or infinite has no int, and what is beyond 64 bits none that a compiled program can hold."""
     em = frame.em
-    holds = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
-    either = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
+    holds: Callable[..., ir.Value] = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
+    either: Callable[..., ir.Value] = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
     is_nan = em.scalar("aten.__not__", [either(holds("lt", 0.0), holds("ge", 0.0))], em.types.bool)
     raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
     infinite = either(holds("eq", math.inf), holds("eq", -math.inf))

@@ -12,7 +12,7 @@ from tierup.dialect import optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import constant, function, method
+from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
 from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
@@ -49,7 +49,7 @@ def _named() -> dict[np.ufunc, str]:
     return found
 
 
-def _unary(ufunc: np.ufunc, name: str):
+def _unary(ufunc: np.ufunc, name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
         operand = as_array(frame, node, x)
         return Array(frame.em.numpy(name, [operand.ssa]), operand.rank, operand.min_rank, ufunc_dtype(ufunc, operand))
@@ -57,7 +57,7 @@ def _unary(ufunc: np.ufunc, name: str):
     return handler
 
 
-def _operator(op: type):
+def _operator(op: type) -> Handler:
     def handler(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
         if is_number(x1) and is_number(x2):
             x1, x2 = strong(frame, node, x1), strong(frame, node, x2)
@@ -75,7 +75,7 @@ def _truth(frame: Frame, value: Value) -> Value:
     return Const(bool(value.value)) if isinstance(value, Const) else Scalar(to_bool(frame, value), "bool")
 
 
-def _binary(ufunc: np.ufunc, name: str):
+def _binary(ufunc: np.ufunc, name: str) -> Handler:
     of_floats_alone = not any(c in "lqLQ" for types in ufunc.types for c in types)
     weakly = weak_float if of_floats_alone else weak
 
@@ -150,7 +150,7 @@ def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Val
     return Array(ssa, rank, least, dtype, decays=False)
 
 
-def _sample(value: Value):
+def _sample(value: Value) -> np.ndarray:
     return np.zeros((), arrays.KIND_DTYPES[number_kind(value)])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import constant, function, method
+from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import (
     NONE,
     TRUE,
@@ -77,7 +77,7 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
     return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
 
 
-def _like(name: str):
+def _like(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
         em = frame.em
         x = as_array(frame, node, a)

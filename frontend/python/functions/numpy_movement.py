@@ -13,7 +13,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import constant, function
+from tierup.frontend.python.building.table import Handler, constant, function
 from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_number
 from tierup.frontend.python.functions.numpy_reductions import is_none, sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
@@ -52,7 +52,7 @@ def _cat(frame: Frame, node: ast.AST, parts: list[Array], axis: Value) -> Array:
 
 def _common(parts: list[Array]) -> np.dtype | None:
     known = [p.dtype for p in parts]
-    return None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
+    return None if None in known else np.result_type(*known)
 
 
 @function(np.stack)
@@ -202,7 +202,7 @@ def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tupl
     return [(given[0], given[-1])] * known_rank(frame, node, x, "np.pad with one width for all axes")
 
 
-def _triangle(name: str):
+def _triangle(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, m: Value, k: Value = ZERO) -> Value:
         x = as_array(frame, node, m)
         rank = None if x.rank is None else max(x.rank, 2)  # a vector becomes the rows of a matrix

@@ -11,7 +11,7 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import function, method, spelled
+from tierup.frontend.python.building.table import Handler, function, method, spelled
 from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
@@ -111,7 +111,7 @@ def prod(
     return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code], ranks=(x.rank,)), known)
 
 
-def _extreme(name: str):
+def _extreme(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -129,7 +129,7 @@ function(np.max, np.amax, method="max")(_extreme("max"))
 function(np.min, np.amin, method="min")(_extreme("min"))
 
 
-def _position(name: str):
+def _position(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -167,7 +167,7 @@ def _logical(frame: Frame, node: ast.AST, a: Value, axis: Value, out: Value, kee
     return reduced(x, dims, keepdims, em.numpy(f"aten.{name}.dim", [x.ssa, dims[0], _flag(frame, keepdims)]), np.dtype(bool))
 
 
-def _spread(name: str):
+def _spread(name: str) -> Handler:
     def handler(
         frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, ddof: Value = ZERO,
         keepdims: Value = FALSE, correction: Value = NONE,
@@ -192,7 +192,7 @@ function(np.var, method="var")(_spread("var"))
 function(np.std, method="std")(_spread("std"))
 
 
-def _scan(name: str):
+def _scan(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE) -> Value:
         _no_out(frame, node, out)
         em = frame.em
@@ -207,7 +207,7 @@ def _scan(name: str):
     return handler
 
 
-def _accumulated(name: str):
+def _accumulated(name: str) -> Handler:
     """A function's `accumulate`: along the first axis unless told."""
 
     def handler(frame: Frame, node: ast.AST, array: Value, axis: Value = ZERO) -> Value:
@@ -232,7 +232,7 @@ def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> 
     nonzero = replace(x, ssa=ssa, dtype=np.dtype(bool))
     total = sum_(frame, node, nonzero, axis)
     assert isinstance(total, Array)
-    if is_none(axis) and type(np.count_nonzero(np.zeros(1))) is int:
+    if is_none(axis) and isinstance(np.count_nonzero(np.zeros(1)), int):
         return Scalar(em.numpy("aten.Int.Tensor", [total.ssa], em.types.int), "int")
     return total
 

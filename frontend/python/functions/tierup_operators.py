@@ -7,7 +7,7 @@ import ast
 from tierup.dialect.mlir import ir
 from tierup.frontend import ops
 from tierup.frontend.python.building.frame import Frame
-from tierup.frontend.python.building.table import constant, function
+from tierup.frontend.python.building.table import Handler, constant, function
 from tierup.frontend.python.building.values import FALSE, LAST, NONE, Array, Const, Value
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, size
 from tierup.frontend.python.operations.scalars import to_bool, to_float
@@ -23,7 +23,7 @@ def _made(x: Array, ssa: ir.Value, rank: int | None = None) -> Array:
     return Array(ssa, x.rank if rank is None else rank, x.at_least if rank is None else rank, decays=False)
 
 
-def _elementwise(name: str):
+def _elementwise(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
         array = as_array(frame, node, x)
         return _made(array, frame.em.torch(name, [array.ssa])[0])
@@ -54,7 +54,7 @@ def softplus(frame: Frame, node: ast.AST, x: Value, beta: Value = ONE_FLOAT, thr
     return _made(array, frame.em.torch("aten.softplus", [array.ssa, to_float(frame, beta), to_float(frame, threshold)])[0])
 
 
-def _softmax(name: str):
+def _softmax(name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, x: Value, axis: Value = LAST) -> Value:
         array = as_array(frame, node, x)
         return _made(array, frame.em.torch(name, [array.ssa, as_int(frame, node, axis, "an axis"), frame.em.none])[0])

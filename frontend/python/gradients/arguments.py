@@ -84,7 +84,8 @@ def flat_numbers(em: Emitter, arguments: Mapping[str, Value], spec: GradientSpec
     for name, index in spec.places():
         value, start = arguments[name], starts[name]
         if index is not None:
-            items = value.items  # type: ignore[union-attr]  # a Sequence
+            assert isinstance(value, Sequence)
+            items = value.items
             value, start = items[index], start + sum(_width(em, v) for v in items[:index])
         found += _arrays(em, value, start)
     return found

@@ -119,7 +119,7 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
     if rank is None or rank > 2:  # np.array lays its parts out in C order, where np.stack keeps theirs
         ssa = frame.em.numpy("aten.clone", [ssa, frame.em.int(0)])
     known = {p.dtype for p in parts}
-    dtype = None if None in known else np.result_type(*known)  # type: ignore[arg-type]  # no None in it
+    dtype = None if None in known else np.result_type(*known)
     return Array(ssa, rank, 1 + max(p.at_least for p in parts), dtype, decays=False)
 
 

@@ -190,16 +190,16 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
     for item in everything:
         if isinstance(item, Array):
             indices.append(item)
-            consumed = _mask_rank(item)
-            if consumed is None:
+            taken = _mask_rank(item)
+            if taken is None:
                 if item is not everything[-1]:
                     raise frame.error(
                         node,
                         "an index array of unknown dtype or rank before other indices",
                         "put it last, or compare it to make the mask here",
                     )
-                consumed = 1
-            dim += consumed
+                taken = 1
+            dim += taken
         elif _is_int(item):
             number = Const(int(item.value)) if isinstance(item, Const) else item
             indices.append(arrays.strong(frame, node, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 
 from tierup.frontend.python.building.branch import select
@@ -62,7 +63,8 @@ def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -
         remedy = "use a constant index or iterate over it; np.stack makes one array that any index takes"
         raise frame.error(node, f"{describe(index)} as the index of a {owner.kind}", remedy, NeedsStatic)
     try:
-        return owner.items[index.value]
+        found: Value = owner.items[index.value]
+        return found
     except (IndexError, TypeError) as e:
         raise WillRaise(e) from e
 
@@ -107,7 +109,7 @@ def _as_loaded(frame: Frame, node: ast.AST, owner: Array, items: Items, viewed: 
     if items.has_ellipsis or not frame.em.mutable or not viewed.may_be_scalar:
         return viewed
     em = frame.em
-    copied = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))
+    copied: Callable[[], Array] = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))
     if viewed.rank == 0:
         return copied()
     is_scalar = em.scalar("aten.eq.int", [rank_ssa(frame, viewed), em.int(0)], em.types.bool)

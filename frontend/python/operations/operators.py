@@ -126,7 +126,7 @@ def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands
     if known is not None:
         return _short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
     condition = truth(frame, node, first)
-    rest = lambda: _short_circuit(frame, node, is_and, operands[1:])
+    rest: Callable[[], Value] = lambda: _short_circuit(frame, node, is_and, operands[1:])
     try:
         return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
     except Unjoinable:

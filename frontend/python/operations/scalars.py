@@ -163,7 +163,7 @@ def _bits(frame: Frame, op: type, x: ir.Value, y: ir.Value) -> ir.Value:
     em = frame.em
     if op not in (ast.LShift, ast.RShift):
         return _through_arrays(frame, _BITS[op], "int", x, y)
-    holds = lambda how, a, b: em.scalar(f"aten.{how}.int", [a, b], em.types.bool)
+    holds: Callable[..., ir.Value] = lambda how, a, b: em.scalar(f"aten.{how}.int", [a, b], em.types.bool)
     raise_if(frame, holds("lt", y, em.int(0)), "ValueError", "negative shift count")
     count = em.scalar("prim.min.int", [y, em.int(63)], em.types.int)
     result = _through_arrays(frame, _BITS[op], "int", x, count)
@@ -193,9 +193,9 @@ def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
     """C's pow, and Python's exceptions where finite numbers give a result that is not: what raises is told by the result."""
     em = frame.em
-    holds = lambda how, a, b: em.scalar(f"aten.{how}.float", [a, b], em.types.bool)
-    both = lambda a, b: em.scalar("aten.__and__.bool", [a, b], em.types.bool)
-    finite = lambda v: both(holds("gt", v, em.float(-math.inf)), holds("lt", v, em.float(math.inf)))
+    holds: Callable[..., ir.Value] = lambda how, a, b: em.scalar(f"aten.{how}.float", [a, b], em.types.bool)
+    both: Callable[..., ir.Value] = lambda a, b: em.scalar("aten.__and__.bool", [a, b], em.types.bool)
+    finite: Callable[[ir.Value], ir.Value] = lambda v: both(holds("gt", v, em.float(-math.inf)), holds("lt", v, em.float(math.inf)))
     # torch's rule, of a number to an array's power: the others make roots for 0.5, which differ from pow at -0.0 and -inf
     exponent = em.scalar("aten.full", [em.int_list([]), y, em.int(7), em.none, em.none, em.none], em.types.tensor)
     result = em.scalar("aten.Float.Tensor", [em.scalar("aten.pow.Scalar", [x, exponent], em.types.tensor)], em.types.float)

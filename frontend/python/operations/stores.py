@@ -14,12 +14,12 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar
+from tierup.frontend.python.building.values import Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar, number_kind
 from tierup.frontend.python.operations import array_operators, arrays, indexing
 from tierup.frontend.python.operations.array_operators import require_mutation
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
 from tierup.frontend.python.operations.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
-from tierup.frontend.python.operations.scalars import SYMBOLS, raise_if
+from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if
 
 _TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
 
@@ -71,8 +71,8 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
     """`view[...] = value`, broadcast to the view. Arrays are converted whatever that loses; integers refuse numbers that do not fit."""
     em = frame.em
     if is_number(value):
-        if arrays.number_kind(value) != "bool":
-            em.numpy("aten.fill_.Scalar", [view.ssa, arrays.number(frame, value)])
+        if number_kind(value) != "bool":
+            em.numpy("aten.fill_.Scalar", [view.ssa, number(frame, value)])
             return
         value = arrays.strong(frame, node, value)
     source = as_array(frame, node, value)
@@ -112,7 +112,7 @@ def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], 
 
 def _element(frame: Frame, value: Value, base: Array) -> Array:
     """A Python number as an assignment makes it an element of `base`."""
-    made = frame.em.numpy("aten.fill.Scalar", [arrays.one_like(frame, base).ssa, arrays.number(frame, value)])
+    made = frame.em.numpy("aten.fill.Scalar", [arrays.one_like(frame, base).ssa, number(frame, value)])
     return Array(made, 0, dtype=base.dtype)
 
 

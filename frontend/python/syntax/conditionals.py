@@ -106,7 +106,9 @@ def _joined(
                 return index
             ends.append(end or Jump(frame.env))
         if isinstance(ends[1], Later):
-            return _linked(frame, join(frame, pending, ends, outer), links, False, execute)
+            found = _linked(frame, join(frame, pending, ends, outer), links, False, execute)
+            assert found is None or isinstance(found, Later)
+            return found
         merged = join_environments(frame, node, pending, envs := [e.env for e in ends if isinstance(e, Jump)], outer)
     except BaseException:
         frame.env = outer
@@ -141,18 +143,19 @@ def _linked(frame: Frame, end: Ends, links: int | None, tail: bool, execute: Exe
     while isinstance(end, Later):
         frame.at(end.node)
         pending = PendingIf(frame.em, scalar_ssa(frame.em, end.pending))
-        assert end.end is not None, "a link stands before it"
+        other = end.end
+        assert other is not None, "a link stands before it"
         try:
             frame.env = dict(end.env)
             with pending.arm(0):
                 found = execute(frame, end.statements, tail=tail, links=1) or (boundary_end(frame) if tail else Jump(frame.env))
             if isinstance(found, Raised):
                 pending.finish([[], []], [])
-                end = end.end
+                end = other
             elif isinstance(found, Later):
-                end = join(frame, pending, [found, end.end], end.env)
+                end = join(frame, pending, [found, other], end.env)
             else:
-                end = _merge(frame, end.node, pending, [found, end.end], tail)
+                end = _merge(frame, end.node, pending, [found, other], tail)
         except BaseException:
             pending.abandon()
             raise

@@ -118,12 +118,12 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
         frame.at(node)
 
-        def value() -> Value:
+        def right() -> Value:
             found = evaluate(frame, node.value)
             frame.at(node)
             return found
 
-        stores.update_item(frame, node, op, owner, index, value)
+        stores.update_item(frame, node, op, owner, index, right)
         return None
     if isinstance(target, ast.Attribute):
         current = load_attribute(frame, target, evaluate(frame, target.value), target.attr)
