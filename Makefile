@@ -68,7 +68,7 @@ bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu_check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
 	@$(BIN)/python -m tierup.tools.gpu_bundle
 
-lint: $(VENV)/installed-lint  ## style, and types of the public surface
+lint: $(VENV)/installed-lint  ## style, and the types of all of tierup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 

@@ -55,7 +55,7 @@ def joined(executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[A
     call = _Call(executor, leaves, tensors, original)
     if not call.wrt:
         return plain(executor, leaves, tensors)
-    found = Tierup.apply(call, *[call.tensors[i] for i in call.wrt])  # type: ignore[no-untyped-call]  # torch's decorators
+    found = Tierup.apply(call, *[call.tensors[i] for i in call.wrt])
     return call.results(found)
 
 
@@ -400,7 +400,7 @@ def _on_tensors(executor: ProgramExecutor, values: Sequence[Any]) -> tuple[Any, 
     return joined(executor, [torch_tensors.array(v) if isinstance(v, torch.Tensor) else v for v in values], tensors)
 
 
-class Tierup(torch.autograd.Function):
+class Tierup(torch.autograd.Function):  # type: ignore[misc]  # of PyTorch, which is optional, nothing is known
     """The node of a call in PyTorch's graph: as many inputs as tensors require a gradient, as many outputs as results have own memory."""
 
     @staticmethod

@@ -47,4 +47,6 @@ class Again:
         pairs = [(r, c) for r, c in zip(results, cotangents, strict=False) if c is not None and r.requires_grad]
         if not pairs:
             return [None] * len(wrt)
-        return torch.autograd.grad([r for r, _ in pairs], list(wrt), [c for _, c in pairs], create_graph=True, allow_unused=True)
+        wanted, given = [r for r, _ in pairs], [c for _, c in pairs]
+        found: Sequence[torch.Tensor | None] = torch.autograd.grad(wanted, list(wrt), given, create_graph=True, allow_unused=True)
+        return found

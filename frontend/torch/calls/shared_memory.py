@@ -126,7 +126,7 @@ def _index(array: Array, offset: int) -> list[int] | None:
 
 def is_at(tensor: torch.Tensor, array: Array) -> bool:
     """Whether a tensor has the memory of an array, not of a copy."""
-    return tensor.data_ptr() == _address(array)
+    return bool(tensor.data_ptr() == _address(array))
 
 
 def _is_same(a: Array, b: Array) -> bool:

@@ -59,11 +59,11 @@ def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 @contextmanager
 def _paused() -> Iterator[None]:
     state = torch._C._get_tracing_state()
-    torch._C._set_tracing_state(None)  # type: ignore[attr-defined]  # not in PyTorch's stub
+    torch._C._set_tracing_state(None)
     try:
         yield
     finally:
-        torch._C._set_tracing_state(state)  # type: ignore[attr-defined]
+        torch._C._set_tracing_state(state)
 
 
 def _spec(value: Any, sizes: dict[int, str]) -> ArgumentSpec:

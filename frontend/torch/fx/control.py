@@ -32,20 +32,20 @@ def _truth(builder: Builder, value: ir.Value) -> ir.Value:
 def _cond(builder: Builder, node: Node) -> list[Any]:
     condition, *arms, operands = node.args
     taken = _truth(builder, builder.operand(condition))
-    given = [builder.operand(v) for v in operands]  # type: ignore[union-attr]  # a list
+    given = [builder.operand(v) for v in operands]
     types = [_type(builder, v) for v in node.meta["val"]]
     made = builder.em.create("torch.prim.If", [taken], types, regions=2)
     for arm, region in zip(arms, made.regions, strict=True):
         with builder.em.at_end(region.blocks.append()):
-            builder.em.create("torch.prim.If.yield", builder.inside(builder.values[arm], given), [])  # type: ignore[index]  # a node
+            builder.em.create("torch.prim.If.yield", builder.inside(builder.values[arm], given), [])
     return list(made.results)
 
 
 def _while_loop(builder: Builder, node: Node) -> list[Any]:
     goes_on, body, carried, others = node.args
-    test, step = builder.values[goes_on], builder.values[body]  # type: ignore[index]  # nodes
-    fixed = [builder.operand(v) for v in others]  # type: ignore[union-attr]  # a list
-    given = [builder.operand(v) for v in carried]  # type: ignore[union-attr]
+    test, step = builder.values[goes_on], builder.values[body]
+    fixed = [builder.operand(v) for v in others]
+    given = [builder.operand(v) for v in carried]
     types = [v.type for v in given]
     first = _truth(builder, builder.inside(test, [*given, *fixed])[0])
     made = builder.em.create("torch.prim.Loop", [builder.em.int(_FOREVER), first, *given], types, regions=1)
@@ -59,7 +59,7 @@ def _while_loop(builder: Builder, node: Node) -> list[Any]:
 
 def _set_grad_enabled(builder: Builder, node: Node) -> list[Any]:
     enabled, block, *operands = node.args
-    values = builder.inside(builder.values[block], [builder.operand(v) for v in operands])  # type: ignore[index]  # a node
+    values = builder.inside(builder.values[block], [builder.operand(v) for v in operands])
     if enabled:
         return values
     tensor = builder.em.types.tensor
@@ -71,8 +71,8 @@ def _with_effects(builder: Builder, node: Node) -> list[Any]:
     token, op, *operands = node.args
     if op not in _ORDERED:
         raise UnsupportedProgram(f"{op} does something beside its result")
-    builder.op(op, tuple(operands), node.kwargs, {})  # type: ignore[arg-type]  # the op of a call
-    return [builder.values[token]]  # type: ignore[index]  # a node
+    builder.op(op, tuple(operands), node.kwargs, {})
+    return [builder.values[token]]
 
 
 def _type(builder: Builder, found: Any) -> ir.Type:

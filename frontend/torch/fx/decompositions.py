@@ -35,7 +35,8 @@ _MORE = (
 def tracing() -> AbstractContextManager[None]:
     """While a program is traced: attention is taken apart too. PyTorch's fused kernel has a decomposition that is for inference alone:
     with it the fused kernel's gradient is wrong."""
-    return sdpa_kernel(SDPBackend.MATH)
+    taking_apart: AbstractContextManager[None] = sdpa_kernel(SDPBackend.MATH)
+    return taking_apart
 
 
 @cache

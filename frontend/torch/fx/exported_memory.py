@@ -79,7 +79,7 @@ class Memory:
         raise AssertionError("a graph of torch.fx ends in its output")
 
     def _op(self, node: Node, seen: dict[Node, Any], no_grad: bool) -> _Seen:
-        schema = node.target._schema  # type: ignore[union-attr]  # an op
+        schema = node.target._schema
         operands = dict(zip([a.name for a in schema.arguments], node.args, strict=False)) | dict(node.kwargs)
         inputs = self._inputs(node.all_input_nodes, seen)
         handed_on: _Seen | None = None
@@ -94,7 +94,7 @@ class Memory:
                 self._write(node, tensor, self._inputs(others, seen))
         may_be_operand = schema.name.replace("::", ".") in _MAY_BE_OPERAND
         if may_be_operand:
-            handed_on = seen.get(node.args[0])  # type: ignore[arg-type]  # of some no schema says so
+            handed_on = seen.get(node.args[0])
         elif not any(r.alias_info for r in schema.returns):
             handed_on = None
         if node.target in (_aten.detach.default, _aten.detach_.default):

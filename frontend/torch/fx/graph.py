@@ -135,7 +135,7 @@ class FxBuilder(Builder):
         """A view of what was written: its steps once more, from there."""
         if node in contents:
             return contents[node]
-        source: Node = node.args[0]  # type: ignore[assignment]  # of a view
+        source: Node = node.args[0]
         before = self.values[source]
         self.values[source] = self._shown(source, contents)
         try:

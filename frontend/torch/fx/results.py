@@ -106,7 +106,7 @@ def _root(node: Node) -> tuple[Node, tuple[Step, ...]]:
     steps: list[Step] = []
     while _is_view(node) or (node.target is operator.getitem and _is_view(node.args[0])):
         steps.append((_VIEWS.get(node.target, node.target), node.args[1:], dict(node.kwargs)))
-        node = node.args[0]  # type: ignore[assignment]  # a view's first operand
+        node = node.args[0]
     return node, tuple(reversed(steps))
 
 

@@ -37,7 +37,7 @@ def emit(builder: Builder, target: Any, node: Node) -> Any:
     """The value of a call of a Python function. Raises UnsupportedProgram for a function that is not translated."""
     em, types = builder.em, builder.em.types
     if target is operator.getitem:
-        return builder.values[node.args[0]][node.args[1]]  # type: ignore[index]  # a node and a number
+        return builder.values[node.args[0]][node.args[1]]
     if target is torch.sym_sum:
         return _sum(builder, node.args[0])
     operands = [builder.operand(a) for a in node.args]
