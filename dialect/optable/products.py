@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,16 +11,21 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import name_of, quiet, rounded, row_major, widened
+from tierup.dialect.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.kernels.promotion import common_dtype, promote
-from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance
+from tierup.dialect.kernels.promotion import promote
+from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, product, shape
 
 if TYPE_CHECKING:
     from tierup.dialect.gradients.core import Backward, Gradients
     from tierup.dialect.mlir import ir
+
+Number = int | float
+_SCALED = "input is not read when beta is 0, nor the product when alpha is 0"
+
+_op = partial(op, kind=Kind.PRODUCT, tolerance=Tolerance(4.0, 1.0))
 
 
 def one_dtype(op: str, *tensors: Value) -> DType | None:
@@ -54,13 +59,21 @@ def _ranks(op: str, *expected: tuple[Value, int]) -> None:
             raise ShapeError(f"{op}: expected a tensor of rank {rank}, but got one of rank {value.rank}")
 
 
+def _inner(ctx: Infer, op: str, left: Shape, right: Shape, along: int) -> None:
+    """left's last size and right's `along`, over which is summed."""
+    a, b = left[-1], right[along]
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        raise ShapeError(f"{op}: mat1 and mat2 shapes cannot be multiplied ({format_shape(left)} and {format_shape(right)})")
+    ctx.equal(a, b, f"{op}: mat1 and mat2 shapes cannot be multiplied")
+
+
 @or_unknown
 def _product_shape(ctx: Infer, op: str, a: Value, b: Value) -> Shape:
-    """Np.matmul's and torch.matmul's common shape rule."""
+    """np.matmul's and torch.matmul's common shape rule."""
     left, right = shape(a), shape(b)
     if not left or not right:
         raise ShapeError(f"both arguments to {op} need to be at least 1D, but they are {len(left)}D and {len(right)}D")
-    ctx.equal(left[-1], right[-2 if len(right) > 1 else 0], f"{op}: mat1 and mat2 shapes cannot be multiplied")
+    _inner(ctx, op, left, right, -2 if len(right) > 1 else 0)
     batch = ctx.broadcast([left[:-2], right[:-2]], f"{op}: batches do not broadcast:")
     assert batch is not None  # both ranks are known
     return (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
@@ -78,48 +91,17 @@ def _fixed(op: str, rank_a: int, rank_b: int) -> InferRule:
     return infer
 
 
-def one_dtype_of_arrays(op: str, *arrays: np.ndarray) -> None:
-    """Torch's TypeError unless all have one dtype, which is not bool."""
-    first = arrays[0].dtype
-    for array in arrays:
-        if array.dtype != first:
-            raise TypeError(f"{op}: expected operands of the same dtype, but got: {name_of(first)} != {name_of(array.dtype)}")
-    if first == np.bool_:
-        raise TypeError(f"{op}: not implemented for 'Bool'")
-
-
-def _ranks_of_arrays(op: str, *expected: tuple[np.ndarray, int]) -> None:
-    for array, rank in expected:
-        if array.ndim != rank:
-            raise ValueError(f"{op}: expected a tensor of rank {rank}, but got one of rank {array.ndim}")
-
-
-def _inner(op: str, a: np.ndarray, b: np.ndarray) -> None:
-    """The dims that are summed over: a's last and b's second to last (or only) one."""
-    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-        shapes = " and ".join("x".join(map(str, x.shape)) for x in (a, b))
-        raise ValueError(f"{op}: mat1 and mat2 shapes cannot be multiplied ({shapes})")
-
-
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b, in float32 for the halves."""
     with quiet:
         return row_major(np.matmul(widened(a), widened(b)))
 
 
-@op("aten.mm(Tensor self, Tensor mat2) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mm", 2, 2), tolerance=Tolerance(4.0, 1.0))
+@_op("aten.mm(Tensor self, Tensor mat2) -> Tensor", infer=_fixed("mm", 2, 2))
 def mm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Aten.mm: (n, k) x (k, m) -> (n, m)."""
-    _ranks_of_arrays("mm", (a, 2), (b, 2))
-    _inner("mm", a, b)
-    one_dtype_of_arrays("mm", a, b)
+    """(n, k) x (k, m) -> (n, m)."""
+    mm.checked(a, b)
     return rounded(_product(a, b), a.dtype)
-
-
-@mm.under_numpy(form="matmul")
-def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b: np.matmul."""
-    return np.asarray(np.matmul(a, b))
 
 
 def _mm(g: Backward, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -161,27 +143,11 @@ def _bmm(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(_dtype(ctx, "bmm", "matmul", a, b), _batch_shape(ctx, "bmm", a, b))
 
 
-def _batches(op: str, a: np.ndarray, b: np.ndarray) -> None:
-    _ranks_of_arrays(op, (a, 3), (b, 3))
-    if b.shape[0] != a.shape[0] or b.shape[1] != a.shape[2]:
-        raise ValueError(
-            f"{op}: Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] "
-            f"but got: [{b.shape[0]}, {b.shape[1]}]."
-        )
-    one_dtype_of_arrays(op, a, b)
-
-
-@op("aten.bmm(Tensor self, Tensor mat2) -> Tensor", kind=Kind.PRODUCT, infer=_bmm, tolerance=Tolerance(4.0, 1.0))
+@_op("aten.bmm(Tensor self, Tensor mat2) -> Tensor", infer=_bmm)
 def bmm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Aten.bmm: (b, n, k) x (b, k, m) -> (b, n, m); batches do not broadcast."""
-    _batches("bmm", a, b)
+    """(b, n, k) x (b, k, m) -> (b, n, m); batches do not broadcast."""
+    bmm.checked(a, b)
     return rounded(_product(a, b), a.dtype)
-
-
-@bmm.under_numpy(form="matmul")
-def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b: np.matmul."""
-    return np.asarray(np.matmul(a, b))
 
 
 def _swap(g: Backward, x: ir.Value) -> ir.Value:
@@ -194,20 +160,11 @@ def _(g: Backward) -> Gradients:
     return g.cast_to(g.call("aten.bmm", g.grad, _swap(g, y)), 0), g.cast_to(g.call("aten.bmm", _swap(g, x), g.grad), "mat2")
 
 
-@op("aten.matmul(Tensor self, Tensor other) -> Tensor", kind=Kind.PRODUCT, infer=_matmul, tolerance=Tolerance(4.0, 1.0))
+@_op("aten.matmul(Tensor self, Tensor other) -> Tensor", infer=_matmul)
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Vectors, matrices and batches of them, which broadcast."""
-    if not a.ndim or not b.ndim:
-        raise ValueError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
-    _inner("matmul", a, b)
-    one_dtype_of_arrays("matmul", a, b)
+    matmul.checked(a, b)
     return rounded(_product(a, b), a.dtype)
-
-
-@matmul.under_numpy(form="matmul")
-def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b: np.matmul."""
-    return np.asarray(np.matmul(a, b))
 
 
 def _is_vector(g: Backward, i: int) -> bool | ir.Value:
@@ -239,18 +196,18 @@ def _(g: Backward) -> Gradients:
     return _of_any_ranks(g, "other")
 
 
-@op("aten.mv(Tensor self, Tensor vec) -> Tensor", kind=Kind.PRODUCT, infer=_fixed("mv", 2, 1), tolerance=Tolerance(4.0, 1.0))
+@_op("aten.mv(Tensor self, Tensor vec) -> Tensor", infer=_fixed("mv", 2, 1))
 def mv(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Aten.mv: (n, k) x (k) -> (n)."""
-    _ranks_of_arrays("mv", (a, 2), (x, 1))
-    _inner("mv", a, x)
-    one_dtype_of_arrays("mv", a, x)
+    """(n, k) x (k) -> (n)."""
+    mv.checked(a, x)
     return rounded(_product(a, x), a.dtype)
 
 
+@mm.under_numpy(form="matmul")
+@bmm.under_numpy(form="matmul")
+@matmul.under_numpy(form="matmul")
 @mv.under_numpy(form="matmul")
 def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b: np.matmul."""
     return np.asarray(np.matmul(a, b))
 
 
@@ -262,7 +219,7 @@ def _(g: Backward) -> Gradients:
 
 @or_unknown
 def _dot_shape(ctx: Infer, a: Value, b: Value) -> Shape:
-    """Np.dot's rule: scalars multiply; else the last axis of a goes with the second to last of b."""
+    """np.dot's rule: scalars multiply; else the last axis of a goes with the second to last of b."""
     left, right = shape(a), shape(b)
     if not left or not right:
         return left or right
@@ -278,22 +235,19 @@ def _dot(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(one_dtype("dot", a, b), _product_shape(ctx, "dot", a, b))
 
 
-@op(
+@_op(
     "aten.dot(Tensor self, Tensor tensor) -> Tensor",
-    kind=Kind.PRODUCT, infer=_dot, tolerance=Tolerance(4.0, 1.0), note="vectors only; under NumPy's rules np.dot, of any rank",
+    infer=_dot, note="vectors only; under NumPy's rules np.dot, of any rank",
 )  # fmt: skip
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of two vectors of one length."""
-    if a.ndim != 1 or b.ndim != 1:
-        raise ValueError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    _inner("dot", a, b)
-    one_dtype_of_arrays("dot", a, b)
+    dot.checked(a, b)
     return rounded(_product(a, b), a.dtype)
 
 
 @dot.under_numpy(form="dot")
 def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Np.dot(a, b), for operands of any rank: the last axis of a with the second to last of b."""
+    """np.dot(a, b), for operands of any rank: the last axis of a with the second to last of b."""
     return np.asarray(np.dot(a, b))
 
 
@@ -318,20 +272,17 @@ def _outer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(None if da is None or db is None else promote(da, db), _outer_shape(ctx, a, b))
 
 
-@op("aten.outer(Tensor self, Tensor vec2) -> Tensor", kind=Kind.PRODUCT, infer=_outer, tolerance=Tolerance(4.0, 1.0))
+@_op("aten.outer(Tensor self, Tensor vec2) -> Tensor", infer=_outer)
 def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Aten.outer: (n), (m) -> (n, m), in their common dtype."""
-    for name, x in (("self", a), ("vec2", b)):
-        if x.ndim != 1:
-            raise ValueError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
-    dtype = common_dtype(a, b)
+    """(n), (m) -> (n, m), in their common dtype."""
+    dtype = outer.checked(a, b).dtype.numpy
     with quiet:
         return cast(np.multiply.outer(widened(cast(a, dtype)), widened(cast(b, dtype))), dtype)
 
 
 @outer.under_numpy(form="outer")
 def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Np.outer(a, b): operands of any rank are flattened."""
+    """np.outer(a, b): operands of any rank are flattened."""
     return np.outer(a, b)
 
 
@@ -367,39 +318,27 @@ def _added(op: str, rank_a: int, rank_b: int) -> InferRule:
     return infer
 
 
-Number = int | float
-
-
-def _added_of_arrays(op: str, x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number, alpha: Number) -> np.ndarray:
-    """Beta * x + alpha * (a @ b), rounded once. x is not read when beta is 0, nor a @ b when alpha is 0 (as in BLAS), so that
+def _added_of_arrays(made: Tensor, x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
+    """beta * x + alpha * (a @ b), rounded once. x is not read when beta is 0, nor a @ b when alpha is 0 (as in BLAS), so that
     their NaNs do not show. For integers alpha and beta are truncated to integers."""
-    one_dtype_of_arrays(op, x, a, b)
-    shape = (*a.shape[:-1], *b.shape[-1:]) if b.ndim > 1 else a.shape[:-1]
-    try:
-        start = np.broadcast_to(x, shape)
-    except ValueError:
-        raise ValueError(f"{op}: input of shape {list(x.shape)} cannot be expanded to {list(shape)}") from None
     if x.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     compute = np.dtype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
     with quiet:
         scale_x, scale_product = np.asarray([beta, alpha]).astype(compute)
-        result = _product(a, b) * scale_product if alpha != 0 else np.zeros(shape, compute)
+        result = _product(a, b) * scale_product if alpha != 0 else np.zeros(made.shape, compute)
         if beta != 0:
-            result += start * scale_x if beta != 1 else start
+            result += x * scale_x if beta != 1 else x
         return rounded(result, x.dtype)
 
 
-@op(
+@_op(
     "aten.addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    kind=Kind.PRODUCT, infer=_added("addmm", 2, 2), tolerance=Tolerance(4.0, 1.0),
-    note="input is not read when beta is 0, nor the product when alpha is 0",
+    infer=_added("addmm", 2, 2), note=_SCALED,
 )  # fmt: skip
 def addmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
-    """Beta * x + alpha * (a @ b); x broadcasts to (n, m)."""
-    _ranks_of_arrays("addmm", (a, 2), (b, 2))
-    _inner("addmm", a, b)
-    return _added_of_arrays("addmm", x, a, b, beta, alpha)
+    """beta * x + alpha * (a @ b); x broadcasts to (n, m)."""
+    return _added_of_arrays(addmm.checked(x, a, b), x, a, b, beta, alpha)
 
 
 @addmm.vjp(reads=("mat1", "mat2", "beta", "alpha"))
@@ -408,15 +347,13 @@ def _(g: Backward) -> Gradients:
     return g.sum_to(g.mul(g.grad, g.number("beta")), "self"), _mm(g, scaled, _t(g, g.operands[2])), _mm(g, _t(g, g.operands[1]), scaled)
 
 
-@op(
+@_op(
     "aten.baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    kind=Kind.PRODUCT, infer=_added("baddbmm", 3, 3), tolerance=Tolerance(4.0, 1.0),
-    note="input is not read when beta is 0, nor the product when alpha is 0",
+    infer=_added("baddbmm", 3, 3), note=_SCALED,
 )  # fmt: skip
 def baddbmm(x: np.ndarray, a: np.ndarray, b: np.ndarray, beta: Number = 1, alpha: Number = 1) -> np.ndarray:
-    """Beta * x + alpha * (a @ b) over batches; x broadcasts to (b, n, m)."""
-    _batches("baddbmm", a, b)
-    return _added_of_arrays("baddbmm", x, a, b, beta, alpha)
+    """beta * x + alpha * (a @ b) over batches; x broadcasts to (b, n, m)."""
+    return _added_of_arrays(baddbmm.checked(x, a, b), x, a, b, beta, alpha)
 
 
 @baddbmm.vjp(reads=("batch1", "batch2", "beta", "alpha"))
@@ -434,7 +371,7 @@ def _linear_shape(ctx: Infer, x: Value, weight: Value) -> Shape:
         raise ShapeError(f"both arguments to linear need to be at least 1D, but they are {len(left)}D and {len(right)}D")
     if len(right) > 2:
         raise ShapeError(f"linear: weight must have at most 2 dimensions, but has {len(right)}")
-    ctx.equal(left[-1], right[-1], "linear: mat1 and mat2 shapes cannot be multiplied")
+    _inner(ctx, "linear", left, right, -1)
     return (*left[:-1], *right[:-1])
 
 
@@ -461,24 +398,15 @@ def _linear(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(one_dtype("linear", x, weight, bias), result)
 
 
-@op(
+@_op(
     "aten.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    kind=Kind.PRODUCT, infer=_linear, tolerance=Tolerance(4.0, 1.0),
+    infer=_linear,
 )  # fmt: skip
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     """x @ weight.T + bias, rounded once. x (*, in), weight (out, in) or (in), bias broadcasting to the result;
     a weight of rank 1 takes a bias of rank 0 only, and none when x is a matrix."""
-    if not x.ndim or not weight.ndim:
-        raise ValueError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {weight.ndim}D")
-    if weight.ndim > 2:
-        raise ValueError(f"linear: weight must have at most 2 dimensions, but has {weight.ndim}")
-    _inner("linear", x, weight.T)
-    one_dtype_of_arrays("linear", x, weight, *(() if bias is None else (bias,)))
-    if bias is None:
-        return rounded(_product(x, weight.T), x.dtype)
-    if weight.ndim == 1 and (x.ndim == 2 or x.ndim > 2 and bias.ndim):
-        raise ValueError("linear: a weight of rank 1 takes no bias: mat2 must be a matrix, got 1-D tensor")
-    return _added_of_arrays("linear", bias, x, weight.T, 1, 1)
+    made = linear.checked(x, weight, bias)
+    return rounded(_product(x, weight.T), x.dtype) if bias is None else _added_of_arrays(made, bias, x, weight.T)
 
 
 @linear.vjp(reads=("input", "weight"))
