@@ -14,7 +14,7 @@ from tierup.dialect.optable.define import DefinedOp
 FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "ranges",
     "scalars", "facts", "lists",
-    "reductions", "extremes", "statistics", "scans", "normalisation", "formulas", "products",
+    "reductions", "extremes", "statistics", "scans", "softmax", "normalisation", "channel_norms", "formulas", "products",
     "convolution", "pooling", "adaptive", "resizing",
     "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering",
     "indexing", "picking", "scatters", "masks", "inplace",

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect.optable.core import EXACT, GradientRule, Infer, InferRule, Kind, Op, ShapeError
 from tierup.dialect.optable.operands import lifted
 
@@ -61,6 +63,13 @@ class DefinedOp(Op):
             return self.infer(Infer(), [lifted(v) for v in operands])
         except ShapeError as e:
             raise ValueError(str(e)) from None
+
+    def dtype(self, *operands: Any) -> np.dtype:
+        """That of the result, with `checked`'s checks. TypeError for arrays that programs cannot hold."""
+        found = self.checked(*operands).dtype
+        if found is None:
+            raise TypeError(f"{self.name}: arrays of this dtype are not supported")
+        return found.numpy
 
     def copied_as(self, schema: str) -> None:
         """Define the op that gives a copy of what this view shows, with its gradient."""

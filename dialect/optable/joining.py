@@ -59,10 +59,8 @@ def _joined(what: str, sized: Callable[[Infer, Sequence[Value], Value], Shape]) 
 
 def _in_common(op: DefinedOp, tensors: Tensors, *dim: int) -> list[np.ndarray]:
     """The tensors, which fit, in the dtype of what they are joined to. TypeError for one that programs cannot hold."""
-    dtype = op.checked(tensors, *dim).dtype
-    if dtype is None:
-        raise TypeError(f"arrays of dtypes {', '.join(str(x.dtype) for x in tensors)} are not supported")
-    return [cast(x, dtype.numpy) for x in tensors]
+    dtype = op.dtype(tensors, *dim)
+    return [cast(x, dtype) for x in tensors]
 
 
 def _cat(ctx: Infer, tensors: Sequence[Value], dim: Value) -> Shape:

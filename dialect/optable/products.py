@@ -275,7 +275,7 @@ def _outer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 @_op("aten.outer(Tensor self, Tensor vec2) -> Tensor", infer=_outer)
 def outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(n), (m) -> (n, m), in their common dtype."""
-    dtype = outer.checked(a, b).dtype.numpy
+    dtype = outer.dtype(a, b)
     with quiet:
         return cast(np.multiply.outer(widened(cast(a, dtype)), widened(cast(b, dtype))), dtype)
 
