@@ -204,7 +204,7 @@ class Backward(Emitter):
         """The rank of operand i, where it is known, by its type or because the front end says so."""
         known = self.tensor(self._operands[self._index(i)]).rank
         if known is None and RANKS in self.op.attributes:
-            return list(ir.DenseI64ArrayAttr(self.op.attributes[RANKS]))[self._index(i)]
+            return int(list(ir.DenseI64ArrayAttr(self.op.attributes[RANKS]))[self._index(i)])
         return known
 
     def is_none(self, i: Which) -> bool:

@@ -79,7 +79,7 @@ def _of_operands(g: Backward, tensors: Sequence[Any], compute: Compute, skipped:
     each: list[Gradient] = [None] * len(tensors)
     for i, items in zip(wanted, given, strict=True):
         gradients = [next(found) for _ in items]
-        each[i] = gradients if isinstance(tensors[i], list) else gradients[0]  # type: ignore[assignment]  # of a tensor: one of a tensor
+        each[i] = gradients if isinstance(tensors[i], list) else gradients[0]
     return each
 
 

@@ -23,4 +23,5 @@ def place(name: str) -> str:
 def resolve(name: str) -> Callable[..., Any]:
     """The kernel of that name. Raises AttributeError or ImportError for a name that no module has."""
     module, _, attributes = place(name).partition(":")
-    return attrgetter(attributes)(import_module(module))
+    found: Callable[..., Any] = attrgetter(attributes)(import_module(module))
+    return found

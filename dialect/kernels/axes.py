@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class _Quiet(threading.local):
         state.__enter__()
         self._entered.append(state)
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._entered.pop().__exit__(*exception)
 
 

@@ -62,8 +62,8 @@ def _function(name: str) -> Callable[..., Any]:
             floating = [t for t in leaves if t.requires_grad]
             gradients: list[Any] = [None] * len(floating)
             if used and floating:
-                sources, given = [r for r, _ in used], [c for _, c in used]
-                gradients = list(torch.autograd.grad(sources, floating, given, allow_unused=True, create_graph=is_inside))
+                sources, seeds = [r for r, _ in used], [c for _, c in used]
+                gradients = list(torch.autograd.grad(sources, floating, seeds, allow_unused=True, create_graph=is_inside))
         of = {id(t): g for t, g in zip(floating, gradients, strict=True) if g is not None}
         return tuple(of[id(t)] if id(t) in of else torch.zeros_like(t) for t in leaves)
 

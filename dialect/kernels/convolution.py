@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def _gathered(x: np.ndarray, weight: np.ndarray, of: Convolution, shape: tuple[i
     per_group = weight.shape[1] * prod(kernel)
     rows = weight.reshape(groups, weight.shape[0] // groups, per_group)
     if positions == x.shape[2:] and prod(kernel) == 1 and set(of.stride) == {1}:  # the input is the columns
-        return np.matmul(rows, x.reshape(x.shape[0], groups, weight.shape[1], prod(positions))).reshape(shape)
+        made: np.ndarray = np.matmul(rows, x.reshape(x.shape[0], groups, weight.shape[1], prod(positions)))
+        return made.reshape(shape)
     result = np.empty(shape, x.dtype)
     for part in _chunks(x.shape[0], groups * per_group * prod(positions)):
         columns = _columns(_padded(x[part], of), of, kernel, positions)
@@ -79,7 +81,7 @@ def _columns(x: np.ndarray, of: Convolution, kernel: tuple[int, ...], positions:
     return columns.reshape(width, of.groups, height).transpose(1, 2, 0)
 
 
-def _places(of: Convolution, kernel: tuple[int, ...], positions: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+def _places(of: Convolution, kernel: tuple[int, ...], positions: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """A place in the window with what it meets at all positions; or, where these are fewer, a position with what its window sees."""
     over_kernel = prod(kernel) <= prod(positions)
     outer, inner = (kernel, positions) if over_kernel else (positions, kernel)
@@ -112,4 +114,5 @@ def _add_columns(made: np.ndarray, columns: np.ndarray, of: Convolution) -> None
     kernel, positions = columns.shape[2 : 2 + of.spatial], columns.shape[2 + of.spatial :]
     over_kernel = prod(kernel) <= prod(positions)
     for at, where in _places(of, kernel, positions):
-        made[(slice(None), slice(None), *where)] += columns[(slice(None), slice(None), *at) if over_kernel else (..., *at)]
+        place: tuple[Any, ...] = (slice(None), slice(None), *at) if over_kernel else (..., *at)
+        made[(slice(None), slice(None), *where)] += columns[place]

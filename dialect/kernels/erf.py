@@ -66,7 +66,8 @@ def _tail(a: np.ndarray) -> np.ndarray:
             with_r[where] = _poly(r, s[where])
             with_s[where] = _poly(q, s[where])
     z = (a.view(np.uint64) & _HIGH_WORD).view(np.float64)
-    return np.exp(-z * z - 0.5625) * np.exp((z - a) * (z + a) + with_r / with_s) / a
+    made: np.ndarray = np.exp(-z * z - 0.5625) * np.exp((z - a) * (z + a) + with_r / with_s) / a
+    return made
 
 
 def erf64(x: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tierup.dialect.kernels.axes import is_float
@@ -15,4 +17,6 @@ def element(value: Number, dtype: np.dtype) -> np.generic:
     says that it overflows (casts.check_number)."""
     check_number(value, dtype)
     exact = np.asarray(value, np.float64) if is_float(dtype) or dtype == np.bool_ else np.asarray(int(value), np.int64)
-    return cast(exact, dtype)[()]
+    found: Any = cast(exact, dtype)[()]
+    made: np.generic = found
+    return made

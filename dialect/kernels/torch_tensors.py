@@ -30,7 +30,8 @@ def is_tensor(value: object) -> bool:
 
 def grad_mode() -> bool:
     """Whether PyTorch records operations for gradients."""
-    return _torch().is_grad_enabled()
+    records: bool = _torch().is_grad_enabled()
+    return records
 
 
 def transformed() -> bool:
@@ -47,11 +48,11 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """
     if type(tensor) in _PLAIN:
         try:  # most are looked at so; which are not, and what to do then, is said below
-            found = (tensor.detach() if tensor.requires_grad else tensor).numpy()
+            found: np.ndarray[Any, Any] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
         except (TypeError, RuntimeError):
             return _other_array(tensor)
         if found.dtype.kind != "c":
-            return found  # type: ignore[no-any-return]
+            return found
     return _other_array(tensor)
 
 
@@ -69,11 +70,13 @@ def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     if found.is_conj() or found.is_neg():
         found = found.resolve_conj().resolve_neg()
     if found.dtype is torch.bfloat16:
-        return found.view(torch.int16).numpy().view(_BFLOAT16)
+        halves: np.ndarray[Any, Any] = found.view(torch.int16).numpy().view(_BFLOAT16)
+        return halves
     if found.dtype.is_complex:
         raise TypeError(f"a tensor of {found.dtype} is not supported: tierup has no complex numbers")
     try:
-        return found.numpy()  # type: ignore[no-any-return]
+        array: np.ndarray[Any, Any] = found.numpy()
+        return array
     except (TypeError, RuntimeError) as e:
         raise TypeError(f"a tensor of {found.dtype} is not supported: {e}") from None
 
@@ -87,12 +90,12 @@ def requires_grad(value: Any) -> bool:
     return is_tensor(value) and bool(value.requires_grad)
 
 
-def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
+def tensor(values: np.ndarray[Any, Any] | np.generic) -> torch.Tensor:
     """An array as a tensor, without a copy where PyTorch can look at it so: not with negative strides, nor where it may not write. An
     expanded array is read-only for NumPy's sake; PyTorch may write what it is of."""
     torch = _torch()
     if type(values) is np.ndarray and values.flags.c_contiguous and values.flags.writeable and values.dtype != _BFLOAT16:
-        return torch.from_numpy(values)  # type: ignore[no-any-return]
+        return torch.from_numpy(values)
     values = np.asarray(values)
     if not values.flags.writeable and 0 in values.strides:
         values = values.view()
@@ -101,8 +104,8 @@ def tensor(values: np.ndarray[Any, Any]) -> torch.Tensor:
     if any(s < 0 for s in values.strides) or not values.flags.writeable or any(s % values.itemsize for s in values.strides):
         values = values.copy()
     if values.dtype == _BFLOAT16:
-        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)  # type: ignore[no-any-return]
-    return torch.from_numpy(values)  # type: ignore[no-any-return]
+        return torch.from_numpy(values.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(values)
 
 
 def to_arrays(value: Any, seen: dict[int, torch.Tensor] | None = None) -> Any:
