@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.records import cached_property, dataclass
 from tierup.runtime.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, Parameter
@@ -86,17 +87,18 @@ class Tier0:
     def call(self) -> Callable[..., Any]:
         """Run the program: `call(*leaves)`, with the keyword `record` when `records`, and `fail` when `fails`.
 
-        Raises TypeError and ValueError for arguments that do not fit, and what the program's ops raise, with the user's line
-        added to the message.
+        Under an error state that ignores, whatever the caller's is, as native code does. Raises TypeError and ValueError for arguments
+        that do not fit, and what the program's ops raise, with the user's line added to the message.
         """
-        function, failed = np.errstate(all="ignore")(self.function), self._failed  # whatever the caller's, as native code
+        function, failed = self.function, self._failed
         if self.fails:
             records = self.records
 
             def call_failing(*leaves: object, fail: Fail, **recorder: Record) -> Any:
                 hooks = (recorder["record"], _counted(fail)) if records else (_counted(fail),)
                 try:
-                    return function(*hooks, *leaves)
+                    with quiet:
+                        return function(*hooks, *leaves)
                 except Exception as error:
                     failed(error, leaves)
                     raise
@@ -107,7 +109,8 @@ class Tier0:
 
             def call_recording(*leaves: object, record: Record) -> Any:
                 try:
-                    return function(record, *leaves)
+                    with quiet:
+                        return function(record, *leaves)
                 except Exception as error:
                     failed(error, leaves)
                     raise
@@ -116,7 +119,8 @@ class Tier0:
 
         def call(*leaves: object) -> Any:
             try:
-                return function(*leaves)
+                with quiet:
+                    return function(*leaves)
             except Exception as error:
                 failed(error, leaves)
                 raise
