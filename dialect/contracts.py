@@ -57,6 +57,7 @@ class Contract:
 
 
 def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:
+    """The functions of a module that have a body, in order."""
     for view in module.body.operations:
         if view.operation.name == "func.func" and len(view.operation.regions[0].blocks):
             yield view.operation

@@ -57,6 +57,8 @@ class Result(ctypes.Structure):
 
 
 class ArgumentKind(Enum):
+    """What an argument is: an array, or a Python number."""
+
     ARRAY = "array"
     INT = "int"
     FLOAT = "float"
@@ -87,6 +89,8 @@ class ArgumentSpec:
 
 
 class ResultKind(Enum):
+    """How a result of native code becomes the user's."""
+
     BUFFER = "buffer"  # a fresh array of sizes known from the arguments
     ALLOCATED = "allocated"  # a fresh array whose sizes the kernel found at run time
     ARGUMENT = "argument"  # new contents for argument `argument`: copied over it when done; no result for the user

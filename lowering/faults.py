@@ -11,6 +11,8 @@ OTHERS = ("instrument", "cut", "continuation", "simplify")
 
 
 class Hook(Protocol):
+    """Who is told of the stages of compiles, to make them fail in tests."""
+
     def begins(self, stage: str) -> None:
         """A stage begins. What this raises, the stage raises."""
 

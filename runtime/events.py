@@ -26,6 +26,8 @@ from tierup.dialect.spelling import printable
 
 
 class EventKind(Enum):
+    """What happened, in the words of events and stats()."""
+
     PROFILED = "profiled"
     COMPILED = "compiled"
     MISS = "miss"

@@ -100,6 +100,7 @@ def _arguments_around(op: ir.Operation) -> Iterator[ir.Value]:
 
 
 def has_uses(value: ir.Value) -> bool:
+    """Whether an op takes the value."""
     return next(iter(value.uses), None) is not None
 
 

@@ -34,6 +34,7 @@ def depends_on_definedness(op: ir.Operation) -> bool:
 
 
 def is_sum_to_size(op: ir.Operation) -> bool:
+    """Whether an op is aten._grad_sum_to_size."""
     return op.name == "torch.operator" and torch_name(op) == SUM_TO_SIZE
 
 

@@ -173,10 +173,12 @@ def _mapped(e: Emitter, value: ir.Value, of: Callable[[Index], ir.Value]) -> ir.
 
 
 def packed(e: Emitter, items: Sequence[ir.Value], type_: str) -> ir.Value:
+    """A list of a type in the torch dialect, made of these items."""
     made = e.create("torch.prim.ListConstruct", [ir.Type.parse(type_, e.context)], items).results[0]
     e.inference.values[made] = List(tuple(e.known(v) for v in items))
     return made
 
 
 def joined(e: Emitter, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The items of one list, then those of another of the same type."""
     return e.call("aten.add.t", a, b, type_=type_of(a))

@@ -30,22 +30,26 @@ class Path:
 
 
 def either(e: Emitter, a: When, b: When) -> When:
+    """Whether one of two holds: an op where the run must say so."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is True or b is True or (b if a is False else a)
     return a if a == b else e.call("aten.__or__.bool", a, b, type_="!torch.bool")
 
 
 def both(e: Emitter, a: When, b: When) -> When:
+    """Whether two hold: an op where the run must say so."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is not False and b is not False and (b if a is True else a)
     return a if a == b else e.call("aten.__and__.bool", a, b, type_="!torch.bool")
 
 
 def negated(e: Emitter, a: When) -> When:
+    """Whether it does not hold: an op where the run must say so."""
     return not a if isinstance(a, bool) else e.call("aten.__not__", a, type_="!torch.bool")
 
 
 def same(a: When, b: When) -> bool:
+    """Whether two are the same constant or the same value."""
     return a is b if isinstance(a, bool) or isinstance(b, bool) else a == b
 
 

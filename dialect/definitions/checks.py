@@ -101,11 +101,13 @@ def check_refinement(source: ir.Type, fact: Fact, result: ir.Type) -> None:
 
 
 def check_truth_value(type_: ir.Type, what: str) -> None:
+    """Raises Broken for a type that is neither !torch.bool nor i1."""
     if str(type_) not in ("i1", "!torch.bool"):
         raise Broken(f"{what} is !torch.bool or i1, got {type_}")
 
 
 def check_tensors(values: Iterable[ir.Value], what: str) -> None:
+    """Raises Broken where a value is no tensor of the torch dialect."""
     for value in values:
         if not torch_types.is_tensor(value.type):
             raise Broken(f"{what} is a torch tensor, got {value.type}")
@@ -171,4 +173,5 @@ def _plural(noun: str, count: int) -> str:
 
 
 def types_of(values: Iterable[ir.Value]) -> list[ir.Type]:
+    """The types of values, in order."""
     return [v.type for v in values]

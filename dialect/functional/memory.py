@@ -53,6 +53,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Ref:
+    """A tensor as what view ops show of a storage, from the first of `chain` to the last."""
+
     storage: Storage
     chain: tuple[Step, ...] = ()
 

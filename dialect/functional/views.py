@@ -23,6 +23,7 @@ _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.
 
 
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """The attributes of an op by name."""
     return {name: op.attributes[name] for name in op.attributes}
 
 
@@ -147,6 +148,7 @@ def put_item(chain: Sequence[Step], whole: ir.Value, part: ir.Value, by: ir.Oper
 
 
 def constant_int(value: ir.Value) -> int | None:
+    """The number that a torch.constant.int holds; None for any other value."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "torch.constant.int":
         return None

@@ -172,14 +172,17 @@ def polynomial(terms: Iterable[tuple[int, Iterable[tuple[Atom, int]]]]) -> Dim:
 
 
 def atom(a: Atom) -> Expr:
+    """A symbol, or a division or remainder of others, as an expression."""
     return Expr(((((str(a), a, 1),), 1),))
 
 
 def symbol(name: str, low: int = 2) -> Expr:
+    """A symbol of at least `low`, as an expression."""
     return atom(Symbol(name, low))
 
 
 def symbols(dim: Dim) -> frozenset[Symbol]:
+    """The symbols in a size; none in a number."""
     return dim.symbols() if isinstance(dim, Expr) else frozenset()
 
 

@@ -24,6 +24,7 @@ def profiled_attr(facts: Fact, context: ir.Context | None = None) -> ir.Attribut
 
 
 def is_profiled(attribute: ir.Attribute) -> bool:
+    """Whether an attribute is a #tierup.profiled."""
     return str(attribute).startswith(_OPEN)
 
 

@@ -46,6 +46,7 @@ def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
 
 
 def blocks(op: ir.Operation) -> Iterator[ir.Block]:
+    """The blocks of all regions of an op, in order."""
     for region in op.regions:
         yield from region.blocks
 
@@ -79,6 +80,7 @@ def drop_unused(values: Iterable[ir.Value]) -> None:
 
 
 def is_used(value: ir.Value) -> bool:
+    """Whether an op takes the value."""
     return any(True for _ in value.uses)
 
 
@@ -107,21 +109,25 @@ def int_of(value: ir.Value) -> int | None:
 
 
 def float_of(value: ir.Value) -> float | None:
+    """The number that a torch.constant.float holds; None for any other value."""
     op = maker(value, "torch.constant.float")
     return None if op is None else ir.FloatAttr(op.attributes["value"]).value
 
 
 def bool_of(value: ir.Value) -> bool | None:
+    """The truth value that a torch.constant.bool holds; None for any other value."""
     op = maker(value, "torch.constant.bool")
     return None if op is None else bool(ir.BoolAttr(op.attributes["value"]).value)
 
 
 def str_of(value: ir.Value) -> str | None:
+    """The text that a torch.constant.str holds; None for any other value."""
     op = maker(value, "torch.constant.str")
     return None if op is None else ir.StringAttr(op.attributes["value"]).value
 
 
 def is_none(value: ir.Value) -> bool:
+    """Whether a value is None, seen through casts."""
     return str(under_casts(value).type) == "!torch.none"
 
 

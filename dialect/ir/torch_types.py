@@ -13,6 +13,7 @@ _TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)(?:<(?P<sizes>\*|\[[^\]]*\]|unk
 
 
 def is_tensor(type_: ir.Type) -> bool:
+    """Whether a type is !torch.vtensor or !torch.tensor."""
     return str(type_).startswith(("!torch.vtensor", "!torch.tensor"))
 
 

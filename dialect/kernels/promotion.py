@@ -23,6 +23,8 @@ SCALARS: dict[type, DType] = {bool: dtypes.bool_, int: dtypes.i64, float: FLOAT_
 
 
 class Strength(Enum):
+    """How much an operand says of the dtype that operands have in common: one of more dims beats others of its category."""
+
     DIMENSIONED = 0
     RANK_0 = 1
     NUMBER = 2  # a Python scalar

@@ -145,6 +145,7 @@ def dot(site: Site) -> list[ir.Value]:
 
 
 def outer(site: Site) -> list[ir.Value]:
+    """np.outer: both operands in the result's dtype."""
     return site.again([site.cast(v, site.dtype) for v in site.operands])
 
 
@@ -247,6 +248,7 @@ def _optional_list(site: Site, items: list[ir.Value]) -> ir.Value:
 
 
 def index(site: Site) -> list[ir.Value]:
+    """x[i, j, ...]: as torch's, with indices of the dtypes that it takes."""
     return [site.one(_by_list(site, "aten.index.Tensor", 1), site.operands[0], _index_list(site, 1))]
 
 

@@ -269,6 +269,7 @@ def finite(site: Site) -> list[ir.Value]:
 
 
 def rounded(site: Site) -> list[ir.Value]:
+    """np.round, which of floats and ints is torch's. Raises Keep for bools."""
     if site.dtype_of(site.operands[0]).category is Category.BOOL:
         raise Keep("np.round of booleans")
     return site.again()

@@ -95,6 +95,7 @@ def source(value: ir.Value) -> ir.Value:
 
 
 def fact_of(value: object) -> Profiled:
+    """Dtype and sizes of a tensor as a fact that a guard can check."""
     assert isinstance(value, Tensor), "a group's tensors are typed"
     sizes = None if value.shape is None else tuple(d if isinstance(d, int) else _symbol(d) for d in value.shape)
     return Profiled(dtype=value.dtype, sizes=sizes)

@@ -84,6 +84,7 @@ def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequen
 
 
 def is_tensor_list(type_: ir.Type) -> bool:
+    """Whether a type is a list of tensors."""
     return str(type_).startswith((f"{_LIST}<vtensor", f"{_LIST}<tensor"))
 
 

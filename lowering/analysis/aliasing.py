@@ -24,6 +24,7 @@ def base(buffer: ir.Value) -> ir.Value:
 
 
 def is_allocation(buffer: ir.Value) -> bool:
+    """Whether an op of the function made the buffer."""
     made = b.defining_op(buffer)
     return made is not None and made.name in ALLOCATIONS
 

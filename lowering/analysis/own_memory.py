@@ -179,6 +179,7 @@ def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
 
 
 def is_view(op: ir.Operation, row: Op | None) -> bool:
+    """Whether an op's result is a view of its operand, or the operand itself, in every run."""
     return op.name in _CASTS or (row is not None and row.aliasing is Aliasing.VIEW)
 
 

@@ -39,6 +39,7 @@ class Placed:
 
 
 def placed(text: str) -> Placed:
+    """A text with numbers for the user's places, the same for programs that differ in their places alone, and the places."""
     numbers: dict[Place, int] = {}
 
     def number(found: re.Match[str]) -> str:

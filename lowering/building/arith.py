@@ -397,6 +397,7 @@ def minimum(x: Scalar, y: Operand) -> Scalar:
 
 
 def isnan(x: Scalar) -> Scalar:
+    """Whether it is a NaN: false for integers."""
     return x.differs(x) if x.is_float else constant(False, dtypes.bool_)
 
 

@@ -38,10 +38,12 @@ def value(name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes
 
 
 def index_type() -> ir.Type:
+    """The type `index`, of the current context."""
     return ir.IndexType.get()
 
 
 def integer_type(bits: int) -> ir.Type:
+    """The signless integer type of so many bits, of the current context."""
     return ir.IntegerType.get_signless(bits)
 
 

@@ -19,6 +19,7 @@ def callee(call: ir.Operation) -> str:
 
 
 def signature(function: ir.Operation) -> ir.FunctionType:
+    """The type of a func.func: its arguments and results."""
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 

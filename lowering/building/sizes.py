@@ -17,10 +17,12 @@ def value(size: Size) -> Scalar:
 
 
 def least(x: Size, y: Size) -> Size:
+    """The smaller of two sizes."""
     return min(x, y) if isinstance(x, int) and isinstance(y, int) else value(x).call("arith.minsi", y)
 
 
 def greatest(x: Size, y: Size) -> Size:
+    """The larger of two sizes."""
     return max(x, y) if isinstance(x, int) and isinstance(y, int) else value(x).call("arith.maxsi", y)
 
 
@@ -42,6 +44,7 @@ def known(lengths: Sequence[Size]) -> tuple[int | None, ...]:
 
 
 def product(lengths: Sequence[Size]) -> Size:
+    """All sizes multiplied: 1 for none."""
     total: Size = 1
     for length in lengths:
         total = total * length

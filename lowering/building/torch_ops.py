@@ -22,15 +22,18 @@ PURE = (
 
 
 def tensor_type(sizes: SizesOrUnknown, dtype: DType) -> ir.Type:
+    """A !torch.vtensor of that dtype; None for a size that the run knows."""
     text = ",".join("?" if size is None else str(size) for size in sizes)
     return ir.Type.parse(f"!torch.vtensor<[{text}],{dtype.mlir}>")
 
 
 def int_type() -> ir.Type:
+    """!torch.int, of the current context."""
     return ir.Type.parse("!torch.int")
 
 
 def bool_type() -> ir.Type:
+    """!torch.bool, of the current context."""
     return ir.Type.parse("!torch.bool")
 
 
@@ -91,6 +94,7 @@ class Number(ir.Value):  # type: ignore[misc]  # the bindings say no types
 
 
 def integer(number: int) -> Number:
+    """An int as a constant."""
     return constant(number)
 
 
@@ -150,4 +154,5 @@ def check_all(condition: ir.Value, message: str) -> None:
 
 
 def check(condition: ir.Value, message: str) -> None:
+    """Where the condition does not hold the call goes to tier 0; `message` says why."""
     b.op("torch.runtime.assert", [condition], message=ir.StringAttr.get(message))

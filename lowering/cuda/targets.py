@@ -14,6 +14,8 @@ from tierup.dialect.spelling import closest
 
 @dataclass(frozen=True)
 class Target:
+    """A GPU architecture, and the first version of PTX that knows it."""
+
     name: str  # "sm_90"
     ptx: int  # 80 is PTX 8.0
 

@@ -33,10 +33,12 @@ def define(module: ir.Module) -> ir.Function:
 
 
 def frame_of_thread(f: Emitter) -> ir.Value:
+    """The frame of the call that this thread is in, or NULL."""
     return api(f, "pthread_getspecific", f.load(external_data(f.module, last.FRAME_KEY), 0, I32))
 
 
 def set_frame(f: Emitter, frame: ir.Value) -> None:
+    """Note the frame of the call that this thread is in."""
     api(f, "pthread_setspecific", f.load(external_data(f.module, last.FRAME_KEY), 0, I32), frame)
 
 
@@ -103,5 +105,6 @@ def _define_guarded(module: ir.Module) -> ir.Function:
 
 
 def call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:
+    """Run a version's kernel on a frame; its status, 0 where nothing failed (i32)."""
     results = f.at(frame, f.get(version, RowStruct, "results_at"))
     return f.call_field(version, RowStruct, "kernel", I32, frame, results)

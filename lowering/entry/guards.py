@@ -23,11 +23,14 @@ _DATA, _DIMS, _STRIDES = (getattr(abi.Argument, n).offset for n in ("data", "dim
 
 @dataclass(frozen=True)
 class GuardFunctions:
+    """Functions of the entry that compare what came with what versions are for."""
+
     matches: ir.Function  # i1 (version, flat, frame)
     signature_key: ir.Function  # i64 (keyed, n, flat)
 
 
 def define(module: ir.Module) -> GuardFunctions:
+    """Put the guards' functions into the module."""
     int_value = define_int_value(module)
     sizes_fit = _define_sizes_fit(module)
     scalar = _define_scalar(module, int_value)

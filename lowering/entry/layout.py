@@ -107,10 +107,14 @@ class Op(IntEnum):
 
 
 class Instruction(ctypes.Structure):
+    """One step in the code for a size: `to` becomes what `op` makes of values `a` and `b`."""
+
     _fields_ = [("op", c_int64), ("to", c_int64), ("a", c_int64), ("b", c_int64)]
 
 
 class ReturnForm(IntEnum):
+    """In what the user gets the results."""
+
     SINGLE = 0
     TUPLE = 1
     LIST = 2
@@ -149,6 +153,8 @@ class RowStruct(ctypes.Structure):
 
 
 class HashSlot(ctypes.Structure):
+    """A place in the table of versions by signature."""
+
     _fields_ = [("key", c_int64), ("version", c_void_p)]
 
 
@@ -168,12 +174,16 @@ class Chain(ctypes.Structure):
 
 
 class LoadKind(IntEnum):
+    """Where a hidden input is read."""
+
     GLOBAL = 0  # object: the dict
     CELL = 1  # object: the cell
     ATTRIBUTE = 2  # of slot `slot`
 
 
 class Load(ctypes.Structure):
+    """How a hidden input is read at each call; `name`: the key or the attribute."""
+
     _fields_ = [("kind", c_int64), ("slot", c_int64), ("object", c_void_p), ("name", c_void_p)]
 
 
@@ -244,6 +254,7 @@ class Tensors(ctypes.Structure):
 
 
 def offset(structure: type[ctypes.Structure], field: str) -> int:
+    """Of a field, in bytes from the start of its structure."""
     return int(getattr(structure, field).offset)
 
 

@@ -18,6 +18,7 @@ _PATIENCE = 20  # ... and so many times what the last look took, when other thre
 
 
 def define(module: ir.Module) -> None:
+    """Put into the module what long runs call to see whether a signal came."""
     now = _define_now(module)
     _define_poll(module, now)
     _define_end(module)

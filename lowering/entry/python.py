@@ -64,10 +64,12 @@ def the(f: Emitter, name: str) -> ir.Value:
 
 
 def exception(f: Emitter, name: str) -> ir.Value:
+    """The class of one of Python's exceptions: "PyExc_ValueError"."""
     return f.load(external_data(f.module, name), 0, PTR)
 
 
 def type_of(f: Emitter, obj: ir.Value) -> ir.Value:
+    """An object's type, a borrowed reference."""
     return f.load(obj, layout.OB_TYPE, PTR)
 
 
@@ -121,6 +123,7 @@ def define_int_value(module: ir.Module) -> ir.Function:
 
 
 def new_reference(f: Emitter, obj: ir.Value) -> ir.Value:
+    """The object, with one more reference."""
     incref(f, obj)
     return obj
 

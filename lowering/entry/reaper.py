@@ -18,6 +18,8 @@ _FIRST_SECONDS, _MOST_SECONDS = 0.005, 1.0
 
 
 class Table(Protocol):
+    """What keeps versions that nobody can reach any more until no call is in them."""
+
     def release(self) -> None:
         """Let go of what can go."""
 

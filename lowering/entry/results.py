@@ -21,6 +21,8 @@ _DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
 
 @dataclass(frozen=True)
 class ResultFunctions:
+    """Functions of the entry that make the user's results."""
+
     prepare: ir.Function  # i1 (version, flat, frame): false with an exception set
     discard: ir.Function  # void (version, frame): give up all results
     finish: ir.Function  # i1 (version, frame): scalars and allocated arrays become objects; false with an exception set
@@ -37,6 +39,7 @@ def decode(f: Emitter, code: ir.Value, registers: ir.Value) -> ir.Value:
 
 
 def define(module: ir.Module, decref: ir.Function) -> ResultFunctions:
+    """Put the results' functions into the module."""
     fresh = _define_fresh(module)
     view = _define_view(module, decref)
     allocated = _define_allocated(module, decref, fresh)

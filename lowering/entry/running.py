@@ -47,6 +47,7 @@ class Runners:
 
 
 def define(module: ir.Module) -> Runners:
+    """Put into the module what runs a version without the interpreter's lock, and what is called at its first run."""
     return Runners(_define_run_released(module), _define_note_first(module))
 
 

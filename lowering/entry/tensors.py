@@ -30,6 +30,8 @@ _DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
 
 @dataclass(frozen=True)
 class TensorFunctions:
+    """Functions of the entry that take and make PyTorch's tensors."""
+
     is_tensor: ir.Function  # i1 (tensors, object)
     modes: ir.Function  # i1 (tensors): whether nobody wants to see this thread's operations
     read: ir.Function  # i1 (tensors, object, array): fill what looks like an ndarray; false for a tensor that Python must look at
@@ -38,6 +40,7 @@ class TensorFunctions:
 
 
 def define(module: ir.Module) -> TensorFunctions:
+    """Put the tensors' functions into the module; before PyTorch is loaded nothing is a tensor for them."""
     pointer = ir.GlobalVariable(module, PTR, GLOBAL)
     pointer.initializer = NULL
     pointer.type = PTR  # as in `external_data`

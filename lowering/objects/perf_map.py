@@ -24,6 +24,7 @@ _file: int | None = None  # this process' own
 
 
 def path(pid: int) -> Path:
+    """The file in which perf looks for the names of a process's generated code."""
     return Path(f"/tmp/perf-{pid}.map")
 
 

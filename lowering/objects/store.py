@@ -62,6 +62,7 @@ class Refused(Exception):
 
 
 def enabled() -> bool:
+    """Whether compiled code is kept on disk and taken from there."""
     return switches.is_on("TIERUP_CACHE") and not faults.compiles_anew()
 
 

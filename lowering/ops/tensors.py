@@ -94,6 +94,7 @@ def dims_map(rank: int, axes: Sequence[int]) -> ir.AffineMap:
 
 
 def kept_axes(rank: int, axes: Sequence[int]) -> list[int]:
+    """The axes that a reduction over `axes` keeps."""
     return [i for i in range(rank) if i not in axes]
 
 

@@ -37,6 +37,7 @@ def send(pipe: FileIO, message: object, until: float | None = None) -> None:
 
 
 def send_bytes(pipe: FileIO, pickled: bytes, until: float | None = None) -> None:
+    """Write what was pickled, behind its length. `until`: by time.monotonic(). Raises OSError when nobody reads, and TimeoutError."""
     rest = memoryview(len(pickled).to_bytes(_LENGTH, "little") + pickled)
     while rest:
         if until is not None:

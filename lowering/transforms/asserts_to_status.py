@@ -53,6 +53,7 @@ class AssertsToStatus(Pass):
 
 
 def add_status(function: ir.Operation) -> ir.Value:
+    """A last argument of a function, in which it says which check failed: memref<i32>."""
     return fn.add_argument(function, ir.MemRefType.get([], b.integer_type(32)))
 
 

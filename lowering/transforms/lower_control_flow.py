@@ -65,6 +65,7 @@ def to_builtin(value: ir.Value) -> ir.Value:
 
 
 def to_torch(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A builtin value as one of a type of the torch dialect."""
     name = f"from_{_SCALARS[str(type_)][0]}" if str(type_) in _SCALARS else "from_builtin_tensor"
     return b.value(f"torch_c.{name}", [value], type_)
 

@@ -134,6 +134,7 @@ def _argument(argument: ir.Value, layout: str) -> None:
 
 
 def as_bytes(result: ir.Value) -> ir.Value:
+    """A tensor of bools as one of bytes, which is how NumPy has them; any other as it is."""
     if str(ir.RankedTensorType(result.type).element_type) != "i1":
         return result
     return b.elementwise(result, b.integer_type(8), lambda x: of(x).cast(dtypes.u8))

@@ -67,4 +67,5 @@ def counters() -> dict[str, int]:
 
 
 def total_of(counts: Iterable[Counters]) -> Counters:
+    """The sums, field by field."""
     return sum(counts, Counters())

@@ -126,6 +126,7 @@ class LoadedCode:
 
 
 def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
+    """What the compiler is asked for, of a specialised program under the options."""
     return Request(specialised, entry, arguments, level=options.level, threads=options.threads, tf32=options.device_tf32)
 
 

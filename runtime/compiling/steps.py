@@ -20,6 +20,8 @@ _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given o
 
 
 class Steps:
+    """The functions of a module of this package, each called in a worker where one is up."""
+
     def __init__(self, module: str) -> None:
         self._module = f"{__package__}.{module}"
 

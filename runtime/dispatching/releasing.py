@@ -18,6 +18,8 @@ from tierup.dialect import forking
 
 
 class Releasable(Protocol):
+    """What holds graphs and code that can be let go."""
+
     def release(self) -> bool: ...
 
 

@@ -41,6 +41,7 @@ Piece = str | Var | Global | Group
 
 
 def group(*pieces: Piece) -> Group:
+    """Pieces of source as one."""
     return Group(pieces)
 
 
@@ -53,6 +54,7 @@ def listing(items: list[Piece], start: str = "", end: str = "") -> Group:
 
 
 def call(function: Piece, items: list[Piece]) -> Group:
+    """The source of a call."""
     return Group((function, listing(items, "(", ")")))
 
 
@@ -109,6 +111,8 @@ class Let(Node):
 
 @dataclass
 class If(Node):
+    """A branch: `condition` is Python source."""
+
     condition: Piece
     then: Body
     orelse: Body

@@ -73,14 +73,17 @@ def autograd_add(add: Binary, left: Gradient, right: Gradient) -> Gradient:
 
 
 def any_nonzero(*gradients: Gradient) -> bool:
+    """Whether one of the gradients is there."""
     return any(g is not None for g in gradients)
 
 
 def all_nonzero(*gradients: Gradient) -> bool:
+    """Whether all gradients are there."""
     return all(g is not None for g in gradients)
 
 
 def all_zero(*gradients: Gradient) -> bool:
+    """Whether no gradient is there."""
     return all(g is None for g in gradients)
 
 

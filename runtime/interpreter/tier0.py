@@ -175,6 +175,7 @@ def _counted(fail: Fail) -> Callable[[str], bool]:
 
 
 def resolve(path: str) -> Any:
+    """What "module:name.name" names. Raises ImportError, AttributeError."""
     module, _, attribute = path.partition(":")
     found: Any = import_module(module)
     for name in attribute.split("."):

@@ -62,6 +62,7 @@ def pool_constants(func: ir.Operation, aliases: AliasAnalysis) -> None:
 
 
 def is_constant(op: ir.Operation) -> bool:
+    """Whether an op is a constant or a literal."""
     return bool(op.name.startswith("torch.constant.") or op.name == "torch.vtensor.literal")
 
 

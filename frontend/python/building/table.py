@@ -61,6 +61,7 @@ def method(name: str) -> Callable[[Handler], Handler]:
 
 
 def find(obj: Any) -> Handler | None:
+    """What builds a call of a Python object; None for one that is not in the table."""
     try:
         return FUNCTIONS.get(obj)
     except TypeError:  # not hashable: no function of ours
@@ -149,6 +150,7 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
+    """The error for a method that arrays do not have here, which names similar ones."""
     close = nearest(name, METHODS)
     return frame.error(node, f"the array method `.{name}`", f"did you mean {' or '.join('.' + c for c in close)}?" if close else "")
 

@@ -37,11 +37,15 @@ class Same:
 
 @dataclass(frozen=True)
 class OneScalar:
+    """A Python number of a kind: "int", "float" or "bool"."""
+
     kind: str
 
 
 @dataclass(frozen=True)
 class OneArray:
+    """An array, and what is known of it without the run, as in `Array`."""
+
     rank: int | None
     min_rank: int
     dtype: np.dtype | None
@@ -58,6 +62,8 @@ class OneOther:
 
 @dataclass(frozen=True)
 class Structure:
+    """A tuple, list or dict of others; `keys` of a dict."""
+
     kind: str
     items: tuple[Template, ...]
     keys: tuple[object, ...] = ()
@@ -130,6 +136,7 @@ def _unify_static(a: Same, b: Same) -> Template | None:
 
 
 def types_of(em: Emitter, template: Template) -> list[ir.Type]:
+    """The types of the SSA values that stand for a value, in order."""
     if isinstance(template, Same):
         return []
     if isinstance(template, OneScalar):

@@ -106,6 +106,8 @@ class DTypeOf:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
+    """`start:stop:step`; None for what is left out."""
+
     start: Value
     stop: Value
     step: Value
@@ -174,6 +176,7 @@ def is_number(value: Value) -> bool:
 
 
 def is_numpy_scalar(value: Value) -> bool:
+    """Whether a value is a NumPy scalar that is known when the graph is built."""
     return isinstance(value, Const) and isinstance(value.value, np.generic)
 
 
@@ -219,6 +222,8 @@ class Ends:
 
 @dataclass
 class Return(Ends):
+    """The function ends with this value; `line`: of the return statement."""
+
     value: Value
     line: int = 0
 

@@ -165,6 +165,7 @@ def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value, function: Cal
 
 
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
+    """`+a`, `-a` or `~a`, always another array."""
     if op is ast.UAdd:
         if a.dtype is not None and a.dtype.kind != "b":
             return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False)
@@ -189,6 +190,7 @@ def truth(frame: Frame, node: ast.AST | None, value: Value) -> ir.Value:
 
 
 def require_mutation(frame: Frame) -> None:
+    """Raises NeedsMutation where arrays are built as values."""
     if not frame.em.mutable:
         raise NeedsMutation
 

@@ -83,6 +83,7 @@ def one_like(frame: Frame, like: Array) -> Array:
 
 
 def is_one(value: Value) -> bool:
+    """Whether a value is the int 1, known when the graph is built."""
     return isinstance(value, Const) and type(value.value) is int and value.value == 1
 
 

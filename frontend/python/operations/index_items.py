@@ -28,14 +28,17 @@ class Items:
 
 
 def is_none(value: Value) -> bool:
+    """Whether a value is None, known when the graph is built."""
     return isinstance(value, Const) and value.value is None
 
 
 def has_index_arrays(items: Items) -> bool:
+    """Whether an index picks elements by arrays, and so gives a copy."""
     return any(isinstance(i, Array) for i in (*items.left, *items.right))
 
 
 def take_apart(frame: Frame, node: ast.AST, index: Value) -> Items:
+    """The items of an index before and behind its ellipsis. Raises WillRaise for two ellipses."""
     items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
     ellipses = [i for i, item in enumerate(items) if isinstance(item, Const) and item.value is Ellipsis]
     if len(ellipses) > 1:
@@ -243,5 +246,6 @@ def gather(frame: Frame, base: Array, indices: list[Array | None]) -> Array:
 
 
 def optional_list(frame: Frame, indices: list[Array | None]) -> ir.Value:
+    """Index arrays as aten.index takes them: None for a dim that is taken whole."""
     em = frame.em
     return em.scalar("prim.ListConstruct", [em.none if i is None else i.ssa for i in indices], em.types.optional_tensor_list)

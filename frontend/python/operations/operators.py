@@ -139,6 +139,7 @@ def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands
 
 
 def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
+    """One comparison: `a < b`, `a is b`, `a in b`, ..."""
     if op in (ast.Is, ast.IsNot):
         same = _identical(frame, node, a, b)
         return Const(same if op is ast.Is else not same)

@@ -83,6 +83,7 @@ def number(frame: Frame, value: Value) -> ir.Value:
 
 
 def not_(frame: Frame, value: ir.Value) -> ir.Value:
+    """The other truth value."""
     return frame.em.scalar("aten.__not__", [value], frame.em.types.bool)
 
 
@@ -95,6 +96,7 @@ def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None
 
 
 def raise_now(frame: Frame, kind: str, message: str) -> None:
+    """Raise an exception of a kind ("ValueError") in the run, wherever it gets here."""
     frame.em.create("torch.prim.RaiseException", [frame.em.str(message), frame.em.str(kind)], [])
 
 
@@ -224,6 +226,7 @@ def compare(frame: Frame, op: type, a: Value, b: Value) -> Scalar:
 
 
 def unary(frame: Frame, node: ast.AST, op: type, a: Scalar) -> Value:
+    """`+a`, `-a`, `~a` or `not a` of a Python number."""
     em = frame.em
     if op is ast.Not:
         return Scalar(not_(frame, to_bool(frame, a)), "bool")
@@ -252,5 +255,6 @@ def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
 
 
 def check_zero_step(step: int) -> None:
+    """Raises WillRaise for a slice of step 0."""
     if step == 0:
         raise WillRaise(ValueError("slice step cannot be zero"))

@@ -120,6 +120,7 @@ def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Val
 
 
 def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`owner.name(...)`, of arrays, tuples, lists, dicts and objects. Raises UnsupportedSyntax for others."""
     owner, name = method.owner, method.name
     if method.function is not None:
         return frame.call_function(frame, node, method.function, [owner, *args], kwargs)

@@ -34,6 +34,7 @@ INT64_MAX = (1 << 63) - 1
 
 
 def for_(frame: Frame, node: ast.For, iterated: Value, rest: list[Any], tail: bool, execute: Execute, step: type) -> Ends | None:
+    """A `for` loop, unrolled where what it runs over is known when the graph is built; how the block ends."""
     if node.orelse:
         raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
     frame.at(node)
@@ -169,6 +170,7 @@ _STOPPED = "<stopped>"  # no name of Python's
 
 
 def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool, execute: Execute) -> Ends | None:
+    """A `while` loop, unrolled as long as its condition is known when the graph is built; how the block ends."""
     if node.orelse:
         raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
     saved = dict(frame.env)

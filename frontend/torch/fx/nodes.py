@@ -76,6 +76,7 @@ def _is_number(given: Any) -> bool:
 
 
 def attribute(module: Any, path: str) -> Any:
+    """What a dotted path names in a module."""
     for step in path.split("."):
         module = getattr(module, step)
     return module

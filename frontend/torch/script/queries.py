@@ -74,6 +74,7 @@ def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.V
 
 
 def literal(builder: Builder, value: object) -> ir.Value | None:
+    """A Python value as a constant of the graph; None for what has none."""
     em = builder.em
     if isinstance(value, bool):
         return em.bool(value)
@@ -85,6 +86,7 @@ def literal(builder: Builder, value: object) -> ir.Value | None:
 
 
 def device(builder: Builder, text: str) -> ir.Value:
+    """A device ("cpu") as a constant of the graph."""
     em = builder.em
     attributes = {"value": ir.StringAttr.get(text, em.context)}
     return em.create("torch.constant.device", [], [builder.type("Device")], attributes).results[0]

@@ -29,6 +29,8 @@ class KernelReport:
 
 @dataclass(frozen=True)
 class Assembled:
+    """Machine code of a module, and what ptxas says of its kernels."""
+
     cubin: bytes
     report: tuple[KernelReport, ...]
 

@@ -41,6 +41,7 @@ class Operands:
 
 
 def operands_of(element: ir.Type) -> Operands:
+    """How the cores take operands of an element type."""
     return Operands(4, 1) if isinstance(element, ir.F32Type) else Operands(8, 2)
 
 
@@ -50,6 +51,7 @@ def sums_type() -> ir.Type:
 
 
 def no_sums() -> ir.Value:
+    """A thread's part of a tile of zeros."""
     return zero(sums_type())
 
 
@@ -93,6 +95,7 @@ def rounded(operand: ir.Value) -> ir.Value:
 
 
 def multiply_add(x: ir.Value, y: ir.Value, sums: ir.Value) -> ir.Value:
+    """x @ y added to the sums, each a warp's matrix of which a thread has its part."""
     kind = operands_of(ir.VectorType(x.type).element_type)
     shape = ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), n) for n in (ROWS, COLUMNS, kind.inner)])
     how = {"tf32Enabled": ir.UnitAttr.get()} if kind.is_tf32 else {}
@@ -100,4 +103,5 @@ def multiply_add(x: ir.Value, y: ir.Value, sums: ir.Value) -> ir.Value:
 
 
 def number_of(sums: ir.Value, i: int, j: int) -> ir.Value:
+    """One of a thread's sums, as f32."""
     return b.value("vector.extract", [sums], ir.F32Type.get(), static_position=ir.DenseI64ArrayAttr.get([i, j]))

@@ -65,6 +65,7 @@ def builtin_tensor(value: ir.Value) -> ir.Value:
 
 
 def builtin_type(known: Known) -> ir.Type:
+    """The builtin tensor type of a known dtype and sizes."""
     sizes = [ir.ShapedType.get_dynamic_size() if size is None else size for size in known.sizes]
     return ir.RankedTensorType.get(sizes, element_type(known.dtype))
 

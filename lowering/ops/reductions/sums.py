@@ -25,10 +25,12 @@ def reassociated(name: str, x: Scalar, y: Scalar) -> Scalar:
 
 
 def plus(x: Scalar, y: Scalar) -> Scalar:
+    """x + y, of floats in any order."""
     return reassociated("arith.addf", x, y) if x.is_float else x + y
 
 
 def times(x: Scalar, y: Scalar) -> Scalar:
+    """x * y, of floats in any order."""
     return reassociated("arith.mulf", x, y) if x.is_float else x * y
 
 

@@ -54,6 +54,7 @@ def empty(lengths: Sequence[Size], dtype: DType) -> Tensor:
 
 
 def reshaped(x: Tensor, lengths: Sequence[Size]) -> Tensor:
+    """The same elements in C order, with other sizes of the same product."""
     return shape.reshaped(x, sizes.known(lengths), lengths)
 
 

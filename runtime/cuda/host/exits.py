@@ -67,6 +67,7 @@ def view_of(spec: ResultSpec, base: Any, symbols: Mapping[str, int]) -> Any:
 
 
 def sizes_of(dims: Sequence[Dim], symbols: Mapping[str, int]) -> tuple[int, ...]:
+    """Sizes as numbers."""
     return tuple([evaluate(d, symbols) for d in dims])
 
 
