@@ -23,17 +23,9 @@ from tierup.dialect.ir.float_constants import is_from_python
 from tierup.dialect.ir.rewriting import int_of, maker
 from tierup.dialect.ir.values import Shape
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.core import Aliasing, Kind, Layout
 
-VIEWS = ("torch.aten.view", "torch.aten._reshape_alias")  # what raises
-_ROW_MAJOR = frozenset({"torch.aten.contiguous", "torch.aten.layer_norm", "torch.aten.native_layer_norm"})
-# Views that are row-major when their operand is
-_FAITHFUL = frozenset({
-    "torch.aten.view", "torch.aten._reshape_alias", "torch.aten._unsafe_view", "torch.aten.reshape", "torch.aten.view_as",
-    "torch.aten.reshape_as", "torch.aten.flatten.using_ints", "torch.aten.unflatten.int", "torch.aten.unsqueeze", "torch.aten.squeeze",
-    "torch.aten.squeeze.dim", "torch.aten.detach", "torch.aten.alias", "torch.aten.ravel",
-})  # fmt: skip
-# These are so in dim 0; and which operand is the step, that must be 1
+# Parts that are row-major in dim 0; and which operand is the step, that must be 1
 _OUTERMOST = {"torch.aten.select.int": None, "torch.aten.narrow": None, "torch.aten.slice.Tensor": 4}
 # Parts along a dim, which is this operand: row-major but for a gap before it. Some are without the dim; a list of them holds such
 _PARTS = {
@@ -58,6 +50,12 @@ def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: S
     return next(_doubtful(block, loose, shape_of or (lambda value: None), _deciding(func)), None)
 
 
+def is_strided(op: ir.Operation) -> bool:
+    """Whether an op is a view that raises where strides allow none."""
+    row = optable.lookup(op.name)
+    return row is not None and row.strided
+
+
 def _deciding(func: ir.Operation) -> set[ir.Operation]:
     """Ops that give a view or a copy, which decides whether results of NumPy's Python share memory with each other."""
     if not is_from_python(func):
@@ -74,7 +72,7 @@ def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf, deciding: Collec
     """Views of what is in `loose`; what the block makes that need not be row-major is added."""
     for view in block.operations:
         op = view.operation
-        if (op.name in VIEWS or op in deciding) and op.operands[0] in loose:
+        if (is_strided(op) or op in deciding) and op.operands[0] in loose:
             breaks = loose[op.operands[0]]
             if breaks is None or not _fits(shape_of(op.operands[0]), shape_of(op.results[0]), breaks):
                 yield op
@@ -139,12 +137,12 @@ def _flow(values: list[ir.Value], to: list[ir.Value], loose: Loose) -> None:
 
 def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
     row = optable.lookup(op.name)
-    if op.name in _ROW_MAJOR or (row is not None and row.kind is Kind.PRODUCT):
+    if row is not None and (row.layout is Layout.ROWS or row.kind is Kind.PRODUCT):
         return False
     written_into = op.name.endswith("_scatter")  # a functionalised write to a part gives the whole, which lies as it did
     if any(v in loose for v in (list(op.operands)[:1] if written_into else op.operands)):
         return True
-    if row is None or row.kind is not Kind.VIEW or op.name in _FAITHFUL:
+    if row is None or row.kind is not Kind.VIEW or row.layout is Layout.KEPT:
         return False
     if op.name in _OUTERMOST:
         step = _OUTERMOST[op.name]

@@ -40,16 +40,12 @@ _SAFE = CHECKS | {
     "torch.symbolic_int", "torch.tensor.literal", "torch.vtensor.literal",
 }  # fmt: skip
 _WITH_REGIONS = BODIES | {"torch.prim.If", "torch.prim.Loop", "tierup.grad_of", "func.func"}
-# Rows on numbers and lists that raise for some of them: no number for the text, 0 to a negative power, step 0, another length.
-_PARTIAL = frozenset({"aten.pow.int_float", "aten.Float.str", "aten.slice.t", "prim.ListUnpack", "prim.TupleIndex", "prim.max.self_int",
-                      "prim.min.self_int", "aten.__range_length"})  # fmt: skip
 _ASSIGNMENTS = frozenset({"aten.fill.Tensor", "aten.fill_.Tensor"})  # of a NumPy scalar, which integers may refuse
 # What rules are asked about in the place of a number that is not known: signs, what no dim reaches, what narrow integers refuse.
 _NUMBERS: dict[type, tuple[float, ...]] = {
     Int: (0, 1, -1, 2, -2, 7, -100, 300, -(1 << 40), 1 << 40), Float: (0.0, 1.5, -1.5, inf, nan, 1e300), Bool: (False, True),
 }  # fmt: skip
 _MOST_TRIALS = 200
-_STRIDED = frozenset({"aten.view", "aten._reshape_alias"})  # these raise where the operand's strides allow no view, whatever its sizes
 # Kinds whose rules are as sure of symbolic sizes as of numbers.
 _SYMBOLIC = frozenset({Kind.POINTWISE, Kind.PRODUCT, Kind.NORMALISATION})
 
@@ -80,7 +76,7 @@ class Raising:
         return self._inference.values.get(value) or torch_types.value_of(value.type)
 
     def _row_may_raise(self, op: ir.Operation, row: Op) -> bool:
-        if row.results == 0 or row.acts or row.name in _STRIDED:
+        if row.results == 0 or row.acts or row.strided:
             return True
         operands = [self._value(v) for v in op.operands]
         promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
@@ -88,7 +84,7 @@ class Raising:
         if row.name in _ASSIGNMENTS and promotion is Promotion.NUMPY and _refuses_some(*operands):
             return True
         if row.kind is Kind.SCALAR and not tensors:
-            partial = row.raises or row.name in _PARTIAL or promotion is Promotion.NUMPY
+            partial = row.raises or row.refuses_some or promotion is Promotion.NUMPY
             return partial and not _cleared(op, row, operands, promotion)
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False
@@ -132,7 +128,7 @@ def _cleared(op: ir.Operation, row: Op, operands: list[Value], promotion: Promot
 def hangs_on_numbers(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:
     """Whether an op takes a size, an axis, a count or a list of them that only the run knows, which it may refuse. `inference`: what is
     known of values; without it, what types say."""
-    if row.kind is Kind.POINTWISE or (row.kind is Kind.SCALAR and row.name not in _PARTIAL):
+    if row.kind is Kind.POINTWISE or (row.kind is Kind.SCALAR and not row.refuses_some):
         return False
     computed = [v for v in op.operands if _is_computed(v)]
     if not computed and row.kind is not Kind.SCALAR:

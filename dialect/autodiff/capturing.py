@@ -26,8 +26,13 @@ from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
-_QUERIES = frozenset({"torch.aten.size", "torch.aten.size.int", "torch.aten.dim", "torch.aten.numel", "torch.prim.dtype"})
 _COMPARISONS = tuple(f"torch.aten.{relation}." for relation in ("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+def _asks(op: ir.Operation) -> bool:
+    """Whether an op asks a tensor for its sizes or its dtype alone."""
+    row = optable.lookup(op.name)
+    return row is not None and row.asks
 
 
 class Captures:
@@ -74,7 +79,7 @@ class Captures:
             if _gives_parts(op) or all(self._is_at_hand(v, read) for v in op.operands):
                 self._again(op)
                 read -= {*op.results}
-                read |= {_under(v) for v in op.operands} & given if op.name not in _QUERIES else set()
+                read |= {_under(v) for v in op.operands} & given if not _asks(op) else set()
         if self.inference is not None:
             self._capture_comparisons(self.inference)
             Sizes(self, self.inference).capture()
@@ -87,7 +92,7 @@ class Captures:
         """The values that the reverse ops read of the forward ones; those of which only sizes or dtypes are asked when `queries`."""
         forward, reverse = self._parts()
         given = {*self.arguments, *(r for op in forward for r in op.results)}
-        return {v for op in _all(reverse) if queries or op.name not in _QUERIES for v in op.operands if v in given}
+        return {v for op in _all(reverse) if queries or not _asks(op) for v in op.operands if v in given}
 
     def _is_at_hand(self, value: ir.Value, read: set[ir.Value]) -> bool:
         """Whether computing with a value again captures no tensor that is not an input or captured anyway."""
@@ -120,7 +125,7 @@ class Captures:
         read, given = self._read(queries=False), {*self.arguments, *(r for op in forward for r in op.results)}
         asked: dict[tuple[str, tuple[str, ...], ir.Value], ir.Operation] = {}
         for op in list(_all(reverse)):
-            value = op.operands[0] if op.name in _QUERIES else None
+            value = op.operands[0] if _asks(op) else None
             if value is None or value not in given or value in read or value in self.held:
                 continue
             others = [v.owner.operation for v in list(op.operands)[1:] if not isinstance(v.owner, ir.Block)]
@@ -142,7 +147,7 @@ class Captures:
         given = {r for op in forward for r in op.results} - self.at_hand
         readers: dict[ir.Value, list[ir.Operation]] = {}
         for op in _all(reverse):
-            for value in dict.fromkeys(op.operands) if op.name not in _QUERIES else ():
+            for value in dict.fromkeys(op.operands) if not _asks(op) else ():
                 if value in given:
                     readers.setdefault(value, []).append(op)
         for value, ops in readers.items():
@@ -192,7 +197,7 @@ class Sizes:
         forward, reverse = self.captures._parts()
         given = {*self.captures.arguments, *(r for op in forward for r in op.results)}
         for op in list(_all(reverse)):
-            value = op.operands[0] if op.name in _QUERIES else None
+            value = op.operands[0] if _asks(op) else None
             if value is None or value not in given or value in self.read:
                 continue
             made = self._answer(op, value)

@@ -27,7 +27,10 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.pipelines.passes import PassFailure
 
-_OVERWRITES = frozenset({"torch.aten.copy_", "torch.aten.fill_.Scalar", "torch.aten.fill_.Tensor", "torch.aten.zero_"})
+
+def _overwrites(op: ir.Operation) -> bool:
+    row = row_of(op)
+    return row is not None and row.overwrites
 
 
 def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operation], wrt: Sequence[int]) -> None:
@@ -44,7 +47,7 @@ def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operatio
         if not through:
             continue
         if not _is_last(detach):
-            overwritten = from_python and all(op.operands[0] == detach.results[0] and op.name in _OVERWRITES for op in through)
+            overwritten = from_python and all(op.operands[0] == detach.results[0] and _overwrites(op) for op in through)
             if not flowing and (overwritten or not states().may(detach.operands[0])):
                 continue
             what = "writes to a detached tensor, through memory that is not its own"

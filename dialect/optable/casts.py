@@ -12,7 +12,7 @@ from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import dtype_named
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, format_shape, like
+from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, format_shape, like
 from tierup.dialect.optable.define import op
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ clone.vjp()(_same_gradient)
 
 @op(
     "aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
+    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, layout=Layout.ROWS, tolerance=EXACT,
 )  # fmt: skip
 def contiguous(x: np.ndarray, memory_format: int = _CONTIGUOUS) -> np.ndarray:
     """x itself when it is C-contiguous, else a C-contiguous copy."""
@@ -321,7 +321,8 @@ contiguous.vjp()(_same_gradient)
 
 @op(
     "aten.detach(Tensor(a) self) -> Tensor(a)",
-    kind=Kind.VIEW, infer=_same, aliasing=Aliasing.VIEW, tolerance=EXACT, differentiable=False, no_gradient="stopped by wish",
+    kind=Kind.VIEW, infer=_same, aliasing=Aliasing.VIEW, layout=Layout.KEPT, tolerance=EXACT, differentiable=False,
+    no_gradient="stopped by wish",
 )  # fmt: skip
 def detach(x: np.ndarray) -> np.ndarray:
     """Another array over the same memory."""
@@ -330,7 +331,7 @@ def detach(x: np.ndarray) -> np.ndarray:
 
 @op(
     "aten.alias(Tensor(a) self) -> Tensor(a)", "prims.view_of(Tensor(a) a) -> Tensor(a)",
-    kind=Kind.VIEW, infer=_same, aliasing=Aliasing.VIEW, tolerance=EXACT,
+    kind=Kind.VIEW, infer=_same, aliasing=Aliasing.VIEW, layout=Layout.KEPT, tolerance=EXACT,
 )  # fmt: skip
 def alias(x: np.ndarray) -> np.ndarray:
     """Another array over the same memory."""

@@ -50,6 +50,13 @@ class Combine(Enum):
     LOG_ADD_EXP = "log add exp"
 
 
+class Layout(Enum):
+    """How an op's result lies in memory in PyTorch."""
+
+    ROWS = "row-major"
+    KEPT = "row-major where operand 0 is"
+
+
 NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does
 
 
@@ -105,6 +112,12 @@ class Op:
     differentiable: bool = True  # whether a result of floating dtype requires a gradient when an operand does, as in PyTorch
     looked_at: tuple[int, ...] = ()  # the operands that have no part in that: only their sizes, dtype or some truth of them is asked
     flat: tuple[int, ...] = ()  # the results that never require a gradient
+    layout: Layout | None = None  # of the (first) result, where its kind does not say it
+    strided: bool = False  # raises where the strides of operand 0 allow no view, whatever its sizes
+    puts: bool = False  # gives operand 0 with a part replaced
+    overwrites: bool = False  # writes operand 0, and reads nothing of it
+    asks: bool = False  # a tensor for its sizes or its dtype alone
+    refuses_some: bool = False  # of numbers and lists: raises for some of them
     note: str = ""  # one line for the docs: the edge that surprises
     operands: tuple[str, ...] = ()  # their names, where the schema is given
     combine: Combine | None = None  # of scans

@@ -111,7 +111,7 @@ def _sizes(ctx: Infer, operands: Sequence[Value]) -> Value:
     return List(None, Int())
 
 
-@_op("aten.size(Tensor self) -> int[]", infer=_sizes)
+@_op("aten.size(Tensor self) -> int[]", infer=_sizes, asks=True)
 def size(x: np.ndarray) -> list[int]:
     return list(x.shape)
 
@@ -125,7 +125,7 @@ def _size_int(ctx: Infer, operands: Sequence[Value]) -> Value:
     return Int(x.shape[normalise_dim(dim, len(x.shape))])
 
 
-@_op("aten.size.int(Tensor self, int dim) -> int", infer=_size_int)
+@_op("aten.size.int(Tensor self, int dim) -> int", infer=_size_int, asks=True)
 def size_int(x: np.ndarray, dim: int) -> int:
     """IndexError for a rank-0 tensor."""
     if not x.ndim:
@@ -133,7 +133,11 @@ def size_int(x: np.ndarray, dim: int) -> int:
     return x.shape[normalise_dim(dim, x.ndim)]
 
 
-@_op("aten.dim(Tensor self) -> int", infer=lambda ctx, operands: Int(operands[0].rank if isinstance(operands[0], Tensor) else None))
+def _rank(ctx: Infer, operands: Sequence[Value]) -> Value:
+    return Int(operands[0].rank if isinstance(operands[0], Tensor) else None)
+
+
+@_op("aten.dim(Tensor self) -> int", infer=_rank, asks=True)
 def rank(x: np.ndarray) -> int:
     return x.ndim
 
@@ -143,7 +147,7 @@ def _numel(ctx: Infer, operands: Sequence[Value]) -> Value:
     return Int(read.product(x.shape)) if isinstance(x, Tensor) and x.shape is not None else Int()
 
 
-@_op("aten.numel(Tensor self) -> int", infer=_numel)
+@_op("aten.numel(Tensor self) -> int", infer=_numel, asks=True)
 def numel(x: np.ndarray) -> int:
     return x.size
 
@@ -172,7 +176,7 @@ def _dtype(ctx: Infer, operands: Sequence[Value]) -> Value:
     return Int(dtype.code if dtype else None)
 
 
-@_op("prim.dtype(Tensor a) -> int", infer=_dtype)
+@_op("prim.dtype(Tensor a) -> int", infer=_dtype, asks=True)
 def dtype_code(x: np.ndarray) -> int:
     """torch's ScalarType number."""
     code = dtypes.code_of(x.dtype)

@@ -221,8 +221,9 @@ def _of_part(name: str, kernel: str, numpy: str | None) -> DefinedOp:
 
 
 _assignment = partial(
-    op, kind=Kind.MOVEMENT, aliasing=Aliasing.SELF, tolerance=EXACT, note="converts to operand 0's dtype, whatever that loses"
-)
+    op, kind=Kind.MOVEMENT, aliasing=Aliasing.SELF, overwrites=True, tolerance=EXACT,
+    note="converts to operand 0's dtype, whatever that loses",
+)  # fmt: skip
 
 
 def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -34,7 +34,12 @@ def _unpack(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
     return x.items if isinstance(x, (Tuple, List)) and x.items is not None else ()
 
 
-@_op("prim.ListUnpack(t[] list) -> ...", "prim.TupleUnpack(Any tup) -> ...", infer=_unpack, results=AS_MANY)
+@_op("prim.ListUnpack(t[] list) -> ...", infer=_unpack, results=AS_MANY, refuses_some=True)
+def list_unpack(items: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+@_op("prim.TupleUnpack(Any tup) -> ...", infer=_unpack, results=AS_MANY)
 def unpack(items: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(items)
 
@@ -59,7 +64,7 @@ def _kind_of(items: Sequence[Value]) -> Value:
     return Opaque()
 
 
-@_op("prim.TupleIndex(Any tup, int i) -> Any", infer=_getitem)
+@_op("prim.TupleIndex(Any tup, int i) -> Any", infer=_getitem, refuses_some=True)
 def tuple_item(items: Sequence[Any], index: int) -> Any:
     return getitem(items, index)
 
@@ -129,7 +134,7 @@ def _slice(ctx: Infer, operands: Sequence[Value]) -> Value:
     return List(x.items[start:end:step])
 
 
-@_op("aten.slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]", infer=_slice)
+@_op("aten.slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]", infer=_slice, refuses_some=True)
 def list_slice(items: list[Any], start: int | None = None, end: int | None = None, step: int = 1) -> list[Any]:
     """ValueError for step 0."""
     return items[start:end:step]

@@ -13,7 +13,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.kernels.casts import cast
-from tierup.dialect.optable.core import Infer, InferRule, Kind, ShapeError, Tolerance
+from tierup.dialect.optable.core import Infer, InferRule, Kind, Layout, ShapeError, Tolerance
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import dtype_of, given, is_none, or_unknown, shape, sizes, whole
 
@@ -116,7 +116,7 @@ def _layer_norm(ctx: Infer, operands: Sequence[Value]) -> tuple[Tensor, Tensor, 
 @_op(
     "aten.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, "
     "bool cudnn_enable=True) -> Tensor",
-    infer=first_of(_layer_norm),
+    infer=first_of(_layer_norm), layout=Layout.ROWS,
 )  # fmt: skip
 def layer_norm(
     x: np.ndarray, normalized_shape: Sequence[int], weight: Optional = None, bias: Optional = None, eps: float = 1e-5, cudnn: bool = True
@@ -179,7 +179,7 @@ def _(g: Backward) -> Gradients:
 
 @_op(
     "aten.native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-    infer=_layer_norm, results=3,
+    infer=_layer_norm, results=3, layout=Layout.ROWS,
 )  # fmt: skip
 def native_layer_norm(
     x: np.ndarray, normalized_shape: Sequence[int], weight: Optional, bias: Optional, eps: float

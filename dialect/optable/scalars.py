@@ -178,7 +178,7 @@ def _numpy_power(a: Any, b: Any) -> float:
     return result
 
 
-@_known("aten.pow.int_float(int a, float b) -> float", otherwise=_as(Float), numpy=_numpy_power)
+@_known("aten.pow.int_float(int a, float b) -> float", otherwise=_as(Float), numpy=_numpy_power, refuses_some=True)
 def power(a: Any, b: Any) -> float:
     """As C's pow; NaN for a negative base and a fraction. ZeroDivisionError for 0 to a negative power."""
     if a == 0 and b < 0:
@@ -222,7 +222,7 @@ def to_float(a: Any) -> float:
     return float(a)
 
 
-@_known("aten.Float.str(str a) -> float", otherwise=_as(Float), native=False)
+@_known("aten.Float.str(str a) -> float", otherwise=_as(Float), native=False, refuses_some=True)
 def text_to_float(a: str) -> float:
     return float(a)
 
@@ -369,15 +369,25 @@ def _extreme(pick: Callable[[Dim, Dim], Dim], name: str) -> InferRule:
     return infer
 
 
-@_op("prim.max.int(int a, int b) -> int", "prim.max.self_int(int[] self) -> int", infer=_extreme(dims.maximum, "max"))
+@_op("prim.max.int(int a, int b) -> int", infer=_extreme(dims.maximum, "max"))
 def maximum(*numbers: Any) -> int:
-    """Of two ints or of a list, which must not be empty."""
     return max(*numbers)
 
 
-@_op("prim.min.int(int a, int b) -> int", "prim.min.self_int(int[] self) -> int", infer=_extreme(dims.minimum, "min"))
+@_op("prim.max.self_int(int[] self) -> int", infer=_extreme(dims.maximum, "max"), refuses_some=True)
+def greatest(numbers: Sequence[int]) -> int:
+    """Of a list, which must not be empty."""
+    return max(numbers)
+
+
+@_op("prim.min.int(int a, int b) -> int", infer=_extreme(dims.minimum, "min"))
 def minimum(*numbers: Any) -> int:
     return min(*numbers)
+
+
+@_op("prim.min.self_int(int[] self) -> int", infer=_extreme(dims.minimum, "min"), refuses_some=True)
+def least(numbers: Sequence[int]) -> int:
+    return min(numbers)
 
 
 def _range_length(operands: Sequence[Value]) -> Value:
@@ -387,7 +397,7 @@ def _range_length(operands: Sequence[Value]) -> Value:
     return Int(dims.maximum(high - low, 0))
 
 
-@_known("aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length)
+@_known("aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length, refuses_some=True)
 def range_length(low: int, high: int, step: int) -> int:
     """ValueError for step 0."""
     return len(range(low, high, step))

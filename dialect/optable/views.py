@@ -11,7 +11,7 @@ import numpy as np
 from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import is_one, reshaped
@@ -19,8 +19,8 @@ from tierup.dialect.optable.sizes import is_one, reshaped
 if TYPE_CHECKING:
     from tierup.dialect.gradients.core import Backward, Gradients
 
-_view = partial(op, kind=Kind.VIEW, aliasing=Aliasing.VIEW, tolerance=EXACT)
-_may_view = partial(op, kind=Kind.VIEW, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT)
+_view = partial(op, kind=Kind.VIEW, aliasing=Aliasing.VIEW, layout=Layout.KEPT, tolerance=EXACT)
+_may_view = partial(op, kind=Kind.VIEW, aliasing=Aliasing.MAY_VIEW, layout=Layout.KEPT, tolerance=EXACT)
 _STRIDES = "tier 0 raises ValueError where strides allow no view"
 
 
@@ -42,7 +42,7 @@ def _reshape(op: str) -> InferRule:
     return infer
 
 
-@_view("aten.view(Tensor(a) self, int[] size) -> Tensor(a)", infer=_reshape("view"), note=_STRIDES)
+@_view("aten.view(Tensor(a) self, int[] size) -> Tensor(a)", infer=_reshape("view"), strided=True, note=_STRIDES)
 def view(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     """ValueError where the strides allow no view of these sizes."""
     wanted = view.checked(x, sizes).shape
@@ -71,7 +71,7 @@ def unsafe_view(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     return reshape(x, sizes)
 
 
-@_view("aten._reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)", infer=_reshape("view"), note=_STRIDES)
+@_view("aten._reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)", infer=_reshape("view"), strided=True, note=_STRIDES)
 def reshape_alias(x: np.ndarray, sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
     """A view of these sizes, whose strides (in elements) the caller has computed. ValueError where the view has others."""
     result = view(x, sizes)

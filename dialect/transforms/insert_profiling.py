@@ -57,7 +57,6 @@ _SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int opera
 _PICKS = frozenset({"torch.aten.select.int"})  # their ints say which element, not how many
 _HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"}  # definedness decides what becomes of them
-_QUERIES = frozenset({"torch.aten.size", "torch.aten.size.int", "torch.aten.dim", "torch.aten.numel"})  # look at sizes, not at elements
 
 
 @register
@@ -187,7 +186,7 @@ def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:
         row = optable.lookup(op.name)
         if row is not None and row.kind is not Kind.SCALAR:
             continue
-        reads = row is not None and op.name not in _QUERIES and any(torch_types.is_tensor(v.type) for v in op.operands)
+        reads = row is not None and not row.asks and any(torch_types.is_tensor(v.type) for v in op.operands)
         if reads or any(v in found for v in op.operands):
             found.update(r for r in op.results if not torch_types.is_tensor(r.type))
     return found

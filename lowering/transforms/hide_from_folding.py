@@ -27,7 +27,6 @@ reads beyond both. `tierup-restore-hidden` undoes the rest.
 from __future__ import annotations
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.analysis.contiguity import VIEWS
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.rewriting import items_of
@@ -128,4 +127,4 @@ def _may_raise(op: ir.Operation) -> bool:
         return False
     listed = [item for v in op.operands for item in items_of(v) or ()]
     hangs = any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
-    return hangs or op.name in VIEWS or raises_for_values(op, row)
+    return hangs or row.strided or raises_for_values(op, row)

@@ -39,7 +39,6 @@ from tierup.runtime.interpreter.translate import translate
 Facts = dict[int, Fact | None]
 
 _DISPATCH = registry.parse("builtin.module(tierup-dispatch-regions)")
-_PARTIAL_WRITES = ("torch.aten.slice_scatter", "torch.aten.select_scatter", "torch.aten.diagonal_scatter", "torch.aten.index_put")
 
 
 @dataclass(frozen=True)
@@ -219,7 +218,8 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
 def _refuse_copies_in_loops(main: ir.Operation) -> None:
     """Raise NotCompiled when tier 0 runs a loop in which part of an array is written: as a value the array is copied each time."""
     for op in walk(main):
-        if op.name.startswith(_PARTIAL_WRITES) and _is_in_loop_of_tier0(op):
+        row = lookup(op.name)
+        if row is not None and row.puts and _is_in_loop_of_tier0(op):
             place = str(diagnostics.place_of(op.location))
             raise NotCompiled(
                 Reason.LOOP_WRITES, "the write keeps the program whole, so in tier 0", place
