@@ -22,6 +22,7 @@ With `undefined` the gradients that come in may be undefined (tierup.differentia
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Union
 
 from tierup.dialect import gradients, ops, optable
@@ -201,7 +202,7 @@ class Reverse:
         if not any(wanted):
             return
         known = [self._for_rule(v, g) for v, g in zip(op.results, found, strict=True)]
-        g = Backward(self.emitter, op, rule, list(op.operands), list(op.results), known, wanted)
+        g = Backward(self.emitter, op, rule, list(op.operands), list(op.results), known, wanted, partial(Reverse, regions={}))
         try:
             if self.undefined:
                 self._grad_of(op, g, rule)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.gradients.core import Backward, Gradient
 from tierup.dialect.gradients.emitter import Operand
 from tierup.dialect.ir import torch_types
@@ -50,7 +49,7 @@ class Recorded:
 
     def gradients(self, results: Sequence[ir.Value], grads: Sequence[Gradient], inputs: Sequence[ir.Value]) -> list[Gradient]:
         """Of the inputs, given those of results."""
-        reverse = Reverse(self.g, self.active, {})
+        reverse = self.g.walk(self.g, self.active)
         for result, grad in zip(results, grads, strict=True):
             reverse.give(result, grad)
         reverse.run(self.ops)

@@ -19,7 +19,7 @@ alone is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeGuard, Union, overload
+from typing import Any, Protocol, TypeGuard, Union, overload
 
 from tierup.dialect.gradients.emitter import Emitter, Operand
 from tierup.dialect.inference.infer import PROMOTION
@@ -74,11 +74,20 @@ class Values(Sequence[ir.Value]):
         return len(self._values)
 
 
+class Walk(Protocol):
+    """A walk back over ops (`autodiff.reverse.Reverse`)."""
+
+    def give(self, value: ir.Value, gradient: Gradient) -> None: ...
+    def run(self, block_ops: Sequence[ir.Operation]) -> None: ...
+    def take(self, value: ir.Value) -> Any: ...  # a Gradient, of a tensor
+
+
 class Backward(Emitter):
     """What a rule gets: the op, the gradients of its results, and the helpers.
 
     `grads[k]`: the gradient of result k, None when there is none (of a list: a list of such); `grad`: that of the first, which is there
-    unless the op has several. `read`: the names of what was read.
+    unless the op has several. `read`: the names of what was read. `walk`: differentiates ops that the rule emits (composed.py), given
+    of which values a gradient is asked for.
     """
 
     def __init__(
@@ -90,6 +99,7 @@ class Backward(Emitter):
         results: Sequence[ir.Value],
         grads: Sequence[Gradient],
         wanted: Sequence[bool],
+        walk: Callable[[Emitter, dict[ir.Value, bool]], Walk],
     ) -> None:
         self.__dict__.update(emitter.__dict__)  # the same place to emit at, the same knowledge
         self.op = op
@@ -98,18 +108,19 @@ class Backward(Emitter):
         self.read: set[str] = set()
         operands = [_present(v) for v in operands]
         self._operands, self._results, self._wanted = operands, results, wanted
+        self.walk = walk
         names = [*rule.operands, *(f"operand{i}" for i in range(len(rule.operands), len(operands)))]
         self.operands = Values(operands, names, self.read)
         self.results = Values(results, ["result"] if len(results) == 1 else [f"result{k}" for k in range(len(results))], self.read)
 
     def at(self, emitter: Emitter) -> Backward:
         """The same, emitting where `emitter` now does."""
-        return Backward(emitter, self.op, self.rule, self._operands, self._results, self.grads, self._wanted)
+        return Backward(emitter, self.op, self.rule, self._operands, self._results, self.grads, self._wanted, self.walk)
 
     def only(self, emitter: Emitter, k: int, gradient: Gradient) -> Backward:
         """The same with a gradient of result k alone."""
         grads = [gradient if i == k else None for i in range(len(self.grads))]
-        return Backward(emitter, self.op, self.rule, self._operands, self._results, grads, self._wanted)
+        return Backward(emitter, self.op, self.rule, self._operands, self._results, grads, self._wanted, self.walk)
 
     @property
     def grad(self) -> ir.Value:
