@@ -8,7 +8,6 @@ the dtype only if its category (bool < int < float) is higher than that of all t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.records import dataclass
 
 FLOAT_DEFAULT = dtypes.f32  # torch's default dtype: what ints become under a float op, and Python floats on their own
 SCALARS: dict[type, DType] = {bool: dtypes.bool_, int: dtypes.i64, float: FLOAT_DEFAULT}

@@ -10,12 +10,12 @@ Free of MLIR: rows name ops as `aten.add.Tensor` (MLIR spells it `torch.aten.add
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
 from tierup.dialect.inference.dims import Dim, Expr, symbol
 from tierup.dialect.ir.values import Int, Opaque, Shape, Tensor, Value
+from tierup.dialect.records import dataclass
 
 
 class Kind(Enum):
@@ -144,11 +144,6 @@ class Op:
 def declared(ctx: Infer, operands: Sequence[Value]) -> Value:
     """The rule of ops whose results are what the types in the program say, no more: inference reads these, it does not ask here."""
     return Opaque()
-
-
-def without_gradient(row: Op) -> Op:
-    """The row of an op whose results never require a gradient."""
-    return replace(row, differentiable=False)
 
 
 class ShapeError(ValueError):

@@ -19,6 +19,7 @@ list of names. An op that is defined is called like a function; that runs tier 0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,6 +30,9 @@ from tierup.dialect.optable.operands import lifted
 
 Kernel = Callable[..., Any]
 _PLACE = "tierup.dialect.optable."
+
+
+_TIER_0 = Infer()  # what rules are given of arrays: all is known, so that they note nothing in it
 
 
 class DefinedOp(Op):
@@ -60,7 +64,7 @@ class DefinedOp(Op):
         """What the rule of the results' types says of arrays and Python values: tier 0 refuses what the rule does, as the rule does, but
         for ValueError where sizes do not fit."""
         try:
-            return self.infer(Infer(), [lifted(v) for v in operands])
+            return self.infer(_TIER_0, [lifted(v) for v in operands])
         except ShapeError as e:
             raise ValueError(str(e)) from None
 
@@ -138,17 +142,8 @@ def read_schema(schema: str) -> tuple[str, tuple[str, ...]]:
     name, bracket, rest = head.partition("(")
     if not (arrow and bracket and rest.endswith(")")):
         raise ValueError(f"no schema: {schema!r}; write it as name(Type operand, *, Type operand=default) -> Type")
-    parts = [part.strip() for part in _split(rest[:-1])]
+    parts = (part.strip() for part in _BRACKETS.sub("", rest[:-1]).split(","))
     return name, tuple(part.partition("=")[0].split()[-1] for part in parts if part and part != "*")
 
 
-def _split(text: str) -> list[str]:
-    """At commas that no bracket holds: int[2] padding=[0, 0] is one operand."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "[(") - (letter in "])")
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
+_BRACKETS = re.compile(r"\[[^]]*\]|\([^)]*\)")  # of types and defaults: int[2] padding=[0, 0] is one operand

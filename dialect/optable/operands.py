@@ -121,16 +121,13 @@ def items(value: Value) -> tuple[Value, ...]:
 def lifted(operand: object) -> Value:
     """What is known of an array or a NumPy scalar (dtype and sizes), of a Python number, a string, None or a list of such. Other things
     are Opaque."""
-    if isinstance(operand, (np.ndarray, np.generic)):
+    known = _LIFTED.get(type(operand))
+    if known is not None:
+        return known(operand)
+    if isinstance(operand, np.generic):
         return Tensor(dtypes.from_numpy(operand.dtype), operand.shape)
-    if operand is None:
-        return NoneValue()
-    if isinstance(operand, (list, tuple)):
-        return List(tuple(map(lifted, operand)))
-    for type_, known in _LIFTED:
-        if isinstance(operand, type_):
-            return known(operand)
-    return operand if isinstance(operand, Value) else Opaque()
+    of_base = next((known for base, known in _LIFTED.items() if isinstance(operand, base)), None)
+    return of_base(operand) if of_base is not None else operand if isinstance(operand, Value) else Opaque()
 
 
 def plain(value: Value) -> Any:
@@ -142,7 +139,10 @@ def plain(value: Value) -> Any:
     return None if is_none(value) else number(value)
 
 
-_LIFTED: tuple[tuple[type, Callable[..., Value]], ...] = ((bool, Bool), (int, Int), (float, Float), (str, Str))
+_LIFTED: dict[type, Callable[[Any], Value]] = {
+    np.ndarray: lambda x: Tensor(dtypes.from_numpy(x.dtype), x.shape), type(None): lambda _: NoneValue(), bool: Bool, int: Int,
+    float: Float, list: lambda found: List(tuple(map(lifted, found))), tuple: lambda found: List(tuple(map(lifted, found))), str: Str,
+}  # fmt: skip
 
 
 def refuse_axes_of_rank_0(ctx: Infer, of: Shape, given: bool = True) -> None:

@@ -51,7 +51,8 @@ def _select(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 @_view("aten.select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", infer=read.of_first(_select), raises=True)
 def select(x: np.ndarray, dim: int, index: int) -> np.ndarray:
     """One index along dim, which goes. Negative ones count from the end; IndexError out of range."""
-    select.checked(x, dim, index)
+    if not (-x.ndim <= dim < x.ndim and -x.shape[dim] <= index < x.shape[dim]):
+        select.checked(x, dim, index)  # says what is wrong
     return at(x, dim, index)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
-from tierup.dialect.optable.define import op
+from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import is_one, reshaped
 
@@ -42,10 +43,15 @@ def _reshape(op: str) -> InferRule:
     return infer
 
 
+def _sizes(op: DefinedOp, x: np.ndarray, sizes: Sequence[int]) -> Sequence[int]:
+    """`sizes`, with the one -1 among them replaced."""
+    return sizes if math.prod(sizes) == x.size and min(sizes, default=0) >= 0 else op.checked(x, sizes).shape
+
+
 @_view("aten.view(Tensor(a) self, int[] size) -> Tensor(a)", infer=_reshape("view"), strided=True, note=_STRIDES)
 def view(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     """ValueError where the strides allow no view of these sizes."""
-    wanted = view.checked(x, sizes).shape
+    wanted = _sizes(view, x, sizes)
     try:
         return np.reshape(x, wanted, copy=False)
     except ValueError:
@@ -58,7 +64,7 @@ def view(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
 @_may_view("aten.reshape(Tensor(a) self, int[] shape) -> Tensor(a)", infer=_reshape("reshape"))
 def reshape(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     """A view where strides allow one, else a copy."""
-    return x.reshape(reshape.checked(x, sizes).shape)
+    return x.reshape(_sizes(reshape, x, sizes))
 
 
 @reshape.under_numpy(form="as_is")

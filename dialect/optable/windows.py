@@ -7,11 +7,12 @@ guards can check.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum
 from tierup.dialect.ir.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError, format_shape
+from tierup.dialect.records import dataclass
 
 Pairs = tuple[tuple[Dim, Dim], ...]  # per spatial dim: before and after
 
