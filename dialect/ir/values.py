@@ -7,7 +7,6 @@ came from one, so that `x.view(x.size(0), -1)` keeps its shape.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Union
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.inference.dims import Dim
@@ -96,4 +95,4 @@ class Tuple:
     items: tuple[Value, ...]
 
 
-Value = Union[Tensor, Int, Float, Bool, Number, Str, NoneValue, Opaque, List, Tuple]
+Value = Tensor | Int | Float | Bool | Number | Str | NoneValue | Opaque | List | Tuple

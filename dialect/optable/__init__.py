@@ -35,7 +35,7 @@ def table() -> dict[str, Op]:
 
 def _rows(family: ModuleType) -> Iterable[Op]:
     """What a family defines, or lists as ROWS."""
-    listed = getattr(family, "ROWS", None)
+    listed: Iterable[Op] | None = getattr(family, "ROWS", None)
     if listed is not None:
         return listed
     defined = dict.fromkeys(found for found in vars(family).values() if isinstance(found, DefinedOp) and found.defined_in(family.__name__))

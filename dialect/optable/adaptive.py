@@ -60,18 +60,18 @@ def _largest(x: np.ndarray, found: Sequence[int], spatial: int) -> tuple[np.ndar
     positions = np.arange(int(np.prod(over))).reshape(over)
     parts = [list(enumerate(windows_over(size, count))) for size, count in zip(over, found[-spatial:], strict=True)]
     for window in product(*parts):
-        inner = tuple(slice(start, end) for _, (start, end) in window)
+        inner: tuple[Any, ...] = tuple(slice(start, end) for _, (start, end) in window)
         seen = wide[(..., *inner)].reshape(*x.shape[:-spatial], positions[inner].size)
         nan = seen != seen
         last = seen.shape[-1] - 1 - np.argmax(nan[..., ::-1], axis=-1)
         chosen = np.where(nan.any(axis=-1), last, np.argmax(seen, axis=-1))[..., None]
-        at = (..., *(i for i, _ in window))
+        at: tuple[Any, ...] = (..., *(i for i, _ in window))
         result[at] = np.take_along_axis(seen, chosen, -1)[..., 0]
         indices[at] = positions[inner].reshape(-1)[chosen[..., 0]]
     return rounded(result, x.dtype), indices
 
 
-def _adaptive(schema: str) -> DefinedOp:
+def _adaptive(schema: str) -> DefinedOp[Any]:
     """(N, C, *spatial) or (C, *spatial) to `output_size`."""
     said = read_schema(schema)[0].removeprefix("aten.").lstrip("_")
     spatial, indices = spatial_of(said), "max" in said
@@ -124,7 +124,7 @@ for _each in (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d):
     _each.vjp(reads=("result1",))(to_where_it_stands)
 
 
-def _backward(schema: str, native: bool = True) -> DefinedOp:
+def _backward(schema: str, native: bool = True) -> DefinedOp[Any]:
     """The gradient of the input, whose sizes alone are read."""
     said = read_schema(schema)[0].removeprefix("aten.")
     spatial = spatial_of(said)

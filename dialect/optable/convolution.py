@@ -50,7 +50,7 @@ def _transposed(op: str, operands: Sequence[Value], weight: Shape) -> windows.Co
     return windows.convolution(op, len(weight), stride, padding, dilation, True, extra, groups)
 
 
-def _defined(schema: str, window: Window, spatial: int | None = None, note: str = "") -> DefinedOp:
+def _defined(schema: str, window: Window, spatial: int | None = None, note: str = "") -> DefinedOp[Any]:
     """`spatial`: how many dims the op has, and then it takes an input without a batch; None: as many as the weight says."""
     said = read_schema(schema)[0].split(".")[1].lstrip("_")
 

@@ -77,9 +77,10 @@ def gradients(
     of_bias = None if g.is_none(2) else g.call("aten.sum.dim_IntList", grad, [0, *range(2, spatial + 2)], False, None)
     slid = (window.stride, window.padding, window.dilation)
     zeros = [0] * spatial
+    longer: Sequence[int | None] = window.extra or [None] * spatial
     if window.transposed:
         of_x = g.call("aten.convolution", grad, weight, None, *slid, False, zeros, window.groups)
-        of_x = _cut(g, of_x, x, [e is None or e >= s for e, s in zip(window.extra or [None] * spatial, window.stride, strict=True)])
+        of_x = _cut(g, of_x, x, [e is None or e >= s for e, s in zip(longer, window.stride, strict=True)])
         of_weight = _correlated(g, grad, x, window)
     else:
         extra = [_left_over(g, x, grad, weight, window, i) for i in range(spatial)]
@@ -120,7 +121,8 @@ def _correlated(g: Backward, seen: ir.Value, by: ir.Value, window: Sliding) -> i
     made = g.call("aten.convolution", inputs, weights, None, window.dilation, window.padding, window.stride, False, [0] * spatial, groups)
     larger = [s != 1 for s in window.stride]
     if window.transposed:
-        larger = [e is None or e >= d for e, d in zip(window.extra or [None] * spatial, window.dilation, strict=True)]
+        longer: Sequence[int | None] = window.extra or [None] * spatial
+        larger = [e is None or e >= d for e, d in zip(longer, window.dilation, strict=True)]
     return g.call("aten.transpose.int", _cut(g, made, g.operands[1], larger), 0, 1)
 
 

@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from tierup.dialect.dtypes import DType
 from tierup.dialect.optable.core import EXACT, GradientRule, Infer, InferRule, Kind, Op, ShapeError
 from tierup.dialect.optable.operands import lifted
 
+R = TypeVar("R")
 Kernel = Callable[..., Any]
 _PLACE = "tierup.dialect.optable."
 
@@ -35,18 +37,18 @@ _PLACE = "tierup.dialect.optable."
 _TIER_0 = Infer()  # what rules are given of arrays: all is known, so that they note nothing in it
 
 
-class DefinedOp(Op):
+class DefinedOp(Op, Generic[R]):
     """An op with its functions: `tier0` and, where NumPy's rules differ, `numpy_tier0`. `overloads`: all ops that it defines."""
 
-    tier0: Kernel
-    numpy_tier0: Kernel
-    copied: Kernel  # of a view: a copy of what it shows
-    overloads: tuple[DefinedOp, ...]
+    tier0: Callable[..., R]
+    numpy_tier0: Callable[..., R]
+    copied: Callable[..., R]  # of a view: a copy of what it shows
+    overloads: tuple[DefinedOp[R], ...]
 
     def defined_in(self, module: str) -> bool:
         return f"{_PLACE}{self.kernel.partition(':')[0]}" == module
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Any) -> R:
         return self.tier0(*operands)
 
     def under_numpy(self, *, form: str) -> Callable[[Kernel], Kernel]:
@@ -70,7 +72,7 @@ class DefinedOp(Op):
 
     def dtype(self, *operands: Any) -> np.dtype:
         """That of the result, with `checked`'s checks. TypeError for arrays that programs cannot hold."""
-        found = self.checked(*operands).dtype
+        found: DType | None = self.checked(*operands).dtype
         if found is None:
             raise TypeError(f"{self.name}: arrays of this dtype are not supported")
         return found.numpy
@@ -80,8 +82,9 @@ class DefinedOp(Op):
         name, operands = read_schema(schema)
         place = self.kernel.replace(".tier0", ".copied")
         fields = {"operands": operands, "tolerance": EXACT, "raises": self.raises, "gradient": self.gradient}
-        copy = DefinedOp(name, Kind.MOVEMENT, place, self.infer, **fields)  # type: ignore[arg-type]  # Op's fields
-        self.copied = copy.tier0 = lambda *values: self.tier0(*values).copy()
+        copy: DefinedOp[Any] = DefinedOp(name, Kind.MOVEMENT, place, self.infer, **fields)  # type: ignore[arg-type]  # Op's fields
+        shown: Any = self.__call__
+        self.copied = copy.tier0 = lambda *values: shown(*values).copy()
         self.overloads, copy.overloads = (*self.overloads, copy), (copy,)
 
     def vjp(self, *kinds: str, reads: Iterable[str] = ()) -> Callable[[GradientRule], GradientRule]:
@@ -101,21 +104,21 @@ class DefinedOp(Op):
 
         return register
 
-    def overload(self, kind: str) -> DefinedOp:
+    def overload(self, kind: str) -> DefinedOp[R]:
         """The one of the overloads that is called `kind`: where.overload("Scalar") is aten.where.Scalar."""
         return next(op for op in self.overloads if op.name.endswith(f".{kind}"))
 
 
-def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[Kernel], DefinedOp]:
+def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[Callable[..., R]], DefinedOp[R]]:
     """Define the op of a schema as PyTorch writes it (native_functions.yaml), or several overloads, with the function that is decorated as
     its tier 0.
 
     `infer`: the rule of its results' types. `fields`: as in `Op`. Raises ValueError for a schema that cannot be read.
     """
 
-    def define(kernel: Kernel) -> DefinedOp:
+    def define(kernel: Callable[..., R]) -> DefinedOp[R]:
         place = place_of(kernel)
-        made = tuple(
+        made: tuple[DefinedOp[R], ...] = tuple(
             DefinedOp(name, kind, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in map(read_schema, schemas)
         )
         for each in made:
@@ -125,7 +128,7 @@ def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[
     return define
 
 
-def define(schema: str, tier0: Kernel, *, kind: Kind, infer: InferRule, **fields: Any) -> DefinedOp:
+def define(schema: str, tier0: Callable[..., R], *, kind: Kind, infer: InferRule, **fields: Any) -> DefinedOp[R]:
     """The op of a schema with a tier 0 that a function made. In its module it has its name, conv2d_padding for aten.conv2d.padding."""
     tier0.__name__ = read_schema(schema)[0].partition(".")[2].replace(".", "_")
     return op(schema, kind=kind, infer=infer, **fields)(tier0)

@@ -114,7 +114,7 @@ def _no_mode(mode: str) -> str:
 )  # fmt: skip
 def div_mode(x: Any, y: Any, rounding_mode: str | None = None) -> np.ndarray:
     """True division, its floor or its integer part. ValueError for another mode."""
-    modes = {None: div.tier0, "floor": floor_divide.tier0, "trunc": _trunc}
+    modes: dict[str | None, Callable[..., np.ndarray]] = {None: div.tier0, "floor": floor_divide.tier0, "trunc": _trunc}
     if rounding_mode not in modes:
         raise ValueError(_no_mode(rounding_mode or ""))
     return modes[rounding_mode](x, y)

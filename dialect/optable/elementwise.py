@@ -116,7 +116,8 @@ def numpy_dtype(kernel: str, values: Sequence[Value]) -> DType | None:
     unknown kind where it would for all kinds."""
     results: set[DType | None] = set()
     refusal: TypeError | ShapeError | None = None
-    for option in itertools.product(*([Int(), Float(), Bool()] if type(v) is Number else [v] for v in values)):
+    choices: list[list[Value]] = [[Int(), Float(), Bool()] if type(v) is Number else [v] for v in values]
+    for option in itertools.product(*choices):
         try:
             results.add(_numpy_probe(kernel, tuple(_stand_in(v) for v in option)))
         except KeyError:
@@ -155,8 +156,9 @@ def fits(*which: int) -> Check:
     """The check that numbers among the operands are such as the result's dtype can hold."""
 
     def check(operands: Sequence[Any], dtype: DType | None) -> None:
-        for number in [operands[i] for i in which if i < len(operands) and dtype is not None]:
-            check_number(number, dtype.numpy)
+        if dtype is not None:
+            for number in [operands[i] for i in which if i < len(operands)]:
+                check_number(number, dtype.numpy)
 
     return check
 
@@ -179,7 +181,7 @@ def _known(value: Value) -> Any:
 # --- element by element ------------------------------------------------------------------------------------------------
 
 
-class PointwiseOp(DefinedOp):
+class PointwiseOp(DefinedOp[Any]):
     """An op of which each element of the result is made of one element of each operand, as `formula` says."""
 
     typing: Typing

@@ -83,9 +83,10 @@ def _check_fits(ctx: Infer, value: Value, dtype: DType | None) -> None:
 def _filled(made: Tensor, value: Number, like: np.ndarray | None = None) -> np.ndarray:
     """The tensor of which the rule says dtype and sizes, each element `value`; of `like` the dtype, where programs cannot hold it."""
     dtype = like.dtype if made.dtype is None and like is not None else made.dtype.numpy  # type: ignore[union-attr]  # known of numbers
+    sizes: Any = made.shape
     if type(value) in (int, bool) and value in (0, 1):
-        return np.ones(made.shape, dtype) if value else np.zeros(made.shape, dtype)
-    return np.full(made.shape, cast(np.asarray(value), dtype), dtype)
+        return np.ones(sizes, dtype) if value else np.zeros(sizes, dtype)
+    return np.full(sizes, cast(np.asarray(value), dtype), dtype)
 
 
 def numpy_dtype(code: int | None, default: Any = None) -> Any:

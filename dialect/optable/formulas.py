@@ -122,8 +122,8 @@ def _tier0(formula: Formula) -> Kernel:
     return tier0
 
 
-def _op(formula: Formula) -> DefinedOp:
-    made = DefinedOp(
+def _op(formula: Formula) -> DefinedOp[Any]:
+    made: DefinedOp[Any] = DefinedOp(
         formula.name, formula.kind, f"formulas:{_name(formula)}.tier0", _rule(formula), max(formula.results, 1), native=False,
         raises=formula.raises, tolerance=Tolerance(4.0, 1.0), operands=formula.operands, looked_at=formula.looked_at,
         note="native as the ops that tierup-expand-formulas makes of it",

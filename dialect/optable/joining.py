@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def _joined(what: str, sized: Callable[[Infer, Sequence[Value], Value], Shape]) 
     return infer
 
 
-def _in_common(op: DefinedOp, tensors: Tensors, *dim: int) -> list[np.ndarray]:
+def _in_common(op: DefinedOp[Any], tensors: Tensors, *dim: int) -> list[np.ndarray]:
     """The tensors, which fit, in the dtype of what they are joined to. TypeError for one that programs cannot hold."""
     dtype = op.dtype(tensors, *dim)
     return [cast(x, dtype) for x in tensors]

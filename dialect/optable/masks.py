@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,8 +40,9 @@ def _masked_fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return made
 
 
-def _filled(x: np.ndarray, mask: np.ndarray, made: Tensor, filler: np.generic) -> np.ndarray:
-    result = np.broadcast_to(x, made.shape).copy()
+def _filled(x: np.ndarray, mask: np.ndarray, made: Tensor, filler: np.generic | np.ndarray) -> np.ndarray:
+    sizes: Any = made.shape
+    result = np.broadcast_to(x, sizes).copy()
     np.copyto(result, filler, where=mask)
     return result
 
@@ -80,7 +81,8 @@ def masked_select(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """A vector of the elements where the mask is true."""
     masked_select.checked(x, mask)
     whole, where = np.broadcast_arrays(x, mask)
-    return whole[where]
+    picked: np.ndarray = whole[where]
+    return picked
 
 
 @masked_select.vjp(reads=("mask",))

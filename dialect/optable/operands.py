@@ -27,7 +27,7 @@ from tierup.dialect.ir.values import (
     Tensor,
     Value,
 )
-from tierup.dialect.optable.core import Infer, InferRule, Promotion
+from tierup.dialect.optable.core import Infer, Promotion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -205,7 +205,7 @@ def given(operands: Sequence[Value], i: int | None, default: int | None = None) 
     return NoneValue() if default is None else Int(default)
 
 
-def of_first(rule: Callable[[Infer, Shape, Sequence[Value]], Shape]) -> InferRule:
+def of_first(rule: Callable[[Infer, Shape, Sequence[Value]], Shape]) -> Callable[[Infer, Sequence[Value]], Tensor]:
     """The rule of an op that gives one tensor of operand 0's dtype: `rule` says its shape from operand 0's and the other operands."""
     sized = or_unknown(lambda ctx, x, rest: rule(ctx, shape(x), rest))
 

@@ -20,6 +20,7 @@ from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_sche
 from tierup.dialect.optable.operands import Unknown, dtype_argument, dtype_of, flag, integers, is_none, optional, or_unknown, shape
 
 NONE = NoneValue()
+added: Callable[..., Any] = np.add.reduce  # NumPy's stub takes a literal `keepdims` alone
 DTypeRule = Callable[[DType, DType | None], DType | None]  # (operand's, dtype argument's) -> result's
 
 
@@ -62,7 +63,7 @@ def _reduced(x: Value, dims: Value, keepdim: Value, refuse_empty: str, empty_mea
 @or_unknown
 def _refuse_rank_0(x: Value, dims: Value) -> None:
     """np.mean and np.var take no axis of a rank-0 array; np.sum and np.max do."""
-    if not shape(x) and optional(integers, dims):
+    if not shape(x) and bool(optional(integers, dims)):
         raise IndexError("axis 0 is out of bounds for array of dimension 0")
 
 
@@ -138,7 +139,7 @@ def result_dtype(rule: DTypeRule, x: Value, asked: Value) -> DType | None:
 SUMMED = Tolerance(4.0, 1.0)
 
 
-class ReductionOp(DefinedOp):
+class ReductionOp(DefinedOp[Any]):
     """An op that makes one element of all along some axes. `reduce(x, axes, keepdim, ...)` computes all of its overloads."""
 
     reduce: Callable[..., Any]

@@ -68,7 +68,8 @@ def _assigned(value: Any, dtype: np.dtype) -> np.generic:
     """np.pad assigns the NumPy scalar that it makes of a number: signed integers refuse what they cannot hold."""
     made = np.zeros((), dtype)
     made[...] = np.asarray(value)[()]
-    return made[()]
+    found: np.generic = made.flat[0]
+    return found
 
 
 def _constant_pad_nd(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -84,7 +85,8 @@ def _by_dim(x: np.ndarray, pad: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _surrounded(x: np.ndarray, pad: Sequence[int], value: np.generic) -> np.ndarray:
-    result = np.full(_longer(x.shape, pad), value, x.dtype)
+    sizes: Any = _longer(x.shape, pad)
+    result: np.ndarray = np.full(sizes, value, x.dtype)
     pairs = _by_dim(x, pad)
     source = tuple(slice(max(0, -before), size - max(0, -after)) for size, (before, after) in zip(x.shape, pairs, strict=True))
     target = tuple(slice(max(0, before), size - max(0, after)) for size, (before, after) in zip(result.shape, pairs, strict=True))
@@ -133,7 +135,7 @@ def _bordered(of: Shape, pad: Sequence[int], mode: str) -> Shape:
         size, i = of[axis], len(of) - 1 - axis
         most = max(pad[2 * i], pad[2 * i + 1])
         allowed = {"reflect": size - 1, "circular": size + min(0, pad[2 * i]) + min(0, pad[2 * i + 1])}.get(mode)
-        if isinstance(allowed, int) and most > allowed or size == 0 or isinstance(result[axis], int) and result[axis] < 1:
+        if isinstance(allowed, int) and most > allowed or size == 0 or isinstance(made := result[axis], int) and made < 1:
             raise ShapeError(f"Padding {list(pad)} is too large for dimension {axis} of size {size} with mode {mode}")
     return result
 

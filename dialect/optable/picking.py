@@ -200,7 +200,8 @@ def one_hot(x: np.ndarray, classes: int = -1) -> np.ndarray:
         classes = int(x.max()) + 1
     elif x.max() >= classes:
         raise ValueError("Class values must be smaller than num_classes.")
-    return (x[..., None] == np.arange(classes)).astype(_INT64)
+    found: np.ndarray = x[..., None] == np.arange(classes)
+    return found.astype(_INT64)
 
 
 def _bucketize(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -69,14 +69,14 @@ def _window(op: str, spatial: int, operands: Sequence[Value], dilation: int | No
 # --- windows over arrays -------------------------------------------------------------------------------------------------
 
 
-def _places(of: Pooling, shape: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[object, ...]]]:
+def _places(of: Pooling, shape: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
     """Each place in the window, with what of the padded input it meets."""
     for at in product(*map(range, of.kernel)):
         first = [i * d for i, d in zip(at, of.dilation, strict=True)]
         yield at, (..., *(slice(f, f + (n - 1) * s + 1, s) for f, n, s in zip(first, shape[-of.spatial :], of.stride, strict=True)))
 
 
-def _room(of: Pooling, x: np.ndarray, shape: Sequence[int], filler: object) -> tuple[np.ndarray, tuple[object, ...]]:
+def _room(of: Pooling, x: np.ndarray, shape: Sequence[int], filler: object) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Memory for the input and all that windows reach beyond it, and where the input stands in it."""
     n = of.spatial
     inner = tuple(slice(p, p + size) for p, size in zip(of.padding, x.shape[-n:], strict=True))
@@ -135,7 +135,7 @@ def _flat(positions: Sequence[np.ndarray], sizes: tuple[int, ...]) -> np.ndarray
     return total
 
 
-def _max_pool(schema: str) -> DefinedOp:
+def _max_pool(schema: str) -> DefinedOp[Any]:
     """(N, C, *spatial) or (C, *spatial). NaN stays."""
     name = read_schema(schema)[0].removeprefix("aten.")
     said, indices, spatial = name.removesuffix("_with_indices"), name.endswith("_with_indices"), spatial_of(name)
@@ -238,7 +238,7 @@ def _averaged(ctx: Infer, op: str, operands: Sequence[Value]) -> Tensor:
 def _divided(total: np.ndarray, of: Pooling, sizes: Sequence[int], include_pad: bool = True, override: int | None = None) -> np.ndarray:
     """total by the number of places of each window that stand in the input, or in it and its padding; of integers the quotient towards
     zero. `sizes`: the input's."""
-    by: np.ndarray | int = prod(of.kernel) if override is None else override
+    by: Any = prod(of.kernel) if override is None else override
     if override is None:
         counts = []
         for size, count, k, s, p in zip(sizes[-of.spatial :], total.shape[-of.spatial :], of.kernel, of.stride, of.padding, strict=True):
@@ -249,13 +249,16 @@ def _divided(total: np.ndarray, of: Pooling, sizes: Sequence[int], include_pad: 
             by = counts[0]
             for more in counts[1:]:
                 by = by[..., None] * more
+    found: np.ndarray
     if total.dtype.kind != "i":
-        return total / np.asarray(by, total.dtype)
-    quotient = np.abs(total) // np.abs(by)
-    return np.where((total < 0) == (np.asarray(by) < 0), quotient, -quotient)
+        found = total / np.asarray(by, total.dtype)
+    else:
+        quotient = np.abs(total) // np.abs(by)
+        found = np.where((total < 0) == (np.asarray(by) < 0), quotient, -quotient)
+    return found
 
 
-def _avg_pool(schema: str) -> DefinedOp:
+def _avg_pool(schema: str) -> DefinedOp[Any]:
     """(N, C, *spatial) or (C, *spatial)."""
     said = read_schema(schema)[0].removeprefix("aten.")
 
@@ -312,7 +315,7 @@ def _averaging(g: Backward) -> list[list[int] | bool | int | None]:
     return [*lists, bool(g.constant("ceil_mode")), bool(g.constant("count_include_pad")), divisor]
 
 
-def _avg_pool_backward(schema: str) -> DefinedOp:
+def _avg_pool_backward(schema: str) -> DefinedOp[Any]:
     """The gradient of the input, whose sizes alone are read."""
     said = read_schema(schema)[0].removeprefix("aten.")
     pooled = said.removesuffix("_backward")

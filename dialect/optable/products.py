@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -324,9 +324,10 @@ def _added_of_arrays(made: Tensor, x: np.ndarray, a: np.ndarray, b: np.ndarray, 
     if x.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     compute = np.dtype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x.dtype
+    sizes: Any = made.shape
     with quiet:
         scale_x, scale_product = np.asarray([beta, alpha]).astype(compute)
-        result = _product(a, b) * scale_product if alpha != 0 else np.zeros(made.shape, compute)
+        result = _product(a, b) * scale_product if alpha != 0 else np.zeros(sizes, compute)
         if beta != 0:
             result += x * scale_x if beta != 1 else x
         return rounded(result, x.dtype)

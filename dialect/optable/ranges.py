@@ -40,7 +40,7 @@ def _arange_length(start: Number, end: Number, step: Number, integral: bool) -> 
         raise ShapeError(f"unsupported range: {start} -> {end}")
     if (end < start) if step > 0 else (end > start):
         raise ShapeError("upper bound and lower bound inconsistent with step sign")
-    return -((end - start) // -step) if integral else math.ceil((end - start) / step)
+    return int(-((end - start) // -step)) if integral else math.ceil((end - start) / step)
 
 
 def _numpy_arange_length(start: Number, end: Number, step: Number) -> int:

@@ -32,7 +32,7 @@ from tierup.dialect.optable.core import EXACT, Aliasing, Combine, Infer, Kind, P
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.factors import has_zero, moved_last, places
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, shape, sizes
-from tierup.dialect.optable.over_axes import NONE, SUMMED, int64, numpy_of, reduction, result_dtype, widened
+from tierup.dialect.optable.over_axes import NONE, SUMMED, added, int64, numpy_of, reduction, result_dtype, widened
 from tierup.dialect.optable.reduced import dims_of, keepdims, kept
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def _accumulate(ufunc: np.ufunc, x: np.ndarray, axes: Axes, keepdim: bool, dtype
     if dtype is not None:
         x = cast(x, target)  # torch converts first, then reduces
     if target == _BOOL:
-        ufunc = np.logical_or if ufunc is np.add else np.logical_and
-        return in_rows(ufunc.reduce(x, axis=axes, keepdims=keepdim))
+        logical: Any = np.logical_or if ufunc is np.add else np.logical_and
+        return in_rows(logical.reduce(x, axis=axes, keepdims=keepdim))
     with quiet:
         return in_rows(rounded(ufunc.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)), target))
 
@@ -101,7 +101,7 @@ def mean(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> 
     target = x.dtype if dtype is None else dtype_named(dtype)
     x = cast(x, target)
     with quiet:
-        total = np.asarray(np.add.reduce(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)))
+        total = np.asarray(added(x, axis=axes, keepdims=keepdim, dtype=accumulator(target)))
         return rounded(total / total.dtype.type(count(x.shape, axes)), target)
 
 
@@ -129,7 +129,8 @@ def trace(x: np.ndarray) -> np.ndarray:
     """The sum of a matrix's main diagonal. ValueError unless rank 2."""
     if x.ndim != 2:
         raise ValueError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
-    return sum(np.diagonal(x))
+    total: np.ndarray = sum(np.diagonal(x))
+    return total
 
 
 @trace.under_numpy(form="as_is")
@@ -176,16 +177,19 @@ def _infer_sum_to_size(ctx: Infer, operands: Sequence[Value]) -> Value:
 def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:
     """The sum over what broadcasting from `size` repeated; x itself for None and where nothing was. More dims of size 1 than x has may
     lead, as in what is stored. ValueError for a size that does not broadcast to x's (PyTorch checks only that the elements fit)."""
-    more = 0 if size is None else len(size) - x.ndim
+    if size is None:
+        return x
+    more = len(size) - x.ndim
     if more > 0 and builtins.all(n == 1 for n in size[:more]):
         x = x.reshape((1,) * more + x.shape)
-    if size is None or (size and tuple(size) == x.shape):
+    if size and tuple(size) == x.shape:
         return x
     leading = x.ndim - len(size)
     if leading < 0 or builtins.any(wanted not in (1, n) for wanted, n in zip(size, x.shape[leading:], strict=True)):
         raise ValueError(f"_grad_sum_to_size(): size {list(size)} does not broadcast to {list(x.shape)}")
     repeated = tuple(i for i, n in enumerate(x.shape) if i < leading or (size[i - leading] == 1 and n != 1))
-    return sum.reduce(x, axes_of(repeated, x.ndim), True).reshape(size)
+    total: np.ndarray = sum.reduce(x, axes_of(repeated, x.ndim), True)
+    return total.reshape(size)
 
 
 @sum_to_size.vjp()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,8 @@ def _nearest(size: int, count: int, scale: float | None) -> np.ndarray:
     if count == 2 * size:
         return at // 2
     step = np.float32(1.0 / scale) if scale is not None and scale > 0 else np.float32(size) / np.float32(count)
-    return np.minimum(np.floor(at.astype(np.float32) * step).astype(np.int64), size - 1)
+    found: np.ndarray = np.minimum(np.floor(at.astype(np.float32) * step).astype(np.int64), size - 1)
+    return found
 
 
 @or_unknown
@@ -133,7 +134,8 @@ def upsample_nearest2d_backward(
     total = widened(grad)
     for axis, scale in ((2, scales_h), (3, scales_w)):
         room = np.zeros((*total.shape[:axis], input_size[axis], *total.shape[axis + 1 :]), total.dtype)
-        np.add.at(room, (slice(None),) * axis + (_nearest(input_size[axis], grad.shape[axis], scale),), total)
+        where: Any = (slice(None),) * axis + (_nearest(input_size[axis], grad.shape[axis], scale),)
+        np.add.at(room, where, total)
         total = room
     with quiet:
         return rounded(total, grad.dtype)

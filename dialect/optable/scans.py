@@ -150,7 +150,7 @@ def _with_zeros(g: Backward, x: ir.Value, dim: int) -> ir.Value:
     return moved_last(g, g.call("aten.sum.dim_IntList", g.mul(products, g.call("aten.unsqueeze", gradient, -2)), [-1], False, None), dim)
 
 
-def _infer_logarithms(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+def _infer_logarithms(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
     if ctx.promotion is Promotion.NUMPY and or_unknown(shape)(operands[0]) == ():
         raise TypeError("cannot accumulate on a scalar")
     return _logarithms(ctx, operands)

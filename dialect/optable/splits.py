@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,6 +53,7 @@ def _parts(op: str, sizes_of: Callable[[Infer, Dim, Value], Sequence[Dim]]) -> I
 def _cut(x: np.ndarray, dim: int, parts: List) -> list[np.ndarray]:
     """An array in parts that follow one another."""
     found, start = [], 0
+    part: Any  # a tensor of known sizes
     for part in parts.items or ():
         end = start + part.shape[dim]
         found.append(at(x, dim, slice(start, end)))

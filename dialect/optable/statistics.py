@@ -18,7 +18,7 @@ from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable import reduced
 from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.optable.operands import integers, number, optional, or_unknown, shape
-from tierup.dialect.optable.over_axes import NONE, named_axes, numpy_of, numpy_result, reduction
+from tierup.dialect.optable.over_axes import NONE, added, named_axes, numpy_of, numpy_result, reduction
 from tierup.dialect.optable.reduced import Dims, dims_of, keepdims, kept
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _moments(x: np.ndarray, axes: Axes, keepdim: bool, correction: Number | None
         wide = x.astype(np.float64)
         mean = np.asarray(np.add.reduce(wide, axis=axes, keepdims=True)) / np.float64(n)
         deviation = np.subtract(wide, mean, out=wide)
-        squares = np.asarray(np.add.reduce(np.square(deviation, out=deviation), axis=axes, keepdims=keepdim))
+        squares = np.asarray(added(np.square(deviation, out=deviation), axis=axes, keepdims=keepdim))
         variance = squares / np.float64(max(0.0, n - (int(unbiased) if correction is None else correction)))
     return np.asarray(variance), mean if keepdim else np.squeeze(mean, axes)
 
@@ -201,10 +201,10 @@ def logsumexp(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     with quiet:
         wide = widened(cast(x, target))
         if wide.size == 0:
-            return rounded(np.log(np.add.reduce(wide, axis=axes, keepdims=keepdim)), target)
+            return rounded(np.log(added(wide, axis=axes, keepdims=keepdim)), target)
         shift = np.maximum.reduce(wide, axis=axes, keepdims=True)
         shift = np.where(np.isinf(shift), wide.dtype.type(0), shift)
-        total = np.log(np.add.reduce(np.exp(wide - shift), axis=axes, keepdims=keepdim))
+        total = np.log(added(np.exp(wide - shift), axis=axes, keepdims=keepdim))
         return rounded(total + (shift if keepdim else np.squeeze(shift, axes)), target)
 
 
@@ -260,18 +260,21 @@ def _norm(x: np.ndarray, axes: Axes, keepdim: bool, ord: Number = 2, dtype: int 
 def _norm_of_magnitudes(magnitude: np.ndarray, ord: Number, axes: Axes, keepdim: bool) -> np.ndarray:
     """The special orders as in torch.linalg.vector_norm's table."""
     reduce: dict[str, Any] = {"axis": axes, "keepdims": keepdim}
+    found: np.ndarray
     if ord == math.inf:
-        return np.maximum.reduce(magnitude, **reduce)
-    if ord == -math.inf:
-        return np.minimum.reduce(magnitude, **reduce)
-    if ord == 0:
-        return np.add.reduce(magnitude != 0, dtype=magnitude.dtype, **reduce)
-    if ord == 1:
-        return np.add.reduce(magnitude, **reduce)
-    if ord == 2:
-        return np.sqrt(np.add.reduce(np.square(magnitude), **reduce))
-    power = magnitude.dtype.type(ord)
-    return np.power(np.add.reduce(np.power(magnitude, power), **reduce), magnitude.dtype.type(1.0 / ord))
+        found = np.maximum.reduce(magnitude, **reduce)
+    elif ord == -math.inf:
+        found = np.minimum.reduce(magnitude, **reduce)
+    elif ord == 0:
+        found = np.add.reduce(magnitude != 0, dtype=magnitude.dtype, **reduce)
+    elif ord == 1:
+        found = np.add.reduce(magnitude, **reduce)
+    elif ord == 2:
+        found = np.sqrt(np.add.reduce(np.square(magnitude), **reduce))
+    else:
+        power = magnitude.dtype.type(ord)
+        found = np.power(np.add.reduce(np.power(magnitude, power), **reduce), magnitude.dtype.type(1.0 / ord))
+    return found
 
 
 def _numpy_norm(x: np.ndarray, ord: Number = 2, axis: Any = None, keepdims: bool = False, dtype: np.dtype | None = None) -> Any:
