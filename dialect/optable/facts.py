@@ -130,7 +130,8 @@ def size_int(x: np.ndarray, dim: int) -> int:
     """IndexError for a rank-0 tensor."""
     if not x.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return x.shape[normalise_dim(dim, x.ndim)]
+    size: int = x.shape[normalise_dim(dim, x.ndim)]
+    return size
 
 
 def _rank(ctx: Infer, operands: Sequence[Value]) -> Value:

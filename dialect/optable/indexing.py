@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def same_dtype(a: Value, b: Value, text: str) -> None:
         raise TypeError(text)
 
 
-def accumulate_at(target: np.ndarray, where: tuple[np.ndarray | slice, ...], source: np.ndarray) -> None:
+def accumulate_at(target: np.ndarray, where: tuple[Any, ...], source: np.ndarray) -> None:
     """Each element counts, also where an index stands more than once; of bools: or."""
     with quiet:
         (np.logical_or if target.dtype == _BOOL else np.add).at(target, where, source)
@@ -230,7 +230,7 @@ def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: b
 def index_put_under_numpy_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """x[i, j, ...] = values, or np.add.at when accumulating."""
     if accumulate:
-        key = _key_under_numpy(indices)
+        key: Any = _key_under_numpy(indices)
         np.add.at(x, key, _for_each(x, key, values))
     else:
         x[_key_under_numpy(indices)] = values

@@ -57,7 +57,7 @@ COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_
 _FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "scatters", "masks", "products"
 )  # fmt: skip
-_FUNCTIONAL = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
+_FUNCTIONAL: dict[str, Any] = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
 
 def functional_name(name: str) -> str:
@@ -152,7 +152,8 @@ def _written(functional: Kernel, fills: bool) -> Kernel:
 
 def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """The same under NumPy's rules."""
-    return _written_by_numpy(lambda x: source)(x.copy(order="K"))
+    written: np.ndarray = _written_by_numpy(lambda x: source)(x.copy(order="K"))
+    return written
 
 
 def _written_by_numpy(functional: Kernel) -> Kernel:
@@ -174,7 +175,7 @@ _UFUNCS: dict[str, np.ufunc] = {
 _ROUNDED = {"floor": np.floor_divide, None: np.true_divide}
 
 
-def _by_numpy(functional: DefinedOp) -> Kernel:
+def _by_numpy(functional: DefinedOp[Any]) -> Kernel:
     """What `x += y` does, casting errors (UFuncTypeError) included: a ufunc with `out=x` where NumPy has one for the op."""
     base, _, overload = functional.name.removeprefix("aten.").partition(".")
     otherwise = _written_by_numpy(functional.numpy_tier0)
@@ -189,7 +190,7 @@ def _by_numpy(functional: DefinedOp) -> Kernel:
 # --- the ops -----------------------------------------------------------------------------------------------------------
 
 
-def _rule(of: DefinedOp) -> InferRule:
+def _rule(of: DefinedOp[Any]) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         result = of.infer(ctx, operands)
         assert not isinstance(result, tuple)
@@ -198,7 +199,7 @@ def _rule(of: DefinedOp) -> InferRule:
     return infer
 
 
-def _in_place(name: str, infer: InferRule, kernel: str, numpy: str | None) -> DefinedOp:
+def _in_place(name: str, infer: InferRule, kernel: str, numpy: str | None) -> DefinedOp[Any]:
     of = _FUNCTIONAL[functional_name(name)]
     return DefinedOp(
         f"aten.{name}", of.kind, kernel, infer, aliasing=Aliasing.SELF, functional=of.name, numpy=numpy, native=of.native,
@@ -206,7 +207,7 @@ def _in_place(name: str, infer: InferRule, kernel: str, numpy: str | None) -> De
     )  # fmt: skip
 
 
-def _twin(name: str) -> DefinedOp:
+def _twin(name: str) -> DefinedOp[Any]:
     of = _FUNCTIONAL[functional_name(name)]
     place = f"inplace:{name.replace('.', '_')}"
     made = _in_place(name, _rule(of), f"{place}.tier0", f"{place}.numpy_tier0" if of.numpy else None)
@@ -216,7 +217,7 @@ def _twin(name: str) -> DefinedOp:
     return made
 
 
-def _of_part(name: str, kernel: str, numpy: str | None) -> DefinedOp:
+def _of_part(name: str, kernel: str, numpy: str | None) -> DefinedOp[Any]:
     return _in_place(name, _FUNCTIONAL[functional_name(name)].infer, kernel, numpy)
 
 

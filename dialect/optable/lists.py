@@ -60,7 +60,7 @@ def _kind_of(items: Sequence[Value]) -> Value:
     """What every one of some values is: their kind without its value, or Opaque when kinds differ."""
     kinds = {type(i) for i in items}
     if len(kinds) == 1 and (kind := kinds.pop()) in (Int, Float, Bool, Str, Tensor):
-        return kind()  # type: ignore[no-any-return]
+        return kind()
     return Opaque()
 
 

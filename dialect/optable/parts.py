@@ -227,7 +227,7 @@ diagonal.copied_as("aten.diagonal_copy(Tensor self, int offset=0, int dim1=0, in
 # --- a part put in -----------------------------------------------------------------------------------------------------
 
 
-def _infer_put(view: DefinedOp) -> InferRule:
+def _infer_put(view: DefinedOp[Any]) -> InferRule:
     """`src` has the shape of the part that it replaces."""
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -244,7 +244,7 @@ def _infer_put(view: DefinedOp) -> InferRule:
     return infer
 
 
-def _put(to: DefinedOp, view: DefinedOp, x: np.ndarray, source: np.ndarray, *where: Any) -> np.ndarray:
+def _put(to: DefinedOp[Any], view: DefinedOp[Any], x: np.ndarray, source: np.ndarray, *where: Any) -> np.ndarray:
     """A copy of x, laid out as x is, in which the part that `view` shows is `source`."""
     to.checked(x, source, *where)
     result = same_strides(x)

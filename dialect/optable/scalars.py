@@ -19,7 +19,7 @@ from tierup.dialect.inference.dims import Dim
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError
-from tierup.dialect.optable.define import DefinedOp, Kernel, op
+from tierup.dialect.optable.define import DefinedOp, Kernel, R, op
 
 Rest = Callable[[Sequence[Value]], Value]  # what is known of a result where the operands are not
 Combine = Callable[[Dim, Dim], "Dim | None"]
@@ -29,11 +29,13 @@ _size = read.or_unknown(read.size)
 _op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, differentiable=False)
 
 
-def of_known(*schemas: str, otherwise: Rest, numpy: Kernel | None = None, **fields: Any) -> Callable[[Kernel], DefinedOp]:
+def of_known(
+    *schemas: str, otherwise: Rest, numpy: Kernel | None = None, **fields: Any
+) -> Callable[[Callable[..., R]], DefinedOp[R]]:
     """An op on numbers, strings and lists of them: of known ones its rule gives what tier 0 does, of others what `otherwise` says of them.
     `numpy`: tier 0 under NumPy's rules."""
 
-    def define(kernel: Kernel) -> DefinedOp:
+    def define(kernel: Callable[..., R]) -> DefinedOp[R]:
         def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
             try:
                 known = [read.plain(v) for v in operands]
@@ -144,15 +146,16 @@ def mul(a: Any, b: Any) -> Any:
 )  # fmt: skip
 def div(a: Any, b: Any) -> float:
     """Always a float; by zero, an infinity or NaN."""
-    a, b = float(a), float(b)
-    if b == 0:
-        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
-    return a / b
+    x, y = float(a), float(b)
+    if y == 0:
+        return math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
+    return x / y
 
 
 @_known("aten.floordiv.int(int a, int b) -> int", otherwise=_symbolic(_quotient), numpy=operator.floordiv, raises=True)
 def floordiv(a: int, b: int) -> int:
-    return wrap(a // b)
+    quotient: int = wrap(a // b)
+    return quotient
 
 
 @_known("aten.remainder.int(int a, int b) -> int", otherwise=_symbolic(_modulus), numpy=operator.mod, raises=True)
@@ -172,7 +175,7 @@ def absolute(a: Any) -> Any:
 
 def _numpy_power(a: Any, b: Any) -> float:
     """ValueError where Python gives a complex number."""
-    result = float(a) ** float(b)
+    result: float = float(a) ** float(b)
     if isinstance(result, complex):
         raise ValueError(f"{a} ** {b} is complex: complex numbers are not supported")
     return result
@@ -267,7 +270,7 @@ def _unequal(a: Dim, b: Dim) -> bool | None:
     "aten.eq.int(int a, int b) -> bool", "aten.eq.float(float a, float b) -> bool", "aten.eq.bool(bool a, bool b) -> bool",
     "aten.eq.str(str a, str b) -> bool", "aten.eq.int_list(int[] a, int[] b) -> bool", otherwise=_decided(_equal),
 )  # fmt: skip
-def eq(a: Any, b: Any) -> bool:
+def eq(a: object, b: object) -> bool:
     return a == b
 
 
@@ -275,7 +278,7 @@ def eq(a: Any, b: Any) -> bool:
     "aten.ne.int(int a, int b) -> bool", "aten.ne.bool(bool a, bool b) -> bool", "aten.ne.str(str a, str b) -> bool",
     "aten.ne.int_list(int[] a, int[] b) -> bool", "aten.ne.float_int(float a, int b) -> bool", otherwise=_decided(_unequal),
 )  # fmt: skip
-def ne(a: Any, b: Any) -> bool:
+def ne(a: object, b: object) -> bool:
     return a != b
 
 
@@ -283,12 +286,12 @@ def ne(a: Any, b: Any) -> bool:
     "aten.lt.int(int a, int b) -> bool", "aten.lt.float(float a, float b) -> bool", "aten.lt.float_int(float a, int b) -> bool",
     otherwise=_decided(lambda a, b: _not_above(a, b, 1)),
 )  # fmt: skip
-def lt(a: Any, b: Any) -> bool:
+def lt(a: float, b: float) -> bool:
     return a < b
 
 
 @_known("aten.le.int(int a, int b) -> bool", otherwise=_decided(_not_above))
-def le(a: Any, b: Any) -> bool:
+def le(a: float, b: float) -> bool:
     return a <= b
 
 
@@ -296,7 +299,7 @@ def le(a: Any, b: Any) -> bool:
     "aten.gt.int(int a, int b) -> bool", "aten.gt.float(float a, float b) -> bool", "aten.gt.float_int(float a, int b) -> bool",
     otherwise=_decided(lambda a, b: _not_above(b, a, 1)),
 )  # fmt: skip
-def gt(a: Any, b: Any) -> bool:
+def gt(a: float, b: float) -> bool:
     return a > b
 
 
@@ -304,7 +307,7 @@ def gt(a: Any, b: Any) -> bool:
     "aten.ge.int(int a, int b) -> bool", "aten.ge.float(float a, float b) -> bool", "aten.ge.float_int(float a, int b) -> bool",
     otherwise=_decided(lambda a, b: _not_above(b, a)),
 )  # fmt: skip
-def ge(a: Any, b: Any) -> bool:
+def ge(a: float, b: float) -> bool:
     return a >= b
 
 
@@ -370,7 +373,7 @@ def _extreme(pick: Callable[[Dim, Dim], Dim], name: str) -> InferRule:
 
 
 @_op("prim.max.int(int a, int b) -> int", infer=_extreme(dims.maximum, "max"))
-def maximum(*numbers: Any) -> int:
+def maximum(*numbers: int) -> int:
     return max(*numbers)
 
 
@@ -381,7 +384,7 @@ def greatest(numbers: Sequence[int]) -> int:
 
 
 @_op("prim.min.int(int a, int b) -> int", infer=_extreme(dims.minimum, "min"))
-def minimum(*numbers: Any) -> int:
+def minimum(*numbers: int) -> int:
     return min(*numbers)
 
 
@@ -412,4 +415,5 @@ def _derive_index(operands: Sequence[Value]) -> Value:
 
 @_known("aten.__derive_index(int index, int start, int step) -> int", otherwise=_derive_index)
 def derive_index(index: int, start: int, step: int) -> int:
-    return wrap(start + index * step)
+    found: int = wrap(start + index * step)
+    return found
