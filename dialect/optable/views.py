@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def _reshape(op: str) -> InferRule:
     return infer
 
 
-def _sizes(op: DefinedOp, x: np.ndarray, sizes: Sequence[int]) -> Sequence[int]:
+def _sizes(op: DefinedOp[Any], x: np.ndarray, sizes: Sequence[int]) -> Sequence[int]:
     """`sizes`, with the one -1 among them replaced."""
     return sizes if math.prod(sizes) == x.size and min(sizes, default=0) >= 0 else op.checked(x, sizes).shape
 
