@@ -56,8 +56,9 @@ def _make(cls: type[C], frozen: bool, eq: bool) -> type[C]:
     own = cls.__dict__
     hash_given = own.get("__hash__", _MISSING) is not _MISSING and not (own["__hash__"] is None and "__eq__" in own)
     dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # it is one now
-    if len(fields) != sum(f._field_type is not dataclasses._FIELD_CLASSVAR for f in cls.__dataclass_fields__.values()):  # type: ignore[attr-defined]
+    made: Any = cls  # it is a dataclass now
+    fields = dataclasses.fields(made)
+    if len(fields) != sum(f._field_type is not dataclasses._FIELD_CLASSVAR for f in made.__dataclass_fields__.values()):  # type: ignore[attr-defined]  # the library's own
         raise TypeError(f"{cls.__name__}: init-only fields are not offered here")
     if any(f.kw_only for f in fields):
         raise TypeError(f"{cls.__name__}: keyword-only fields are not offered here")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tierup.dialect.inference.dims import symbol
 from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.profiled import Fact, ProfiledScalar
@@ -97,11 +99,8 @@ def value_of_fact(fact: Fact | None) -> Value | None:
     if fact is None:
         return None
     if isinstance(fact, ProfiledScalar):
-        kinds: dict[str | None, Value] = {
-            "int": Int(fact.value),  # type: ignore[arg-type]  # its kind says so
-            "float": Float(fact.value),
-            "bool": Bool(fact.value),  # type: ignore[arg-type]
-        }
+        value: Any = fact.value  # as its kind says
+        kinds: dict[str | None, Value] = {"int": Int(value), "float": Float(value), "bool": Bool(value)}
         return kinds.get(fact.kind)
     if fact.defined is False:
         return None  # an undefined tensor: no guard lets None through

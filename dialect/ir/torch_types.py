@@ -97,4 +97,4 @@ def tensor_type(tensor: Tensor, *, value_semantics: bool = True, context: ir.Con
 def same_but(type_: ir.Type, *, value_semantics: bool) -> ir.Type:
     """The tensor type of the same dtype and sizes, written by nobody or by anybody."""
     sizes, dtype = parse_tensor(str(type_))
-    return tensor_type(Tensor(dtype, sizes), value_semantics=value_semantics, context=type_.context)  # type: ignore[arg-type]
+    return tensor_type(Tensor(dtype, sizes), value_semantics=value_semantics, context=type_.context)  # type: ignore[arg-type]  # a size may be None

@@ -32,7 +32,7 @@ class Steps:
             worker = None if name in _HERE else placement.for_steps(now)
             if worker is not None:
                 try:
-                    with fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]
+                    with fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]  # threading.Condition asks it, too
                         return worker.call(in_process.__name__, "run", *wanted, limit=now.compile_limit)
                 except WorkerUnavailable:
                     pass  # this thread waits for it already, or there can be none any more

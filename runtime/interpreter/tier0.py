@@ -77,7 +77,8 @@ class Tier0:
         # tracebacks print the generated line; the entry goes when this object does
         linecache.cache[self._filename] = (len(self.source), None, self.source.splitlines(keepends=True), self._filename)
         weakref.finalize(self, linecache.cache.pop, self._filename, None)
-        return namespace[self.entry]  # type: ignore[no-any-return]
+        made: Callable[..., Any] = namespace[self.entry]
+        return made
 
     @cached_property
     def _filename(self) -> str:

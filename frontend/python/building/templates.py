@@ -169,7 +169,7 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         return [value.ssa]  # type: ignore[union-attr]  # an IntList or a DTypeOf
     if isinstance(value, ShapeOf):
         return [em.numpy("aten.size.int", [value.array.ssa, em.int(i)], em.types.int) for i in range(len(template.items))]
-    items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]
+    items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
 
 

@@ -152,9 +152,10 @@ def reversed_(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
     inner = iterate(frame, node, value)
 
     def item(i: Value) -> Value:
-        if isinstance(inner.length, Const) and isinstance(i, Const):
-            return inner.item(Const(inner.length.value - 1 - i.value))
-        last = binary(frame, node, ast.Sub, inner.length, Const(1)) if isinstance(inner.length, Scalar) else Const(inner.length.value - 1)  # type: ignore[union-attr]
+        length = inner.length
+        if isinstance(length, Const) and isinstance(i, Const):
+            return inner.item(Const(length.value - 1 - i.value))
+        last = Const(length.value - 1) if isinstance(length, Const) else binary(frame, node, ast.Sub, length, Const(1))
         return inner.item(binary(frame, node, ast.Sub, last, i))
 
     return Iterable_(inner.length, item, inner.needs_static_index)

@@ -123,7 +123,7 @@ def _arrays(em: Emitter, value: Value, start: int) -> Iterator[int]:
 
 def gradient_template(arguments: Mapping[str, Value], spec: GradientSpec) -> Structure:
     """How the gradients cross: a tuple, for each of argnums the tree of its argument, None where that is None."""
-    wanted = (arguments[name] if index is None else arguments[name].items[index] for name, index in spec.places())  # type: ignore[union-attr]
+    wanted = (arguments[name] if index is None else arguments[name].items[index] for name, index in spec.places())  # type: ignore[union-attr]  # of a Sequence
     return Structure("tuple", tuple(_gradient(template_of(value)) for value in wanted))
 
 

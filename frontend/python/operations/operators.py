@@ -182,7 +182,7 @@ def _compare_dtypes(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -
 
 
 def _negated(frame: Frame, value: Value) -> Value:
-    return Const(not value.value) if isinstance(value, Const) else Scalar(not_(frame, value.ssa), "bool")  # type: ignore[union-attr]
+    return Const(not value.value) if isinstance(value, Const) else Scalar(not_(frame, value.ssa), "bool")  # type: ignore[union-attr]  # a Scalar
 
 
 def _identical(frame: Frame, node: ast.AST, a: Value, b: Value) -> bool:
