@@ -22,6 +22,7 @@ def spelled(op: str) -> str:
 
 
 def op_of(name: str) -> str:
+    """The op that has this name as a kernel: the inverse of `spelled`."""
     return _ESCAPES.sub(lambda found: "_" if found[0] == "__" else ".", name)
 
 

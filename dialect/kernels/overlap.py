@@ -47,6 +47,7 @@ def refuse_shared(written: Array, *operands: object) -> None:
 
 
 def refuse_repeats(written: Array) -> None:
+    """Raises ValueError for an array that shows memory more than once, which is to be written."""
     if repeats(written):
         raise ValueError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "

@@ -25,6 +25,7 @@ def _torch() -> Any:
 
 
 def is_tensor(value: object) -> bool:
+    """Whether it is one of PyTorch's tensors."""
     return isinstance(value, _torch().Tensor)
 
 
