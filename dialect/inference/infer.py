@@ -16,7 +16,7 @@ from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols
 from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
@@ -190,7 +190,7 @@ class _Walker:
             pairs = enumerate(zip(a.shape, b.shape, strict=True))
             sizes = tuple(da if da == db else self._joined_size(site, i, da, db) for i, (da, db) in pairs)
             return Tensor(a.dtype if a.dtype == b.dtype else None, sizes)
-        return join(a, b)
+        return joined(a, b)
 
     def with_facts(self, site: ir.Value, value: Value, fact: Fact) -> Value:
         """What is known of a value that fits `fact`. Sizes that stay unknown become run-time sizes of `site`."""
@@ -266,35 +266,6 @@ def _may_be_written(value: ir.Value) -> bool:
     return any(optable.lookup(name) is None and name not in _BAILOUT for name in users)
 
 
-def join(a: Value, b: Value) -> Value:
-    """What holds of both values."""
-    if a == b:
-        return a
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return Tensor(a.dtype if a.dtype == b.dtype else None, a.shape if a.shape == b.shape else None)
-    if isinstance(a, List) and isinstance(b, List):
-        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-            return List(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
-        return List(None, _element(a, b))
-    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
-        return Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
-    if type(a) is type(b):
-        return type(a)()  # type: ignore[call-arg]  # a scalar of unknown value
-    if isinstance(a, (Int, Float, Number)) and isinstance(b, (Int, Float, Number)):
-        return Number()
-    return Opaque()
-
-
-def _element(*lists: List) -> Value | None:
-    parts = [p for x in lists for p in (x.items if x.items is not None else (x.element,)) if p is not None]
-    if not parts:
-        return None
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = join(joined, part)
-    return joined
-
-
 # --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
 
 
@@ -314,22 +285,8 @@ def _declared(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple
     return walker.declared(op)
 
 
-def refine(value: Value, type_: ir.Type) -> Value:
-    """`value`, with what a (guarded) type adds to it."""
-    if not isinstance(value, Tensor) or not torch_types.is_tensor(type_):
-        return value
-    sizes, dtype = torch_types.parse_tensor(str(type_))
-    shape = value.shape
-    if shape is None and sizes is not None and all(d is not None for d in sizes):
-        shape = tuple(d for d in sizes if d is not None)
-    elif shape is not None and sizes is not None and len(shape) == len(sizes):
-        pairs = zip(shape, sizes, strict=True)
-        shape = tuple(known if isinstance(known, int) or size is None else size for known, size in pairs)
-    return Tensor(value.dtype or dtype, shape)
-
-
 def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-    values = [refine(v, r.type) for v, r in zip(operands, op.results, strict=False)]
+    values = [torch_types.refined(v, r.type) for v, r in zip(operands, op.results, strict=False)]
     walker.out.cast_from.update(zip(op.results, operands, strict=False))
     return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
 
@@ -426,7 +383,7 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
     """fusion_group, fallback: a body isolated from above whose arguments are the operands."""
     block = op.regions[0].blocks[0]
     for argument, value in zip(block.arguments, operands, strict=True):
-        walker.set(argument, refine(value, argument.type))
+        walker.set(argument, torch_types.refined(value, argument.type))
     return walker.block(block)
 
 

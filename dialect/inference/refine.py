@@ -16,7 +16,7 @@ from functools import reduce
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.dims import Expr, Symbol, symbol
-from tierup.dialect.inference.infer import Inference, infer_function, refine
+from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Int, Tensor, Value
@@ -102,7 +102,7 @@ def _merged(func: ir.Operation, argument: ir.Value, value: Value) -> Value:
     """What is known of an argument: what the caller says, and what its type says."""
     if isinstance(value, Tensor) and torch_types.is_tensor(argument.type):
         refined_type(func, argument.type, value)  # the two must agree
-        return refine(value, argument.type)
+        return torch_types.refined(value, argument.type)
     return value
 
 
@@ -292,7 +292,7 @@ def _widen_results(op: ir.Operation) -> None:
         yielded = [v for v in map(under_derefine, each) if torch_types.is_tensor(v.type)]  # of another optional any tensor is made
         if not torch_types.is_tensor(result.type) or not any(_clash(result.type, v.type) for v in yielded):
             continue
-        full, values = result.type, [refine(Tensor(), v.type) for v in (result, *yielded)]
+        full, values = result.type, [torch_types.refined(Tensor(), v.type) for v in (result, *yielded)]
         common = reduce(both, values)
         assert isinstance(common, Tensor)
         result.set_type(torch_types.tensor_type(common, value_semantics=torch_types.is_value_tensor(full), context=op.context))

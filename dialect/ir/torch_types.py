@@ -98,3 +98,17 @@ def same_but(type_: ir.Type, *, value_semantics: bool) -> ir.Type:
     """The tensor type of the same dtype and sizes, written by nobody or by anybody."""
     sizes, dtype = parse_tensor(str(type_))
     return tensor_type(Tensor(dtype, sizes), value_semantics=value_semantics, context=type_.context)  # type: ignore[arg-type]  # a size may be None
+
+
+def refined(value: Value, type_: ir.Type) -> Value:
+    """`value`, with what a (guarded) type adds to it."""
+    if not isinstance(value, Tensor) or not is_tensor(type_):
+        return value
+    sizes, dtype = parse_tensor(str(type_))
+    shape = value.shape
+    if shape is None and sizes is not None and all(d is not None for d in sizes):
+        shape = tuple(d for d in sizes if d is not None)
+    elif shape is not None and sizes is not None and len(shape) == len(sizes):
+        pairs = zip(shape, sizes, strict=True)
+        shape = tuple(known if isinstance(known, int) or size is None else size for known, size in pairs)
+    return Tensor(value.dtype or dtype, shape)

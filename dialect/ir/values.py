@@ -96,3 +96,32 @@ class Tuple:
 
 
 Value = Tensor | Int | Float | Bool | Number | Str | NoneValue | Opaque | List | Tuple
+
+
+def joined(a: Value, b: Value) -> Value:
+    """What holds of both values."""
+    if a == b:
+        return a
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return Tensor(a.dtype if a.dtype == b.dtype else None, a.shape if a.shape == b.shape else None)
+    if isinstance(a, List) and isinstance(b, List):
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            return List(tuple(joined(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        return List(None, _element(a, b))
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(joined(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if type(a) is type(b):
+        return type(a)()  # type: ignore[call-arg]  # a scalar of unknown value
+    if isinstance(a, (Int, Float, Number)) and isinstance(b, (Int, Float, Number)):
+        return Number()
+    return Opaque()
+
+
+def _element(*lists: List) -> Value | None:
+    parts = [p for x in lists for p in (x.items if x.items is not None else (x.element,)) if p is not None]
+    if not parts:
+        return None
+    found = parts[0]
+    for part in parts[1:]:
+        found = joined(found, part)
+    return found
