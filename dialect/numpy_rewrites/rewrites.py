@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tierup.dialect.numpy_rewrites.others import FORMS as OTHER_FORMS
-from tierup.dialect.numpy_rewrites.pointwise import FORMS as POINTWISE_FORMS
+from tierup.dialect.numpy_rewrites import movement, pointwise, reductions
 from tierup.dialect.numpy_rewrites.pointwise import Rewrite
 from tierup.dialect.optable.core import Op
 
-_FORMS = {**POINTWISE_FORMS, **OTHER_FORMS}
+_FORMS = {**pointwise.FORMS, **reductions.FORMS, **movement.FORMS}
 
 
 def rewrite_of(row: Op) -> Rewrite | None:
