@@ -127,8 +127,7 @@ def _infer_trace(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 @op("aten.trace(Tensor self) -> Tensor", kind=Kind.REDUCTION, infer=_infer_trace, tolerance=SUMMED)
 def trace(x: np.ndarray) -> np.ndarray:
     """The sum of a matrix's main diagonal. ValueError unless rank 2."""
-    if x.ndim != 2:
-        raise ValueError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    trace.checked(x)
     total: np.ndarray = sum(np.diagonal(x))
     return total
 
@@ -179,14 +178,13 @@ def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:
     lead, as in what is stored. ValueError for a size that does not broadcast to x's (PyTorch checks only that the elements fit)."""
     if size is None:
         return x
+    sum_to_size.checked(x, size)
     more = len(size) - x.ndim
     if more > 0 and builtins.all(n == 1 for n in size[:more]):
         x = x.reshape((1,) * more + x.shape)
     if size and tuple(size) == x.shape:
         return x
     leading = x.ndim - len(size)
-    if leading < 0 or builtins.any(wanted not in (1, n) for wanted, n in zip(size, x.shape[leading:], strict=True)):
-        raise ValueError(f"_grad_sum_to_size(): size {list(size)} does not broadcast to {list(x.shape)}")
     repeated = tuple(i for i, n in enumerate(x.shape) if i < leading or (size[i - leading] == 1 and n != 1))
     total: np.ndarray = sum.reduce(x, axes_of(repeated, x.ndim), True)
     return total.reshape(size)

@@ -15,7 +15,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import accumulated_dtype, accumulator, axis_of, dtype_named, in_rows, is_float, quiet, rounded
+from tierup.dialect.kernels.axes import accumulator, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable.core import Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import op
@@ -58,11 +58,7 @@ def _shape(x: Value, dim: Value, is_numpy: bool) -> Shape:
     return sizes or (1,) if is_numpy else sizes
 
 
-def _scan(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.ndarray:
-    target = accumulated_dtype(x, dtype)
-    axis = axis_of(dim, x.ndim)
-    if target == np.bool_:
-        raise TypeError(_NO_BOOLS)
+def _scan(ufunc: np.ufunc, x: np.ndarray, dim: int, target: np.dtype) -> np.ndarray:
     x = cast(x, target)
     if x.ndim == 0:
         return x.copy()
@@ -71,7 +67,7 @@ def _scan(ufunc: np.ufunc, x: np.ndarray, dim: int, dtype: int | None) -> np.nda
     # torch carries float32 in double (ReduceOpsKernel.cpp, at::acc_type on the CPU) and rounds each element
     carried = np.dtype(np.float64) if target == np.float32 else accumulator(target)
     with quiet:
-        return in_rows(rounded(ufunc.accumulate(x, axis=axis, dtype=carried), target))
+        return in_rows(rounded(ufunc.accumulate(x, axis=dim, dtype=carried), target))
 
 
 def _numpy_dtype(code: int | None) -> np.dtype | None:
@@ -98,7 +94,7 @@ def _as_operand(g: Backward, gradient: ir.Value) -> ir.Value:
 )  # fmt: skip
 def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
     """Running sums along dim."""
-    return _scan(np.add, x, dim, dtype)
+    return _scan(np.add, x, dim, cumsum.dtype(x, dim, dtype))
 
 
 @cumsum.under_numpy(form="accumulating")
@@ -119,7 +115,7 @@ def _(g: Backward) -> ir.Value:
 )  # fmt: skip
 def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
     """Running products along dim."""
-    return _scan(np.multiply, x, dim, dtype)
+    return _scan(np.multiply, x, dim, cumprod.dtype(x, dim, dtype))
 
 
 @cumprod.under_numpy(form="accumulating")
@@ -171,13 +167,11 @@ _logarithms = _infer(partial(numpy_result, "logaddexp.accumulate"), _floats)
 )  # fmt: skip
 def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
     """The logarithm of the running sum of exp(x) along dim, of floats, without leaving logarithms."""
-    axis = axis_of(dim, x.ndim)
-    if not is_float(x.dtype):
-        raise TypeError(f"logcumsumexp is not implemented for {x.dtype}")
+    logcumsumexp.checked(x, dim)
     if x.ndim == 0:
         return x.copy()
     with quiet:
-        return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64) + 0.0, axis=axis), x.dtype))
+        return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64) + 0.0, axis=dim), x.dtype))
 
 
 @logcumsumexp.under_numpy(form="accumulating_floats")
