@@ -43,18 +43,6 @@ Atom = Union[Symbol, Call]
 Monomial = tuple[tuple[str, Atom, int], ...]  # (sort key, atom, power), sorted
 
 
-def _evaluate_call(fn: str, args: tuple[int, ...]) -> int:
-    if fn == "floordiv":
-        return args[0] // args[1]
-    if fn == "mod":
-        return args[0] % args[1]
-    if fn == "max":
-        return max(args)
-    if fn == "min":
-        return min(args)
-    raise ValueError(f"unknown size function {fn}")
-
-
 @dataclass(frozen=True)
 class Expr:
     """A canonical polynomial: {monomial: coefficient}, no zero coefficients, at least one atom. Build it with operators."""

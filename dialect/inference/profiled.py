@@ -121,11 +121,6 @@ class Profiled:
         told = zip(self.strides, actual, array.shape, strict=True)
         return array.size == 0 or all(want is None or have == want or size == 1 for want, have, size in told)
 
-    @property
-    def complete(self) -> bool:
-        """Whether dtype, rank and every size (static or a symbol) are known: what compiling for it needs."""
-        return self.defined is True and self.dtype is not None and self.sizes is not None and None not in self.sizes
-
     def shape(self) -> tuple[Dim, ...] | None:
         """The sizes as inference computes with them; None when the rank or any size is unknown."""
         if self.sizes is None or None in self.sizes:

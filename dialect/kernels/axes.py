@@ -41,11 +41,6 @@ def in_rows(x: np.ndarray) -> np.ndarray:
     return np.asarray(x, order="C")
 
 
-def axis_of(dim: int, rank: int) -> int:
-    """A dimension counted from the front; IndexError when there is no such dimension."""
-    return normalise_dim(dim, rank)
-
-
 def axes_of(dims: Sequence[int] | int | None, rank: int) -> tuple[int, ...]:
     """The axes that a reduction runs over, front first. None and [] mean all of them.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import axis_of, widened
+from tierup.dialect.kernels.axes import widened
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
@@ -67,7 +67,7 @@ def _top(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
 )  # fmt: skip
 def argsort(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarray:
     """int64 indices along dim; equal elements keep their order either way."""
-    axis = axis_of(dim, x.ndim)
+    axis = normalise_dim(dim, x.ndim)
     if not x.ndim:
         return np.zeros((), _INT64)
     wide = widened(x)
@@ -100,7 +100,7 @@ def _taken(x: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Sorted along dim, and int64 indices."""
     indices = argsort(x, dim, descending)
-    return _laid_out(x, _taken(x, indices, axis_of(dim, x.ndim))), indices
+    return _laid_out(x, _taken(x, indices, normalise_dim(dim, x.ndim))), indices
 
 
 @sort.under_numpy(form="none")
@@ -115,7 +115,7 @@ def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarra
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, in_order: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The k largest or smallest along dim, in order, and their int64 indices. ValueError for k out of range."""
     topk.checked(x, k, dim)
-    axis, indices = axis_of(dim, x.ndim), argsort(x, dim, largest)
+    axis, indices = normalise_dim(dim, x.ndim), argsort(x, dim, largest)
     if not x.ndim:
         return (x.copy(), indices) if k else (np.empty(0, x.dtype), np.empty(0, _INT64))
     indices = np.take(indices, np.arange(k), axis)

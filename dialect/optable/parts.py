@@ -11,7 +11,6 @@ import numpy as np
 
 from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.ir.values import Int, Shape, Tensor, Value
-from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.overlap import same_strides
 from tierup.dialect.optable import operands as read
@@ -107,7 +106,7 @@ def slice_(x: np.ndarray, dim: int = 0, start: int | None = None, end: int | Non
     """Start to end in steps of at least 1; bounds count from the end when negative, and are clamped."""
     if not x.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    axis = axis_of(dim, x.ndim)
+    axis = normalise_dim(dim, x.ndim)
     if step <= 0:
         raise ValueError("slice step must be positive")
     return at(x, axis, slice(start, end, step))

@@ -10,7 +10,6 @@ import numpy as np
 
 from tierup.dialect.inference.dims import Dim, floordiv, mod
 from tierup.dialect.ir.values import List, Shape, Tensor, Value
-from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
@@ -224,7 +223,7 @@ def unbind(x: np.ndarray, dim: int = 0) -> list[np.ndarray]:
     """Every index along dim."""
     if not x.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    axis = axis_of(dim, x.ndim)
+    axis = normalise_dim(dim, x.ndim)
     return [at(x, axis, i) for i in range(x.shape[axis])]
 
 

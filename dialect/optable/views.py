@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.ir.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import axis_of
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
@@ -175,7 +174,7 @@ def _unsqueeze(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
 @_view("aten.unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", infer=read.of_first(_unsqueeze))
 def unsqueeze(x: np.ndarray, dim: int) -> np.ndarray:
     """A dim of size 1, at `dim` of the result."""
-    return x.reshape(*x.shape[: (axis := axis_of(dim, x.ndim + 1))], 1, *x.shape[axis:], copy=False)
+    return x.reshape(*x.shape[: (axis := normalise_dim(dim, x.ndim + 1))], 1, *x.shape[axis:], copy=False)
 
 
 @unsqueeze.under_numpy(form="as_is")
