@@ -131,6 +131,7 @@ MADE = (
     "x.sum()", "x.max()", "x.ravel()[0]", "x[()]", "x[...]", "x * 2", "x.copy()", "+x", "np.square(x)", "np.array(x.sum())", "np.asarray(x.sum())", "np.copy(x.sum())", "np.zeros(())",
     "np.zeros(()) + 1", "x.T", "np.squeeze(x)", "x.sum(keepdims=True)", "np.float32(x.sum())", "x.sum() > 1", "np.dot(x.ravel(), x.ravel())", "np.where(x > 0, x, 0)", "x",
     "np.full_like(x, 2.0)", "x.sum().reshape(())", "x.sum().ravel()", "np.flip(x) if x.ndim == 0 else x", "np.round(x.sum())", "x.argmax()", "np.clip(x, 0, 1)", "np.float32(3)",
+    "np.dot(x[x < 9], x[x < 9]).squeeze()", "np.transpose(np.dot(x[x < 9], x[x < 9]))", "np.dot(x[x < 9], x[x < 9]).reshape(x.sum().shape)", "x[x < 9].squeeze()",
 )  # fmt: skip
 IN_BETWEEN = (
     "pass", "y[...] = 1", "y[()] = 1", "y[()] += 1", "y[None] = 1", "y[0] = 1", "y[:] = 1", "y[0] += 1", "y += 1", "z = y; y = y + 1; y[...] = 3", "y.fill(3)",

@@ -135,7 +135,7 @@ def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
     if x.rank == 0 and isinstance(axis, Const):
         refuse_axis(frame, x, axis)
     dims, _ = int_list(frame, node, axis, "an axis", bools=True)
-    return replace(viewed(x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
+    return replace(viewed(frame, x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
 
 
 @function(np.flipud)
@@ -221,7 +221,8 @@ function(np.triu)(_triangle("aten.triu"))
 def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = ZERO, axis1: Value = ZERO, axis2: Value = ONE) -> Value:
     x = as_array(frame, node, a)
     operands = [as_int(frame, node, v) for v in (offset, axis1, axis2)]
-    return viewed(x, frame.em.numpy("aten.diagonal", [x.ssa, *operands]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
+    rank = None if x.rank is None else x.rank - 1
+    return viewed(frame, x, frame.em.numpy("aten.diagonal", [x.ssa, *operands]), rank, max(0, x.at_least - 1))
 
 
 @function(np.trace, method="trace")

@@ -12,6 +12,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
 from tierup.frontend.python.building.values import NONE, Array, Const, Sequence, Value
 from tierup.frontend.python.functions.numpy_reductions import is_none
+from tierup.frontend.python.operations.array_operators import is_scalar
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis, taken, viewable
 from tierup.frontend.python.operations.scalars import raise_if
 
@@ -25,8 +26,10 @@ def known_rank(frame: Frame, node: ast.AST, x: Array, what: str) -> int:
     return x.rank
 
 
-def viewed(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
-    """A view of x: an array even of rank 0, but of a NumPy scalar a scalar."""
+def viewed(frame: Frame, x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
+    """A view of x: an array even of rank 0, but of a NumPy scalar a scalar. The run says which where it says x's rank."""
+    if x.rank is None and x.may_be_scalar and (least if rank is None else rank) == 0:
+        return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=is_scalar(frame, x))
     return replace(x, ssa=ssa, rank=rank, min_rank=least, decays=x.rank == 0 and x.decays)
 
 
@@ -36,7 +39,7 @@ def copied(x: Array, ssa: ir.Value, rank: int | None, least: int = 0) -> Array:
 
 def flat(frame: Frame, x: Array) -> Array:
     """x.reshape(-1)."""
-    return viewed(x, frame.em.numpy("aten.reshape", [x.ssa, frame.em.ints(-1)]), 1)
+    return viewed(frame, x, frame.em.numpy("aten.reshape", [x.ssa, frame.em.ints(-1)]), 1)
 
 
 def sizes_argument(args: tuple[Value, ...]) -> Value:
@@ -50,7 +53,7 @@ def reshape(frame: Frame, node: ast.AST, a: Value, shape: Value, order: Value = 
         raise frame.error(node, "reshape in an order other than C", "transpose first")
     x = viewable(frame, node, a)
     sizes, rank = int_list(frame, node, shape)
-    return viewed(x, frame.em.numpy("aten.reshape", [x.ssa, sizes]), rank)
+    return viewed(frame, x, frame.em.numpy("aten.reshape", [x.ssa, sizes]), rank)
 
 
 @method("reshape")
@@ -76,9 +79,9 @@ def flatten(frame: Frame, node: ast.AST, a: Value) -> Value:
 def transpose(frame: Frame, node: ast.AST, a: Value, axes: Value = NONE) -> Value:
     x = taken(frame, node, a)
     if is_none(axes):
-        return viewed(x, frame.em.numpy("aten.numpy_T", [x.ssa]), x.rank, x.min_rank)
+        return viewed(frame, x, frame.em.numpy("aten.numpy_T", [x.ssa]), x.rank, x.min_rank)
     dims, rank = int_list(frame, node, axes, "axes")
-    return viewed(x, frame.em.numpy("aten.permute", [x.ssa, dims]), rank)
+    return viewed(frame, x, frame.em.numpy("aten.permute", [x.ssa, dims]), rank)
 
 
 @method("transpose")
@@ -92,7 +95,7 @@ def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) 
     dims = [as_int(frame, node, v, "an axis") for v in (axis1, axis2)]
     if x.rank == 0:  # torch takes 0 and -1 for the axes of a scalar
         refuse_axis(frame, x, axis1, dims[0])
-    return viewed(x, frame.em.numpy("aten.transpose.int", [x.ssa, *dims]), x.rank, x.min_rank)
+    return viewed(frame, x, frame.em.numpy("aten.transpose.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 
 @function(np.matrix_transpose)
@@ -108,7 +111,7 @@ def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: 
     dims = [as_int(frame, node, v, "an axis") for v in (source, destination)]
     if x.rank == 0:
         refuse_axis(frame, x, source, dims[0])
-    return viewed(x, frame.em.numpy("aten.movedim.int", [x.ssa, *dims]), x.rank, x.min_rank)
+    return viewed(frame, x, frame.em.numpy("aten.movedim.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 
 @function(np.expand_dims)
@@ -117,7 +120,7 @@ def expand_dims(frame: Frame, node: ast.AST, a: Value, axis: Value) -> Value:
     if isinstance(axis, Sequence):
         raise frame.error(node, "np.expand_dims of several axes", "one axis at a time, or index with None")
     ssa = frame.em.numpy("aten.unsqueeze", [x.ssa, as_int(frame, node, axis, "an axis")])
-    return viewed(x, ssa, None if x.rank is None else x.rank + 1, x.at_least + 1)
+    return viewed(frame, x, ssa, None if x.rank is None else x.rank + 1, x.at_least + 1)
 
 
 @function(np.squeeze, method="squeeze")
@@ -126,24 +129,24 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
     em = frame.em
     x = taken(frame, node, a)
     if is_none(axis):
-        return viewed(x, em.numpy("aten.squeeze", [x.ssa]), None)
+        return viewed(frame, x, em.numpy("aten.squeeze", [x.ssa]), None)
     if isinstance(axis, Sequence):
         raise frame.error(node, "np.squeeze of several axes", "one axis at a time, or reshape")
     if x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):  # NumPy takes these for the axes of a scalar
-        return viewed(x, em.numpy("aten.alias", [x.ssa]), 0)
+        return viewed(frame, x, em.numpy("aten.alias", [x.ssa]), 0)
     dim = as_int(frame, node, axis, "an axis", bools=False)
     refuse_axis(frame, x, axis, dim)
     length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
     wrong = em.scalar("aten.ne.int", [length, em.int(1)], em.types.bool)
     raise_if(frame, wrong, "ValueError", "cannot select an axis to squeeze out which has size not equal to one")
-    return viewed(x, em.numpy("aten.squeeze.dim", [x.ssa, dim]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
+    return viewed(frame, x, em.numpy("aten.squeeze.dim", [x.ssa, dim]), None if x.rank is None else x.rank - 1, max(0, x.at_least - 1))
 
 
 @function(np.broadcast_to)
 def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value) -> Value:
     x = as_array(frame, node, array)
     sizes, rank = int_list(frame, node, shape)
-    return replace(viewed(x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
+    return replace(viewed(frame, x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
 
 
 @function(np.atleast_1d)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import types
-from dataclasses import replace
 
 import numpy as np
 
@@ -58,9 +57,7 @@ def _array(frame: Frame, node: ast.Attribute, x: Array, name: str) -> Value:
     if name == "dtype":
         return Const(x.dtype) if x.dtype is not None else DTypeOf(em.numpy("prim.dtype", [x.ssa], em.types.int))
     if name == "T":
-        transposed = numpy_shape.transpose(frame, node, x)
-        assert isinstance(transposed, Array)
-        return replace(transposed, decays=x.decays)
+        return numpy_shape.transpose(frame, node, x)
     if name == "mT":
         return numpy_shape.matrix_transpose(frame, node, x)
     if name == "real":
