@@ -70,10 +70,8 @@ class Emitter:
         values = [self.value(v) for v in operands]
         results = [self.tensor_type if t == "!torch.vtensor" else ir.Type.parse(t, self.context) for t in types]
         marks: dict[str, ir.Attribute] = {PROMOTION: ir.StringAttr.get("numpy", self.context)} if numpy else {}
-        if self.context.is_registered_operation(f"torch.{name}"):
-            made = self.create(f"torch.{name}", results, values, marks)
-        else:
-            made = self.create("torch.operator", results, values, {"name": ir.StringAttr.get(name, self.context), **marks})
+        spelled, marks = torch_types.spelled(self.context, name, marks)
+        made = self.create(spelled, results, values, marks)
         found = list(made.results)
         for result, known in zip(found, self._infer(name, values, found, numpy), strict=True):
             self.inference.values[result] = known

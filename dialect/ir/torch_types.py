@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from tierup.dialect import dtypes
@@ -112,3 +113,10 @@ def refined(value: Value, type_: ir.Type) -> Value:
         pairs = zip(shape, sizes, strict=True)
         shape = tuple(known if isinstance(known, int) or size is None else size for known, size in pairs)
     return Tensor(value.dtype or dtype, shape)
+
+
+def spelled(context: ir.Context, name: str, attributes: Mapping[str, ir.Attribute] | None = None) -> tuple[str, dict[str, ir.Attribute]]:
+    """An op of the table in MLIR, its name and attributes: `torch.NAME`, or a `torch.operator` of that name where torch-mlir has none."""
+    if context.is_registered_operation(f"torch.{name}"):
+        return f"torch.{name}", dict(attributes or {})
+    return "torch.operator", {"name": ir.StringAttr.get(name, context), **(attributes or {})}

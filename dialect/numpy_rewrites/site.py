@@ -18,6 +18,7 @@ from tierup.dialect.inference.infer import Inference, InferenceError
 from tierup.dialect.inference.refined_types import constant, refined_type
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
 
@@ -34,7 +35,7 @@ class Site:
 
     def __init__(self, op: ir.Operation, inference: Inference) -> None:
         self.op = op
-        self.name = op.name.removeprefix("torch.")
+        self.name = torch_name(op)
         self.operands = list(op.operands)
         self.inference = inference
         self.values = [inference[v] for v in self.operands]
@@ -91,7 +92,8 @@ class Site:
             types = [refined_type(self.op, t, v) for t, v in zip(results or [plain] * len(values), values, strict=True)]
         except InferenceError as e:
             raise Keep(f"torch's {name} {e}") from e
-        op = ir.Operation.create(f"torch.{name}", results=types, operands=list(operands), loc=self.op.location, ip=self._ip).operation
+        spelled, attributes = torch_types.spelled(self.op.context, name)
+        op = ir.Operation.create(spelled, types, list(operands), attributes, loc=self.op.location, ip=self._ip).operation
         return self._record(op, values)
 
     def one(self, name: str, *operands: ir.Value) -> ir.Value:

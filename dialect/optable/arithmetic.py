@@ -291,6 +291,23 @@ def _(g: Backward) -> Gradients:
     return g.sum_to(g.mul(scaled, x), "self"), g.sum_to(g.neg(g.mul(scaled, y)), "other")
 
 
+@pointwise("aten.hypot(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.FLOAT, numpy=np.hypot)
+def hypot(m: Elements, x: Element, y: Element) -> Element:
+    """sqrt(x**2 + y**2), which overflows only where the result does; infinite where an operand is, also beside NaN."""
+    x, y = m.absolute(x), m.absolute(y)
+    small, large = m.minimum(x, y), m.maximum(x, y)
+    ratio = small / m.select(m.equal(large, 0), m.number(1, large), large)
+    length = large * m.sqrt(1 + ratio * ratio)
+    return m.select(m.equal(x, math.inf) | m.equal(y, math.inf), m.number(math.inf, x), length)
+
+
+@hypot.vjp(reads=("self", "other", "result"))
+def _(g: Backward) -> Gradients:
+    """x / hypot(x, y), NaN at the origin, as in PyTorch."""
+    scaled = g.div(g.grad, g.results[0])
+    return g.sum_to(g.mul(scaled, g.promoted("self")), "self"), g.sum_to(g.mul(scaled, g.promoted("other")), "other")
+
+
 @pointwise("aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor", promoting=2, gives=Gives.FLOAT, numpy=np.copysign, exact=True)
 def copysign(m: Elements, x: Element, y: Element) -> Element:
     """|x| with y's sign."""

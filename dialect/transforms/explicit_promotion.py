@@ -19,6 +19,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.numpy_rewrites.rewrites import rewrite_of
 from tierup.dialect.numpy_rewrites.site import Keep, Site
@@ -56,7 +57,7 @@ class ExplicitPromotion(Pass):
 
 
 def _rewrite(op: ir.Operation, inference: Inference) -> None:
-    row = optable.lookup(op.name)
+    row = optable.lookup(torch_name(op))
     if row is None:
         return
     if row.numpy is None:  # one kernel serves both rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
 from tierup.dialect.registry import PassFailure
@@ -18,6 +19,6 @@ class Refused(PassFailure):
     def __init__(self, op: ir.Operation, why: str, *, named: str = "", blames: bool = True, reason: Reason = Reason.NO_LOWERING) -> None:
         super().__init__(op, why)
         place = diagnostics.place_of(op.location)
-        found = origin(op.location) or Origin(op.name.removeprefix("torch."), str(place) if place.line else "")
+        found = origin(op.location) or Origin(torch_name(op), str(place) if place.line else "")
         self.origin = (replace(found, op=named) if named else found) if blames else Origin("", "")
         self.why, self.reason = why, reason

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.ops.call import Call, Lowering
@@ -26,7 +27,7 @@ def lower(function: ir.Operation, *modules: str) -> None:
     for op in b.walk_unfused(function):
         if not op.name.startswith("torch.") or op.name.startswith(_IN_NO_TABLE):
             continue
-        lowering = _table(modules).get(op.name.removeprefix("torch."))
+        lowering = _table(modules).get(torch_name(op))
         if lowering is None or PROMOTION in op.attributes:
             continue
         try:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -42,7 +43,7 @@ class LowerPointwise(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
         for op in b.walk_unfused(function):
-            name = op.name.removeprefix("torch.")
+            name = torch_name(op)
             if op.name.startswith("torch.") and PROMOTION not in op.attributes and pointwise.handles(name):
                 try:
                     with op.location, ir.InsertionPoint(op):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
 from tierup.dialect.ir.rewriting import is_used
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -36,7 +37,7 @@ class VerifyErrors(Pass):
             return
         inference = inference_of(function)
         for op in b.walk(function):
-            row = optable.lookup(op.name)
+            row = optable.lookup(torch_name(op))
             if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
                 continue
             hangs = hangs_on_numbers(op, row, inference) and not sizes_given(op)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tierup.dialect import optable
 from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -39,5 +40,5 @@ def _is_unused(op: ir.Operation) -> bool:
     """Whether nobody sees what the op does: its results have no uses, and it writes to nothing."""
     if not op.results or any(len(list(r.uses)) for r in op.results):
         return False
-    row = optable.lookup(op.name)
+    row = optable.lookup(torch_name(op))
     return not row.writes if row is not None else not op.name.startswith("torch.aten.")

@@ -92,7 +92,7 @@ for exponent in (2, 3.0, 0.5, 1.7):
     add("aten.pow.Tensor_Scalar", positive(3, 4), exponent)
 add("aten.pow.Tensor_Scalar", ints(3, 4), 5)
 add("aten.pow.Scalar", 2.0, x)
-for name in ("maximum", "minimum", "fmax", "fmin", "atan2", "logaddexp", "logaddexp2"):
+for name in ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2"):
     add(f"aten.{name}", x, y)
 add("aten.copysign.Tensor", x, y)
 add("aten.heaviside", ints(3, 4), ints(3, 4))

@@ -12,6 +12,7 @@ from kernel_harness import Failed, call, fill, spec_of
 
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.context import thread_context
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.lowering.abi import ArgumentSpec, Request
 from tierup.lowering.compile import compile
@@ -73,7 +74,8 @@ def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbo
     made = Operands([], [])
     named = [made.name(v) for v in operands]
     names, types = ", ".join(n for n, _ in named), ", ".join(t for _, t in named)
-    attribute = ' {tierup.promotion = "numpy"}' if numpy else ""
+    spelled, attributes = torch_types.spelled(thread_context(), op, {"tierup.promotion": ir.Attribute.parse('"numpy"', thread_context())} if numpy else {})
+    attribute = " {" + ", ".join(f"{k} = {v}" for k, v in attributes.items()) + "}"
     if isinstance(results, str) and results.startswith("list:"):
         count = int(results[5:])
         outs = ["!torch.vtensor"] * count
@@ -81,7 +83,7 @@ def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbo
         made.lines.append(f"  %r:{count} = torch.prim.ListUnpack %l : !torch.list<vtensor> -> {', '.join(outs)}")
     else:
         outs = [f"!torch.{results}"] if isinstance(results, str) else ["!torch.vtensor"] * results
-        made.lines.append(f'  %r:{len(outs)} = "torch.{op}"({names}){attribute} : ({types}) -> ({", ".join(outs)})')
+        made.lines.append(f'  %r:{len(outs)} = "{spelled}"({names}){attribute} : ({types}) -> ({", ".join(outs)})')
     specs = [spec_of(a, [f"s{d}" if d >= 2 else d for d in a.shape] if symbolic else None) for a in made.arrays]
     returned = ", ".join(f"%r#{i}" for i in range(len(outs)))
     body = "\n".join(made.lines)

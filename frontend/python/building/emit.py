@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.ir import literals
+from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import diagnostics
@@ -122,6 +122,14 @@ class Emitter:
             name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
         )
 
+    def op(
+        self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None
+    ) -> Sequence[ir.Value]:
+        """An op of the table."""
+        made, attributes = torch_types.spelled(self.context, name, attributes)
+        found: Sequence[ir.Value] = self.create(made, operands, results, attributes).results
+        return found
+
     def scalar(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """An op of Python scalars or lists: no promotion rule."""
         return self.create(f"torch.{name}", operands, [result]).results[0]
@@ -149,7 +157,7 @@ class Emitter:
             operands = [operands[0], *self.given(operands[1:])]
         elif self.types.tensor not in results:  # a number made of a tensor
             operands = self.given(operands)
-        made: Sequence[ir.Value] = self.create(f"torch.{name}", operands, results, attributes).results
+        made = self.op(name, operands, results, attributes)
         return made if keeps else self.given(made)
 
     def given(self, values: Sequence[ir.Value]) -> Sequence[ir.Value]:

@@ -233,11 +233,6 @@ def nan_to_num(
     return Array(em.numpy("aten.nan_to_num", [operand.ssa, *numbers]), operand.rank, operand.min_rank, operand.dtype)
 
 
-@function(np.hypot)
-def hypot(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
-    raise frame.error(node, "`np.hypot`", "write np.sqrt(x * x + y * y)")
-
-
 @function(np.radians)
 def radians(frame: Frame, node: ast.AST, x: Value) -> Value:
     return _scaled(frame, node, x, np.pi / 180.0)

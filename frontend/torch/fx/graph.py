@@ -217,11 +217,7 @@ class FxBuilder(Builder):
         types = [self.type(spelled(r.type)) for r in schema.returns]
         if name not in optable.table():
             types = self._traced(types, meta.get("val"))
-        if self.em.context.is_registered_operation(f"torch.{name}"):
-            made = self.em.create(f"torch.{name}", operands, types)
-        else:
-            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
-        results = [self._plain(r) for r in made.results]
+        results = [self._plain(r) for r in self.em.op(name, operands, types)]
         if len(results) != 1:
             return results
         if schema.returns[0].type.kind() == "ListType":

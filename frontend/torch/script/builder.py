@@ -107,11 +107,11 @@ class Builder:
         row = optable.lookup(name)
         if row is not None and row.acts:
             self._grad_mode.refuse(f"{name} acts: only tier 0 does that, once a call")
-        if self.em.context.is_registered_operation(f"torch.{name}") and not (row is not None and row.acts):
-            made = self.em.create(f"torch.{name}", operands, types)
+        if row is not None and row.acts:
+            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)}).results
         else:
-            made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)})
-        return self._grad_mode.results(name, list(made.results))
+            made = self.em.op(name, operands, types)
+        return self._grad_mode.results(name, list(made))
 
     def _is_known(self, name: str, schema: Any) -> bool:
         return self._is_ours(name) or by_script.known(name, schema) or by_torch.known(name, schema, self.foreign)

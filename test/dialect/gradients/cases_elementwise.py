@@ -25,7 +25,7 @@ FLAT: list[Case] = [
 ]  # fmt: skip
 
 PAIRS: list[Case] = [
-    *binary("aten.atan2"), *binary("aten.logaddexp", ints=None), *binary("aten.logaddexp2", ints=None),
+    *binary("aten.atan2"), *binary("aten.hypot", ints=None), *binary("aten.logaddexp", ints=None), *binary("aten.logaddexp2", ints=None),
     *binary("aten.xlogy.Tensor", right=(0.3, 3), ints=(INTS, INTS + 3)),
     *binary("aten.fmod.Tensor", left=(-7, 7), right=(1.5, 2.7), ints=(INTS, INTS + 3)),
     *binary("aten.remainder.Tensor", left=(-7, 7), right=(-2.7, -1.5), ints=(INTS + 7, INTS + 3)),
@@ -85,6 +85,7 @@ CORNERS: list[Case] = [
     *(case("aten.clamp.Tensor", _TIES[0], *bounds) for bounds in ((_TIES[1], None), (None, _TIES[1]), (_TIES[1], _TIES[1][::-1].copy()))),
     case("aten.nan_to_num", np.array([INFINITE, -INFINITE, NAN, 1.0]), 1.0, None, None),
     case("aten.atan2", np.array([0.0, 1.0, 0.0, 1e-200]), np.array([0.0, 0.0, -1.0, 1e-200])),
+    case("aten.hypot", np.array([3.0, 0.0, -1e-200, 1e200]), np.array([0.0, -2.0, 1e-200, 1e200])),
     case("aten.xlogy.Tensor", np.array([0.0, 0.0, 0.0, 1.0, 2.0]), np.array([0.0, -1.0, 2.0, 0.0, -1.0])),
     case("aten.logaddexp", np.array([-INFINITE, 1.0, 900.0]), np.array([1.0, 1.0, -900.0])),
     case("aten.logaddexp2", np.array([-INFINITE, 1.0, 2000.0]), np.array([1.0, 1.0, -2000.0])),

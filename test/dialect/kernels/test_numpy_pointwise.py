@@ -22,7 +22,7 @@ NUMBERS = (True, 2, -3, 300, 0, 2.5, 0.1)
 WRITTEN: dict[str, Callable[..., Any]] = {
     "aten.add.Tensor": operator.add, "aten.sub.Tensor": operator.sub, "aten.mul.Tensor": operator.mul, "aten.div.Tensor": operator.truediv,
     "aten.floor_divide": operator.floordiv, "aten.remainder.Tensor": operator.mod, "aten.fmod.Tensor": np.fmod, "aten.pow.Tensor_Tensor": operator.pow,
-    "aten.maximum": np.maximum, "aten.minimum": np.minimum, "aten.fmax": np.fmax, "aten.fmin": np.fmin, "aten.atan2": np.arctan2,
+    "aten.maximum": np.maximum, "aten.minimum": np.minimum, "aten.fmax": np.fmax, "aten.fmin": np.fmin, "aten.atan2": np.arctan2, "aten.hypot": np.hypot,
     "aten.copysign.Tensor": np.copysign, "aten.heaviside": np.heaviside, "aten.logaddexp": np.logaddexp, "aten.logaddexp2": np.logaddexp2,
     "aten.eq.Tensor": operator.eq, "aten.ne.Tensor": operator.ne, "aten.lt.Tensor": operator.lt, "aten.le.Tensor": operator.le,
     "aten.gt.Tensor": operator.gt, "aten.ge.Tensor": operator.ge, "aten.logical_and": np.logical_and, "aten.logical_or": np.logical_or,

@@ -28,9 +28,9 @@ def test_kernels_exist_and_take_the_same_operands_in_both_flavours(row: Op) -> N
         assert callable(kernels.resolve(row.numpy))
 
 
-def test_the_torch_dialect_has_every_op() -> None:
+def test_the_torch_dialect_has_every_op_but_those_that_torch_mlir_has_not() -> None:
     with ir.Context() as context, ir.Location.unknown():
         register_torch_dialect(context)
         families = ("arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "scalars")
         missing = [row.name for family in families for row in optable.rows_of(family) if not context.is_registered_operation(f"torch.{row.name}")]
-    assert not missing
+    assert missing == ["aten.hypot"]  # a `torch.operator` of that name

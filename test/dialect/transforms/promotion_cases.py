@@ -14,6 +14,7 @@ from tierup.dialect import dtypes, optable, registry
 from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Opaque, Str, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
@@ -52,7 +53,9 @@ def _module(op: str, cases: list[Case], results: int) -> tuple[ir.Module, list[n
         named = [made.name(v) for v in operands]
         outs = ", ".join(["!torch.vtensor"] * results)
         names, types = ", ".join(n for n, _ in named), ", ".join(t for _, t in named)
-        made.lines.append(f'  %r{i}:{results} = "torch.{op}"({names}) {{tierup.promotion = "numpy"}} : ({types}) -> ({outs})')
+        spelled, attributes = torch_types.spelled(thread_context(), op, {"tierup.promotion": ir.Attribute.parse('"numpy"', thread_context())})
+        marks = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+        made.lines.append(f'  %r{i}:{results} = "{spelled}"({names}) {{{marks}}} : ({types}) -> ({outs})')
         returned += [f"%r{i}#{j}" for j in range(results)]
     types = ", ".join(["!torch.vtensor"] * len(returned))
     signature = ", ".join(f"%x{i}: {_type(a)}" for i, a in enumerate(made.arrays))
