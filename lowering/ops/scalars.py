@@ -1,4 +1,4 @@
-"""Numbers of the program: dialect/kernels/scalars.py on i64, f64 and i1. Ints wrap.
+"""Numbers of the program: dialect/optable/scalars.py on i64, f64 and i1. Ints wrap.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
