@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.kernels import drawing, torch_tensors
+from tierup.dialect.kernels import drawing, overlap, torch_tensors
 
 MAY_HAND_ON = frozenset({"aten.dropout", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})
 """Ops that give their operand itself when they have nothing to do, of which their schemas say nothing."""
@@ -81,7 +81,8 @@ def _writer(name: str, found: Any) -> Callable[..., Any]:
         written = operands[0]
         if not written.flags.writeable:
             raise ValueError(f"{op_of(name)}: assignment destination is read-only")
-        whole, *rest = map(torch_tensors.to_tensors, operands)
+        whole = torch_tensors.to_tensors(written)  # one tensor for what is one array: PyTorch refuses some ops to read what they write
+        rest = [whole if isinstance(o, np.ndarray) and overlap.is_same(o, written) else torch_tensors.to_tensors(o) for o in operands[1:]]
         with torch.no_grad():
             after = torch_tensors.array(found(whole, *rest))
         if after.shape != written.shape:

@@ -36,7 +36,7 @@ def refuse(written: Array, *operands: object) -> None:
     """Raise ValueError where an op that goes element by element may not write its operand 0, reading the others."""
     refuse_repeats(written)
     for other in operands:
-        if isinstance(other, np.ndarray) and other is not written and _overlap(written, other) and not _is_same(written, other):
+        if isinstance(other, np.ndarray) and other is not written and _overlap(written, other) and not is_same(written, other):
             _refuse_shared()
 
 
@@ -66,7 +66,8 @@ def _overlap(x: Array, y: Array) -> bool:
     return np.may_share_memory(x, y) and x.size > 0 and y.size > 0 and fills_memory(x) and fills_memory(y)
 
 
-def _is_same(x: Array, y: Array) -> bool:
+def is_same(x: Array, y: Array) -> bool:
+    """Whether two arrays show the same elements in the same order."""
     return x.ctypes.data == y.ctypes.data and x.dtype == y.dtype and x.shape == y.shape and x.strides == y.strides
 
 

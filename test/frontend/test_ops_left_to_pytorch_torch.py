@@ -44,3 +44,13 @@ def test_what_requires_a_gradient_and_the_gradients_are_eagers():
 def test_pytorchs_table_of_derivatives_says_which_ops_have_none():
     flat = by_torch._flat()
     assert [flat[f"aten.{op}"] for op in ("histc", "count_nonzero", "linalg_lu", "linalg_inv_ex")] == [(0,), (0,), (0,), (1,)]
+
+
+@pytest.mark.parametrize("op", ["index_add_", "index_copy_"])
+def test_an_op_that_may_not_read_what_it_writes_is_refused_as_in_eager(op):
+    source = f"def f(x: Tensor, i: Tensor):\n    y = x * 1\n    y.{op}(0, i, y)\n    return y\n"
+    script = torch.jit.CompilationUnit(source).f
+    f = from_torchscript(script)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            f(torch.ones(3), torch.tensor([1, 0, 2]))

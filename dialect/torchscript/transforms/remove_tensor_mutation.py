@@ -147,7 +147,9 @@ def _is_given_up(block: ir.Block, at: int) -> bool:
 
 
 def _is_unseen(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether all that uses the value before the op only reads it, and nothing uses it twice in the op."""
+    """Whether all that uses the value before the op only reads it, and the op does once: PyTorch refuses some to read what they write."""
+    if sum(operand == value for operand in op.operands) > 1:
+        return False
     for use in value.uses:
         user = use.owner.operation
         if user != op and (top_level(user, op.block) is None or (_stands_before(user, op) and not _only_reads(user))):

@@ -95,6 +95,18 @@ func.func @stay(%x: !torch.tensor<[4,4],f32>, %n: !torch.int) -> (!torch.tensor<
 }
 
 // -----
+// What is written is read, too: PyTorch refuses that, or not.
+// CHECK-LABEL: func.func @reads_what_it_writes
+func.func @reads_what_it_writes(%x: !torch.tensor<[4],f32>, %i: !torch.tensor<[2],si64>) -> !torch.tensor<[4],f32> {
+  %false = torch.constant.bool false
+  %0 = torch.aten.tanh %x : !torch.tensor<[4],f32> -> !torch.tensor<[4],f32>
+  %l = torch.prim.ListConstruct %i : (!torch.tensor<[2],si64>) -> !torch.list<tensor>
+  // CHECK: torch.aten.index_put_.hacked_twin %
+  %1 = torch.aten.index_put_.hacked_twin %0, %l, %0, %false : !torch.tensor<[4],f32>, !torch.list<tensor>, !torch.tensor<[4],f32>, !torch.bool -> !torch.tensor<[4],f32>
+  return %1 : !torch.tensor<[4],f32>
+}
+
+// -----
 // The in-place op raises where its twin does not: the dtype does not fit, or the shape; what is unknown may not.
 // CHECK-LABEL: func.func @would_raise
 func.func @would_raise(%n: !torch.tensor<[4],si64>, %s: !torch.tensor<[1],f32>, %x: !torch.tensor<[4],f32>, %u: !torch.tensor)
