@@ -27,7 +27,7 @@ from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
-from tierup.dialect.optable.inplace import INPLACE, check_copy
+from tierup.dialect.optable.written import INPLACE, check_copy
 
 REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
 

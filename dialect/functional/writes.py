@@ -8,6 +8,7 @@ from tierup.dialect.functional.views import PROMOTION, attributes_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import inplace
 from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.written import INPLACE
 from tierup.dialect.pipelines.passes import PassFailure
 
 
@@ -26,7 +27,7 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
     unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
     result = _make(f"torch.{row.functional}", operands, unknown, attributes_of(op), op, ip)
     rule = "same_kind" if PROMOTION in op.attributes else "can_cast"
-    return copied(whole, result, op, ip, {inplace.INPLACE: ir.StringAttr.get(rule, op.context)})
+    return copied(whole, result, op, ip, {INPLACE: ir.StringAttr.get(rule, op.context)})
 
 
 def copied(

@@ -20,7 +20,7 @@ from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue,
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
-from tierup.dialect.optable.inplace import INPLACE, check_copy
+from tierup.dialect.optable.written import INPLACE, check_copy
 
 PROMOTION = "tierup.promotion"
 _MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few

@@ -21,8 +21,8 @@ from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, Kind, Op, Promotion
-from tierup.dialect.optable.inplace import COPIES, INPLACE
 from tierup.dialect.optable.operands import lifted
+from tierup.dialect.optable.written import COPIES, INPLACE
 
 NOTHING = object()  # "not known": None is a value
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1

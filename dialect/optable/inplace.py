@@ -15,10 +15,8 @@ import numpy as np
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
-from tierup.dialect.inference.dims import at_least
-from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.kernels import overlap
-from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.filling import Number, element
 from tierup.dialect.optable import operands as read
@@ -26,6 +24,7 @@ from tierup.dialect.optable.casts import copy
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.define import DefinedOp, Kernel, op
 from tierup.dialect.optable.padding import check_element
+from tierup.dialect.optable.written import check_category, check_shape, fitting
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
 _TWINS = """
@@ -49,11 +48,6 @@ _PARTIAL = {
     "index_put_.hacked_twin": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
 }
 
-# On an aten.copy that stands for the write of an in-place op: "same_kind" (NumPy's casting rule) or "can_cast" (torch's). The copy raises
-# where the in-place op would: a dtype that the rule does not convert, a shape that is not the written tensor's.
-INPLACE = "tierup.inplace"
-COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
-
 _FAMILIES = (
     "arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "scatters", "masks", "products"
 )  # fmt: skip
@@ -64,50 +58,6 @@ def functional_name(name: str) -> str:
     """add_.Tensor -> aten.add.Tensor."""
     base, dot, overload = name.partition(".")
     return f"aten.{base.removesuffix('_')}{dot}{overload}"
-
-
-def _check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None:
-    """What an in-place op may not convert: another category in torch, beyond the same kind in NumPy."""
-    if result is None or target is None:
-        return
-    if ctx.promotion is Promotion.NUMPY:
-        if not np.can_cast(result.numpy, target.numpy, "same_kind"):
-            raise TypeError(f"Cannot cast output from {result.numpy} to {target.numpy} with casting rule 'same_kind'")
-    else:
-        _check_category(result, target)
-
-
-def _check_category(result: DType | None, target: DType | None) -> None:
-    """c10/core/ScalarType.h: canCast."""
-    if result is not None and target is not None and result.category > target.category:
-        raise TypeError(f"result type {name_of(result.numpy)} can't be cast to the desired output type {name_of(target.numpy)}")
-
-
-def _check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None:
-    """The result has operand 0's shape: it is not enlarged by broadcasting."""
-    if result is None or target is None:
-        return
-    what = "output's shape doesn't match the broadcast shape"
-    if len(result) != len(target):
-        raise ShapeError(what)
-    for found, wanted in zip(result, target, strict=True):
-        if wanted == 1 and at_least(found, 2):
-            raise ShapeError(what)
-        ctx.equal(found, wanted, what)
-
-
-def _inferred(ctx: Infer, x: Value, result: Value) -> Tensor:
-    target = read.whole(x)
-    if isinstance(result, Tensor):
-        _check_dtype(ctx, result.dtype, target.dtype)
-        _check_shape(ctx, result.shape, target.shape)
-    return target
-
-
-def check_copy(ctx: Infer, rule: str, operands: Sequence[Value]) -> None:
-    """What an aten.copy with the attribute INPLACE refuses. Raises TypeError for its dtype, ShapeError for its shape."""
-    ctx.promotion = Promotion.NUMPY if rule == "same_kind" else Promotion.TORCH
-    _inferred(ctx, operands[0], operands[1])
 
 
 def converts(op: Op) -> bool:
@@ -130,7 +80,7 @@ def _check_shape_of_array(shape: tuple[int, ...], target: np.ndarray) -> None:
 
 def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """What x would hold after an in-place op whose functional twin gives source, fresh. Raises as the in-place op does."""
-    _check_category(dtypes.from_numpy(source.dtype), dtypes.from_numpy(x.dtype))
+    check_category(dtypes.from_numpy(source.dtype), dtypes.from_numpy(x.dtype))
     _check_shape_of_array(source.shape, x)
     return copy(x, source)
 
@@ -142,7 +92,7 @@ def _written(functional: Kernel, fills: bool) -> Kernel:
         if not fills:
             overlap.refuse(x, *rest)
         result = functional(x, *rest)
-        _check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
+        check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
         _check_shape_of_array(result.shape, x)
         np.copyto(x, cast(result, x.dtype), where=rest[0] if fills else True)
         return x
@@ -194,7 +144,7 @@ def _rule(of: DefinedOp[Any]) -> InferRule:
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         result = of.infer(ctx, operands)
         assert not isinstance(result, tuple)
-        return _inferred(ctx, operands[0], result)
+        return fitting(ctx, operands[0], result)
 
     return infer
 
@@ -234,7 +184,7 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         if ctx.promotion is Promotion.NUMPY:
             while len(sizes) > len(target.shape) and sizes[0] == 1:  # an assignment drops leading ones
                 sizes = sizes[1:]
-        _check_shape(ctx, ctx.broadcast([target.shape, sizes]), target.shape)
+        check_shape(ctx, ctx.broadcast([target.shape, sizes]), target.shape)
     return target
 
 

@@ -72,7 +72,7 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-FILES = {name_of(path): path for folder in LAYERS for path in sorted((ROOT / folder).rglob("*.py"))}
+FILES = {name_of(path): path for folder in ("dialect", *LAYERS) for path in sorted((ROOT / folder).rglob("*.py"))}
 
 
 @cache

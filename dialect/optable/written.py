@@ -1,0 +1,67 @@
+"""What is written into a tensor: which dtypes and shapes fit there.
+
+`aten.copy` with the attribute INPLACE stands for the write of an in-place op in a graph of values: "same_kind" (NumPy's casting rule) or
+"can_cast" (torch's). It raises where the in-place op would: for a dtype that the rule does not convert, a shape that is not the written
+tensor's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tierup.dialect.dtypes import DType
+from tierup.dialect.inference.dims import at_least
+from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.kernels.axes import name_of
+from tierup.dialect.optable import operands as read
+from tierup.dialect.optable.core import Infer, Promotion, ShapeError
+
+INPLACE = "tierup.inplace"
+COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
+
+
+def check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None:
+    """What an in-place op may not convert: another category in torch, beyond the same kind in NumPy."""
+    if result is None or target is None:
+        return
+    if ctx.promotion is Promotion.NUMPY:
+        if not np.can_cast(result.numpy, target.numpy, "same_kind"):
+            raise TypeError(f"Cannot cast output from {result.numpy} to {target.numpy} with casting rule 'same_kind'")
+    else:
+        check_category(result, target)
+
+
+def check_category(result: DType | None, target: DType | None) -> None:
+    """c10/core/ScalarType.h: canCast."""
+    if result is not None and target is not None and result.category > target.category:
+        raise TypeError(f"result type {name_of(result.numpy)} can't be cast to the desired output type {name_of(target.numpy)}")
+
+
+def check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None:
+    """The result has operand 0's shape: it is not enlarged by broadcasting."""
+    if result is None or target is None:
+        return
+    what = "output's shape doesn't match the broadcast shape"
+    if len(result) != len(target):
+        raise ShapeError(what)
+    for found, wanted in zip(result, target, strict=True):
+        if wanted == 1 and at_least(found, 2):
+            raise ShapeError(what)
+        ctx.equal(found, wanted, what)
+
+
+def fitting(ctx: Infer, x: Value, result: Value) -> Tensor:
+    """Operand 0 after the write of a result. Raises TypeError and ShapeError for one that does not fit."""
+    target = read.whole(x)
+    if isinstance(result, Tensor):
+        check_dtype(ctx, result.dtype, target.dtype)
+        check_shape(ctx, result.shape, target.shape)
+    return target
+
+
+def check_copy(ctx: Infer, rule: str, operands: Sequence[Value]) -> None:
+    """What an aten.copy with the attribute INPLACE refuses. Raises TypeError for its dtype, ShapeError for its shape."""
+    ctx.promotion = Promotion.NUMPY if rule == "same_kind" else Promotion.TORCH
+    fitting(ctx, operands[0], operands[1])
