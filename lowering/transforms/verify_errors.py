@@ -3,7 +3,7 @@
     %0 = torch.aten.linalg_inv %x : ...       // error: nobody uses its result, and whether it raises is for tier 0 to say
     return %x
 
-What nobody uses is dropped on the way to machine code; where an op may raise for its operands, and no check of
+What nobody uses is dropped on the way to machine code, and what only that uses; where an op may raise for its operands, and no check of
 `tierup-insert-bounds-checks` or `tierup-insert-size-checks` notices, its exception would go with it.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
-from tierup.dialect.ir.rewriting import is_used
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Op
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
@@ -36,10 +36,19 @@ class VerifyErrors(Pass):
         if ENTRY not in function.attributes:
             return
         inference = inference_of(function)
-        for op in b.walk(function):
-            row = optable.lookup(torch_name(op))
-            if row is None or not row.results or is_checked(op) or any(map(is_used, op.results)):
+        for op, row in _dropped(function):
+            if is_checked(op):
                 continue
             hangs = hangs_on_numbers(op, row, inference) and not sizes_given(op)
             if raises_for_values(op, row, inference) or hangs or refuses_none(op, row, inference):
                 raise Refused(op, "nobody uses its result, and whether it raises is for tier 0 to say")
+
+
+def _dropped(function: ir.Operation) -> list[tuple[ir.Operation, Op]]:
+    """The ops of the table that nothing needs, the last first."""
+    found: dict[ir.Operation, Op] = {}
+    for op in reversed(list(b.walk(function))):
+        row = optable.lookup(torch_name(op))
+        if row is not None and row.results and all(use.owner.operation in found for result in op.results for use in result.uses):
+            found[op] = row
+    return list(found.items())

@@ -207,3 +207,17 @@ def test_an_item_beyond_the_end_of_a_list_raises_in_every_version(tmp_path: Path
             else:
                 with pytest.raises(IndexError):
                     f(x[:n], i)
+
+
+def test_an_error_is_not_lost_with_what_only_uses_it_in_vain() -> None:
+    @tierup.jit
+    def f(x):
+        part = x[2::3]
+        part - part.max()  # raises for an empty part
+        return np.tanh(x)
+
+    for n in (5, 5, 7, 8):
+        np.testing.assert_allclose(f(np.ones(n)), np.tanh(np.ones(n)))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="zero-size array"):
+            f(np.ones(2))

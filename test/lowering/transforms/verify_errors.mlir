@@ -8,6 +8,15 @@ func.func @unused(%x: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", ki
 }
 
 // -----
+// Used by what nobody uses, it goes with that.
+func.func @used_in_vain(%x: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [4]}}, %n: !torch.int {tierup.guard = {kind = "int"}}) -> !torch.vtensor<[4],f32> attributes {tierup.entry} {
+  // expected-error@below {{nobody uses its result, and whether it raises is for tier 0 to say}}
+  %0 = torch.aten.unsqueeze %x, %n : !torch.vtensor<[4],f32>, !torch.int -> !torch.vtensor
+  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
+  return %x : !torch.vtensor<[4],f32>
+}
+
+// -----
 // Used, it is lowered or refused; checked, a failure is noticed; and what cannot raise may go.
 func.func @fine(%x: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [4]}}, %i: !torch.vtensor<[2],si64> {tierup.guard = {dtype = "i64", kind = "array", sizes = [2]}}) -> !torch.vtensor<[4],f32> attributes {tierup.entry} {
   %zero = torch.constant.int 0
