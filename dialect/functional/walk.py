@@ -21,9 +21,10 @@ from tierup.dialect.functional.memory import (
     taken_from_lists,
     value_type,
 )
+from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
-from tierup.dialect.ir.walking import Notes, torch_name
+from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.pipelines.passes import PassFailure
@@ -61,6 +62,7 @@ class Walker:
         self.carried: dict[Storage, ir.Operation] = {}  # what a loop carries on from round to round, and the loop
         self._made_for: dict[Storage, ir.Value] = {}
         self._regions = regions
+        self._has_read_only = any(functional_views.is_read_only(op) for op in walk(func))
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
@@ -291,6 +293,8 @@ class Walker:
         ref = self._env[target]
         if not isinstance(ref, Ref):
             raise PassFailure(op, "writes something that is not a tensor")
+        if self._has_read_only and functional_views.PROMOTION in op.attributes and perhaps_read_only(target):
+            raise PassFailure(op, "writes what NumPy lets nobody write on some paths: copy what np.broadcast_to or np.diagonal gives")
         self._check_shared(op, ref.storage)
         chain = ref.chain
         while chain:

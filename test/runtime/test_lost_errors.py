@@ -221,3 +221,28 @@ def test_an_error_is_not_lost_with_what_only_uses_it_in_vain() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="zero-size array"):
             f(np.ones(2))
+
+
+@pytest.mark.parametrize("how", ["branch", "loop"])
+def test_what_is_read_only_on_some_paths_is_not_written_there(how: str) -> None:
+    def branch(x, n):
+        v = np.broadcast_to(x * 2, (2, 3))
+        if n > 1:
+            v = np.cumprod(v, axis=0)
+        v *= 2
+        return v
+
+    def loop(x, n):
+        v = np.broadcast_to(x * 2, (2, 3))
+        for _ in range(n):
+            v = v + 1
+        v[0] = 3
+        return v
+
+    plain = {"branch": branch, "loop": loop}[how]
+    f = tierup.jit(plain)
+    x = np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x, 2), plain(x, 2))
+        with pytest.raises(ValueError, match="read-only"):
+            f(x, 0)
