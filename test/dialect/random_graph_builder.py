@@ -15,6 +15,8 @@ from random_graphs import Body, Func, Memory, Node, Val
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import REFUSALS
+from tierup.dialect.context import thread_context
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
 
@@ -112,7 +114,9 @@ class Builder:
             for v in values:  # MLIR wants all tensors of an op that writes one to be of that type
                 if v.memory is not None:
                     v.memory.write()
-        self.node(f"torch.{name}", values, results, 'tierup.promotion = "numpy"' if numpy else "")
+        spelled, attributes = torch_types.spelled(thread_context(), name)
+        marks = [f"{key} = {value}" for key, value in attributes.items()] + ['tierup.promotion = "numpy"'] * numpy
+        self.node(spelled, values, results, ", ".join(marks))
         self.bind(*results)
         return results
 
