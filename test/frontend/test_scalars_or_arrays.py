@@ -137,6 +137,7 @@ IN_BETWEEN = (
     "pass", "y[...] = 1", "y[()] = 1", "y[()] += 1", "y[None] = 1", "y[0] = 1", "y[:] = 1", "y[0] += 1", "y += 1", "z = y; y = y + 1; y[...] = 3", "y.fill(3)",
     "for i in range(n): y = y + 1", "for i in range(n): y += 1", "for i in range(n): y = np.array(y)", "for i in range(n): y[...] = 1", "y = x.sum() if x.sum() > 0 else y",
     "y = x.sum() if x.sum() > 0 else y; y[...] = 2", "y = x.sum() if x.sum() > 0 else y; y += 2",
+    "w = y[None]; w[...] = 7", "w = y.reshape(-1); w[...] = 7", "y = x.sum() if x.sum() > 0 else y; w = y[None]; w[...] = 7",
 )  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
         stores.fill(frame, node, x, source)
         return NONE
 
-    return select(frame, node, array_operators.is_scalar(frame, x), lambda: NONE, fill) if x.may_be_scalar else fill()
+    return select(frame, node, arrays.is_scalar(frame, x), lambda: NONE, fill) if x.may_be_scalar else fill()
 
 
 @function(np.add.at)

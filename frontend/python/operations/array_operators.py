@@ -26,7 +26,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
-from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_one, one_like, rank_ssa, weak
+from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_one, is_scalar, one_like, weak
 from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
@@ -208,12 +208,6 @@ def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
     result = select(frame, node, is_scalar(frame, target), new, written)
     assert isinstance(result, Array)
     return result
-
-
-def is_scalar(frame: Frame, x: Array) -> ir.Value:
-    """Whether NumPy has a scalar for an array that may be one, as !torch.bool."""
-    of_rank_0 = frame.em.scalar("aten.eq.int", [rank_ssa(frame, x), frame.em.int(0)], frame.em.types.bool)
-    return of_rank_0 if isinstance(x.decays, bool) else frame.em.scalar("aten.__and__.bool", [of_rank_0, x.decays], frame.em.types.bool)
 
 
 def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import (
     Array,
@@ -201,12 +203,23 @@ def taken(frame: Frame, node: ast.AST, a: Value) -> Array:
     return replace(x, decays=False) if is_number(a) else x
 
 
+def is_scalar(frame: Frame, x: Array) -> ir.Value:
+    """Whether NumPy has a scalar for an array that may be one, as !torch.bool."""
+    of_rank_0 = frame.em.scalar("aten.eq.int", [rank_ssa(frame, x), frame.em.int(0)], frame.em.types.bool)
+    return of_rank_0 if isinstance(x.decays, bool) else frame.em.scalar("aten.__and__.bool", [of_rank_0, x.decays], frame.em.types.bool)
+
+
 def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     """What a view may be taken of: of a NumPy scalar an array of its own, since writing to the view leaves the scalar as it is."""
     x = taken(frame, node, a)
-    if not (frame.em.mutable and x.rank == 0 and x.decays):
+    if not frame.em.mutable or not x.may_be_scalar:
         return x
-    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
+    copied: Callable[[], Array] = lambda: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
+    if x.rank == 0 and x.decays is True:
+        return copied()
+    result = select(frame, node, is_scalar(frame, x), copied, lambda: x)
+    assert isinstance(result, Array)
+    return result
 
 
 def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True) -> ir.Value:

@@ -52,7 +52,7 @@ def _refuse_scalar(frame: Frame, owner: Array) -> None:
     if owner.rank == 0 and owner.decays is True:
         raise WillRaise(TypeError(message))
     if owner.may_be_scalar:
-        raise_if(frame, array_operators.is_scalar(frame, owner), "TypeError", message)
+        raise_if(frame, arrays.is_scalar(frame, owner), "TypeError", message)
 
 
 @cache
