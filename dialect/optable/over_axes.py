@@ -191,8 +191,8 @@ def _tier0(
     def kernel(x: np.ndarray, *rest: Any) -> Any:
         named = dict(zip(operands[1:], rest, strict=False))
         of, asked = dtypes.from_numpy(x.dtype), named.get("dtype")
-        assert of is not None, x.dtype
-        gives(of, None if asked is None else dtypes.from_numpy(dtype_named(asked)))
+        if of is not None:  # else NumPy's promotion gave it in a program of both rules: uint64
+            gives(of, None if asked is None else dtypes.from_numpy(dtype_named(asked)))
         dims, keepdim = named.pop("dim", None), named.pop("keepdim", False)
         axes = distinct_axes(dims, x.ndim) if empty_means_none and dims is not None else axes_of(dims, x.ndim)
         if empty is not None:
