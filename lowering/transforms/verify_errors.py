@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.walking import torch_name, unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
 from tierup.dialect.records import dataclass
@@ -47,7 +47,7 @@ class VerifyErrors(Pass):
 def _dropped(function: ir.Operation) -> list[tuple[ir.Operation, Op]]:
     """The ops of the table that nothing needs, the last first."""
     found: dict[ir.Operation, Op] = {}
-    for op in reversed(list(b.walk(function))):
+    for op in unerased(reversed([*b.walk(function)])):
         row = optable.lookup(torch_name(op))
         if row is not None and row.results and all(use.owner.operation in found for result in op.results for use in result.uses):
             found[op] = row

@@ -80,6 +80,8 @@ class _Walk:
         twin = optable.lookup(row.functional or "")
         if twin is None or (converts(row) and not self._gives_the_same(op, twin)):
             return
+        if not converts(row) and sum(operand == target for operand in op.operands) > 1:
+            return  # PyTorch refuses to read what is written by an index
         attributes = {name: op.attributes[name] for name in op.attributes}
         made = ir.Operation.create(
             f"torch.{twin.name}", [target.type], list(op.operands), attributes, loc=op.location, ip=ir.InsertionPoint(op)
@@ -147,9 +149,7 @@ def _is_given_up(block: ir.Block, at: int) -> bool:
 
 
 def _is_unseen(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether all that uses the value before the op only reads it, and the op does once: PyTorch refuses some to read what they write."""
-    if sum(operand == value for operand in op.operands) > 1:
-        return False
+    """Whether all that uses the value before the op only reads it."""
     for use in value.uses:
         user = use.owner.operation
         if user != op and (top_level(user, op.block) is None or (_stands_before(user, op) and not _only_reads(user))):
