@@ -108,7 +108,7 @@ def raises_for_values(op: ir.Operation, row: Op, inference: Inference | None = N
 
 def _cleared(op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:
     """Whether the rule, knowing all of the operands, finds all of the results and asks for nothing."""
-    if not all(_known(v, symbolic=row.kind in _SYMBOLIC) for v in operands):
+    if not all(_known(v, symbolic=row.kind in _SYMBOLIC or isinstance(v, List)) for v in operands):  # no op refuses items for what they are
         return False
     ctx = Infer()
     ctx.promotion = promotion
