@@ -98,7 +98,7 @@ class SpeculationLog:
         self._varied: dict[tuple[int, int], set[int]] = {}  # (argument, rank) -> dims that had more than one size
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
         self._novel: OrderedDict[Classes, int] = OrderedDict()  # kinds of arguments -> shapes beyond the first
-        self._classes_bet_on: set[Classes] = set()
+        self._classes_tried: set[Classes] = set()
         self._made: set[tuple[ArgumentSpec, ...]] = set()
         self._underway = Underway()
         self._evicted: set[tuple[ArgumentSpec, ...]] = set()
@@ -194,7 +194,7 @@ class SpeculationLog:
         return replace(speculation, kind=kind)
 
     def _is_megamorphic(self, signature: Signature) -> bool:
-        return len(self._classes_bet_on) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_bet_on
+        return len(self._classes_tried) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_tried
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
         """Note that a speculation on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
@@ -210,7 +210,7 @@ class SpeculationLog:
             self.beyond_strategy += 1
         else:
             self.within_strategy += 1
-            self._classes_bet_on.add(classes)
+            self._classes_tried.add(classes)
 
     def evicted(self, specs: tuple[ArgumentSpec, ...]) -> None:
         """Note that the version of a speculation had to go for others."""

@@ -3,7 +3,7 @@
     #tierup.profiled<f32[2,s0] strides=[?,1] device=cpu requires_grad=false defined>
     #tierup.profiled<int=3>
 
-MLIR keeps the text as it is and checks only its brackets; the ops that carry it check the rest (see op_checks.py).
+MLIR keeps the text as it is and checks only its brackets; the ops that carry it check the rest (see definitions/checks.py).
 """
 
 from __future__ import annotations

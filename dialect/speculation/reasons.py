@@ -40,7 +40,7 @@ class Reason(Enum):
     READ_ONLY = "the program writes this argument, but it is read-only"
     OVERLAP = "the program writes an argument that overlaps another in memory"
     WRONG_VALUE = "a scalar whose value was assumed has another value"
-    BET_LOST = "a value in mid-program is not what the version was made for; the rest of the program goes on elsewhere"
+    ASSUMPTION_FAILED = "a value in mid-program is not what the version was made for; the rest of the program goes on elsewhere"
     REQUIRES_GRAD = "the gradients of other arguments are wanted"
     CONSTANT_CHANGED = "a global that was compiled in as a constant now holds another object"
 
@@ -61,7 +61,7 @@ class Reason(Enum):
 
     # what became of versions
     GENERALISED = "a size that varied became symbolic"
-    BET_DROPPED = "an assumption in mid-program failed too often; the version was made again without it"
+    ASSUMPTION_DROPPED = "an assumption in mid-program failed too often; the version was made again without it"
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     STRIDES = "how an operand lies in memory decides whether there is a view of it, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"

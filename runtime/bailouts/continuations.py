@@ -62,7 +62,7 @@ class Continuations:
         executor = self._executors.get(index) or self._executor(index)
         self._history.emit(
             EventKind.BAILOUT,
-            Reason.BET_LOST,
+            Reason.ASSUMPTION_FAILED,
             guard=assumption.what,
             expected=str(assumption.fact),
             actual=str(actual),

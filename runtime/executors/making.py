@@ -176,7 +176,7 @@ class VersionMaker(Generic[Log]):
         self._tell_evicted(shielded(lambda: self._replace(version, made, options)))
         context.history.emit(
             EventKind.GENERALISED,
-            Reason.BET_DROPPED,
+            Reason.ASSUMPTION_DROPPED,
             guard=made.guards,
             action=f"compiled again without an assumption on {dropped}",
             milliseconds=(time.perf_counter() - start) * 1e3,

@@ -59,7 +59,7 @@ class SplitTable(Generic[Key]):
             self.splits[split.key] = split
         self._context.history.emit(
             EventKind.SPLIT,
-            Reason.BET_DROPPED if without else Reason.NO_LOWERING,
+            Reason.ASSUMPTION_DROPPED if without else Reason.NO_LOWERING,
             guard=split.guards,
             action=f"cut into {len(split.regions)} native regions" + (f" without an assumption on {without}" if without else "")
             + f"; in tier 0: {split.left_in_tier0}",

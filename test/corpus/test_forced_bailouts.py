@@ -85,7 +85,7 @@ def lose_all(program: Program) -> int:
 
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in ASSUMING], ids=lambda p: p.name)
-def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
+def test_each_assumption_lost_at_each_evaluation(program: Program) -> None:
     assert lose_all(program) >= ASSUMING[program.name]
 
 

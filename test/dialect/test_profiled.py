@@ -177,7 +177,7 @@ def test_a_symbol_is_at_least_two_and_the_same_size_wherever_it_stands() -> None
     assert not Profiled(sizes=("s0",)).matches(np.zeros(4), symbols=bound)
 
 
-def test_a_site_that_saw_a_tensor_and_none_bets_on_nothing() -> None:
+def test_a_site_that_saw_a_tensor_and_none_assumes_nothing() -> None:
     seen = Profiled.of(np.zeros(3)).join(Profiled.of(None))
     assert seen == TOP
     assert not Profiled(dtypes.f64).matches(None)

@@ -135,7 +135,7 @@ def test_the_event_says_how_long_it_took_in_which_call_it_arrived_and_which_had_
     assert f.versions[0].call == 2
 
 
-def test_a_bet_is_compiled_once_however_many_calls_ask_for_it(gate):
+def test_an_assumption_is_compiled_once_however_many_calls_ask_for_it(gate):
     f = in_background()
     for n in (4, 4, 5, 6, 7, 8, 9, 8, 7):
         f(f32(n))

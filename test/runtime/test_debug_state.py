@@ -147,7 +147,7 @@ def test_each_choice_of_options_has_its_executor():
     assert sorted(levels) == [1, 2]
 
 
-def test_bets_in_mid_program_show_what_was_instrumented():
+def test_assumptions_in_mid_program_show_what_was_instrumented():
     f = tierup.jit(scale, speculate="bailout")
     f(X)
     (executor,) = f.debug_state().programs[0].executors
@@ -159,7 +159,7 @@ def branching(x):
     return np.exp(x) * 2 if np.sum(x) > 0 else np.tanh(x) - 1
 
 
-def test_bets_in_mid_program_show_how_often_they_were_lost_and_what_went_on():
+def test_assumptions_in_mid_program_show_how_often_they_were_lost_and_what_went_on():
     f = tierup.jit(branching, speculate="bailout")
     for _ in range(3):
         f(X)

@@ -1,4 +1,4 @@
-"""The choice of entry, and what only the Python twin can show. What both entries do is in test/lowering/entry/test_both_entries.py."""
+"""The choice of entry, and what only the Python twin can show. What both entries do is in test/lowering/entry/test_both_tables.py."""
 
 from __future__ import annotations
 

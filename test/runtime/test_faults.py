@@ -97,7 +97,7 @@ def test_a_regions_check_is_lost_at_the_iteration_that_is_asked_for(n):
 
 
 @pytest.mark.parametrize("n", range(4))
-def test_a_bet_in_native_code_is_lost_at_the_iteration_that_is_asked_for(n):
+def test_an_assumption_in_native_code_is_lost_at_the_iteration_that_is_asked_for(n):
     with tierup.testing.faults() as seen:
         f = hot(counted, X, 3, speculate="bailout")
     site = next(site for site in seen.sites if ":bailout" in site)

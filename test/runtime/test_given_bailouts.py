@@ -86,7 +86,7 @@ func.func private @rest(%b: !torch.bool, %d: !torch.vtensor) -> !torch.vtensor a
 
 @pytest.mark.parametrize("index", [0, 5])
 @pytest.mark.parametrize("options", [{}, {"bailout_depth": 0}, {"speculate": "bailout"}])
-def test_a_lost_bet_goes_on_in_the_continuation_that_the_program_names(index: int, options: dict[str, object], tmp_path: Path) -> None:
+def test_a_failed_assumption_goes_on_in_the_continuation_that_the_program_names(index: int, options: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "given.mlir"
     path.write_text(GIVEN.replace("INDEX", str(index)))
     f, x = tierup.load(path, **options), np.arange(3.0)

@@ -687,7 +687,7 @@ def test_a_guard_that_fails_between_forward_and_backward_changes_no_gradient(whi
     assert (after.hits - before.hits, after.misses - before.misses) == (0, 1)
 
 
-def test_a_bet_that_forward_loses_in_mid_program_changes_no_gradient() -> None:
+def test_an_assumption_that_forward_loses_in_mid_program_changes_no_gradient() -> None:
     executor, flat = program(tierup.jit(branching, speculate="bailout"), np.array([1.0, 2.0]))
     for sign in (1, 1, 1, -1, 1, -1):
         x = flat[0] * sign

@@ -113,7 +113,7 @@ def test_a_loop_that_runs_no_round_gives_the_argument_itself_natively():
     assert "n: int = 0" in jitted.explain()
 
 
-def test_only_values_that_calls_have_in_common_are_bet_on():
+def test_only_values_that_calls_have_in_common_are_assumption_on():
     calls = [(mode, step) for step, mode in enumerate((3, 3, 1, 1, 1, 3, 1))]
     jitted, tiers = replay(by_mode, calls)
     assert tiers == "phmhhhh"
@@ -127,7 +127,7 @@ def test_values_in_turn_have_a_version_each():
     assert jitted.stats().compiles == 3
 
 
-def test_values_that_do_not_help_are_bet_on_once():
+def test_values_that_do_not_help_are_assumption_on_once():
     """What decides is in the array."""
 
     def positive(x, step):

@@ -125,7 +125,7 @@ def test_more_profiled_runs_concern_a_live_function_too():
     assert delta(f, y) == HIT
 
 
-def test_no_profiled_runs_bet_on_the_next_unseen_call_of_a_live_function():
+def test_no_profiled_runs_assumption_on_the_next_unseen_call_of_a_live_function():
     f = hot()
     with tierup.options(num_profiled_runs=0):
         assert delta(f, f32(6)) == COMPILED

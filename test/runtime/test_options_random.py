@@ -8,7 +8,7 @@ import pytest
 from graph_oracle import Runner
 from graph_stages import build
 from sampling import IS_EXHAUSTIVE, SEED
-from test_bailing_random import assert_same, drawn, gives_leaves
+from test_executor_bailouts_random import assert_same, drawn, gives_leaves
 
 from tierup.dialect.ir.ir_text import parse_module
 from tierup.runtime import program as executed

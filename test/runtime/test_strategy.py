@@ -80,7 +80,7 @@ def test_sizes_zero_and_one_stay_static():
     assert speculations[-1].specs[0].sizes == (1, 8)
 
 
-def test_a_lost_bet_is_not_made_twice():
+def test_a_failed_assumption_is_not_made_twice():
     log, options = SpeculationLog(), Options()
     call = sig((4,))
     log.record(call)
@@ -114,7 +114,7 @@ def test_another_dim_that_varies_later_becomes_symbolic_then_and_the_rest_stay()
     assert [b.specs[0].sizes for b in speculations] == [("s0", 8, 2), ("s0", "s1", 2)]
 
 
-def test_ranks_and_dtypes_have_bets_of_their_own():
+def test_ranks_and_dtypes_have_assumptions_of_their_own():
     _, speculations = play([sig(s, dtype=d) for s, d in (((3,), "f4"), ((3,), "f4"), ((3, 3), "f4"), ((3, 3), "f4"), ((3,), "f8"), ((3,), "f8"))])
     assert [(b.specs[0].dtype, b.specs[0].sizes) for b in speculations] == [("f32", (3,)), ("f32", (3, 3)), ("f64", (3,))]
 
@@ -124,7 +124,7 @@ def test_argument_by_argument_only_what_varied_is_open():
     assert [s.sizes for s in speculations[-1].specs] == [("s0", 8), (8, 4), (4,)]
 
 
-def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
+def test_an_evicted_assumption_is_followed_by_more_general_ones_and_then_by_none():
     options = Options(max_versions=1, num_profiled_runs=0)
     out, speculations = play([sig((3, 1), dtype=d) for d in ("f4", "f8") * 4], options)
     assert [(b.kind, b.specs[0].dtype, b.specs[0].sizes) for b in speculations] == [
@@ -133,7 +133,7 @@ def test_an_evicted_bet_is_followed_by_more_general_ones_and_then_by_none():
     assert out[-2:] == [Reason.DEPTH_EXHAUSTED, "hit"]
 
 
-def test_zero_profiled_runs_bet_on_the_first_call():
+def test_zero_profiled_runs_assumption_on_the_first_call():
     assert isinstance(SpeculationLog().propose(sig((4,)), Options(num_profiled_runs=0)), Speculation)
 
 
@@ -160,7 +160,7 @@ OPTIONS = st.builds(
 
 
 @given(st.lists(SHAPES, max_size=60), OPTIONS)
-def test_whatever_comes_bets_are_bounded_fit_their_calls_and_are_never_repeated(shapes, options):
+def test_whatever_comes_assumptions_are_bounded_fit_their_calls_and_are_never_repeated(shapes, options):
     calls = [sig(shape, dtype=dtype) for dtype, shape in shapes]
     out, speculations = play(calls, options)
     assert len({b.specs for b in speculations}) == len(speculations), "none twice"

@@ -66,7 +66,7 @@ class Calls(RuleBasedStateMachine):
         assert s.compiles <= bound and s.versions <= self.most
 
     @invariant()
-    def no_bet_is_made_twice(self) -> None:
+    def no_assumption_is_made_twice(self) -> None:
         if hasattr(self, "f"):
             assert len(set(self.speculations)) == len(self.speculations), self.speculations
 

@@ -129,7 +129,7 @@ def test_kinds_of_arguments_that_outnumber_the_versions_end_in_tier_0_and_it_is_
     assert Reason.EVICTED.sentence in f.explain()
 
 
-def test_an_evicted_bet_is_not_made_again_but_a_more_general_one():
+def test_an_evicted_assumption_is_not_made_again_but_a_more_general_one():
     f = tierup.jit(scale, max_versions=1, num_profiled_runs=0, fusion_strategy=[("static", 1), ("dynamic", 9)], level=0)
     for dtype in (np.float32, np.float64, np.float32):
         call(f, ones(3, 1, dtype=dtype))

@@ -221,7 +221,7 @@ def pipelines_kind(seed: int, report: Report) -> None:
 def mlir_kind(seed: int, report: Report) -> None:
     """Random graphs of the torch dialect: passes and pipelines, then calls that lose every speculation in turn."""
     from graph_stages import STAGES, Refused
-    from test_bailing_random import calls_and_losses, drawn, gives_leaves
+    from test_executor_bailouts_random import calls_and_losses, drawn, gives_leaves
     from test_random_programs import PIPELINES, PROMISES, Promise, check, named_pipelines, names
 
     chance = random.Random(f"mlir {seed}")

@@ -3,7 +3,7 @@
     slots = plan(body)                 # None for ops of another kind
     slots.threads_and_slots()          # None for rows that are too long
 
-Each thread has a slot for each of its elements, in each buffer that more than one op touches (slot_rows.py). A row is read from memory
+Each thread has a slot for each of its elements, in each buffer that more than one op touches (slots.py). A row is read from memory
 once, and written once.
 """
 

@@ -17,7 +17,7 @@ for symbolic sizes there are such kernels for large results and for small ones, 
 the host takes one.
 A product with one row or one column is a reduction, and left to tierup-reductions-to-blocks.
 
-The kernels: lowering/cuda/products/register_tiles.py and tensor_tiles.py; which sizes of tiles: product_schemes.py.
+The kernels: lowering/cuda/products/register_tiles.py and tensor_tiles.py; which sizes of tiles: schemes.py.
 """
 
 from __future__ import annotations

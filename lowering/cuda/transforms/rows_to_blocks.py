@@ -14,7 +14,7 @@ becomes
     }
 
 So softmax and layer_norm are one kernel each and read their rows once from memory. Rows of up to 16384 elements are in registers
-(slot_rows.py); of a length that only launches know, up to 8192, and the host chooses between that kernel and the one for any length. Rows
+(slots.py); of a length that only launches know, up to 8192, and the host chooses between that kernel and the one for any length. Rows
 of up to 256 elements have a warp each.
 
 Where rows are longer, or ops look at elements of other threads, single numbers are in registers (every thread has the same) and short

@@ -22,13 +22,13 @@ func.func @tensors_and_numbers(%x: !torch.vtensor, %n: !torch.int, %m: !torch.in
 
 // -----
 // No assumption: a use that never ran, one that saw no two equal facts, one that saw an undefined tensor.
-// CHECK-LABEL: func.func @nothing_to_bet_on
+// CHECK-LABEL: func.func @nothing_to_assume
 // CHECK-NOT: tierup.
 // CHECK: return
-// ALL-LABEL: func.func @nothing_to_bet_on
+// ALL-LABEL: func.func @nothing_to_assume
 // ALL-NOT: tierup.
 // ALL: return
-func.func @nothing_to_bet_on(%x: !torch.vtensor, %y: !torch.vtensor, %z: !torch.vtensor) -> !torch.vtensor {
+func.func @nothing_to_assume(%x: !torch.vtensor, %y: !torch.vtensor, %z: !torch.vtensor) -> !torch.vtensor {
   %0 = "tierup.profile"(%x) {slot = 0 : i64} : (!torch.vtensor) -> !torch.vtensor
   %1 = "tierup.profile"(%y) {slot = 1 : i64, profiled = #tierup.profiled<?[*]>} : (!torch.vtensor) -> !torch.vtensor
   %2 = "tierup.profile"(%z) {slot = 2 : i64, profiled = #tierup.profiled<?[*] undefined>} : (!torch.vtensor) -> !torch.vtensor

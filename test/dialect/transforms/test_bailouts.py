@@ -235,7 +235,7 @@ def test_symbols_are_one_size_in_all_guards_of_a_call() -> None:
             tier0(x, y, z)
 
 
-def test_a_lost_bet_is_what_leaves_and_a_won_one_is_not() -> None:
+def test_a_failed_assumption_is_what_leaves_and_a_won_one_is_not() -> None:
     text, entry = text_of(straight, f32(4), f32(4))
     program = Guarded(text, entry, [[f32(4), f32(4)]])
     passed = program.evaluations([f32(4), f32(4)])
@@ -281,7 +281,7 @@ def test_a_continuation_gives_a_tuple_as_its_function_does() -> None:
     np.testing.assert_array_equal(first, -f32(4))
 
 
-def test_a_literal_and_a_view_of_it_share_memory_wherever_a_bet_is_lost() -> None:
+def test_a_literal_and_a_view_of_it_share_memory_wherever_an_assumption_is_lost() -> None:
     text = """func.func @f(%x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
       %zero = torch.constant.int 0
       %literal = torch.vtensor.literal(dense<[1, 2, 3]> : tensor<3xsi64>) : !torch.vtensor<[3],si64>

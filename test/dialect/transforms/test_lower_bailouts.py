@@ -122,7 +122,7 @@ def masks(x, n):
 
 
 @pytest.mark.parametrize(("function", "arguments"), [(loops, [f32(4), 3, 1]), (loops, [f32(4), 0, 1]), (masks, [np.abs(f32(4)) + 9, 3])])
-def test_every_bet_kept_and_lost(function: Any, arguments: list[Any]) -> None:
+def test_every_assumption_kept_and_lost(function: Any, arguments: list[Any]) -> None:
     text, entry = text_of(function, *arguments)
     program = Guarded(text, entry, [arguments])
     module = parse_module(program.guarded)
@@ -131,7 +131,7 @@ def test_every_bet_kept_and_lost(function: Any, arguments: list[Any]) -> None:
     assert lowered.assert_same(arguments, program.wanted(arguments)) > 2
 
 
-def test_a_bet_that_a_value_loses_leaves_there() -> None:
+def test_an_assumption_that_a_value_loses_leaves_there() -> None:
     good = [np.array([9, 10, 11, 12], np.float32), 3]
     text, entry = text_of(masks, *good)
     program = Guarded(text, entry, [good])

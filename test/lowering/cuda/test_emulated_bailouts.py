@@ -47,7 +47,7 @@ def carried(x, n):
     return total
 
 
-def test_a_bet_in_a_loop_is_lost_where_the_size_is_another() -> None:
+def test_an_assumption_in_a_loop_is_lost_where_the_size_is_another() -> None:
     start = np.array([8, 9, 10], np.float32)
     native = Emulated(carried, [[start, 2]], [start, 2])
     assert native.assert_same([start, 3]) == []

@@ -208,7 +208,7 @@ def test_subclasses_of_scalars_miss(entry: str) -> None:
     ("int", 3, [2, 4, -3, 2**62]), ("int", -(2**63), [2**63 - 1, 0]), ("bool", True, [False]), ("bool", False, [True]),
     ("float", 0.0, [-0.0, 1e-320]), ("float", -0.0, [0.0]), ("float", math.nan, [0.0, math.inf]), ("float", 0.1, [0.1 + 1e-17 * 4]),
 ])  # fmt: skip
-def test_a_value_bet_on_fits_itself_only(entry: str, kind: str, value: Any, others: list[Any]) -> None:
+def test_an_assumed_value_fits_itself_only(entry: str, kind: str, value: Any, others: list[Any]) -> None:
     b = Bench(entry, 1, version("answer", [scalar(kind, value)], INT))
     assert b.hits(value)
     assert not any(b.hits(other) for other in others)

@@ -53,7 +53,7 @@ def told(function: Any, calls: Any) -> tuple[list[Any], list[Any]]:
     return results, [(e.call, e.kind, e.reason, e.guard, e.expected, e.actual, e.line, e.action.partition(" in ")[0]) for e in seen]
 
 
-def test_bets_are_kept_lost_and_dropped_in_the_calls_in_which_the_cpu_does(on: Device, api: FakeDriver) -> None:
+def test_assumptions_are_kept_lost_and_dropped_in_the_calls_in_which_the_cpu_does(on: Device, api: FakeDriver) -> None:
     on_cpu, ours = tierup.jit(clip, speculate="bailout"), tierup.jit(clip, speculate="bailout", backend="cuda")
     wanted, events = told(on_cpu, CALLS)
     found, our_events = told(ours, CALLS)
@@ -72,7 +72,7 @@ def test_bets_are_kept_lost_and_dropped_in_the_calls_in_which_the_cpu_does(on: D
         np.testing.assert_allclose(got.numpy(), clip(x), rtol=1e-6)
 
 
-def test_explain_says_which_bets_wait_for_the_device_where_and_how_often(on: Device, api: FakeDriver) -> None:
+def test_explain_says_which_assumptions_wait_for_the_device_where_and_how_often(on: Device, api: FakeDriver) -> None:
     f = tierup.jit(clip, speculate="bailout", backend="cuda")
     for x in (UP, UP, UP, DOWN, MORE):
         f(x)
@@ -87,12 +87,12 @@ def test_explain_says_which_bets_wait_for_the_device_where_and_how_often(on: Dev
     assert f"test_bailouts_on_device.py:{first + 3}:" in where and where.endswith("waited 3 times")
 
 
-def bets_on_a_number(x, n):
+def assumes_a_number(x, n):
     return x * 2 if n > 3 else x - 1
 
 
-def test_a_bet_that_the_host_decides_alone_waits_for_nothing(on: Device, api: FakeDriver) -> None:
-    f = tierup.jit(bets_on_a_number, speculate="bailout", backend="cuda")
+def test_an_assumption_that_the_host_decides_alone_waits_for_nothing(on: Device, api: FakeDriver) -> None:
+    f = tierup.jit(assumes_a_number, speculate="bailout", backend="cuda")
     x = put(on, f32(1, 2, 3))
     for n in (5, 5, 6, 7):
         f(x, n)
@@ -182,7 +182,7 @@ def test_arguments_are_written_once_and_after_all_else_on_either_side(on: Device
     assert f.stats().bailouts >= 3 and f.stats().hits == 8
 
 
-def test_an_exception_after_a_lost_bet_is_the_programs_own_with_what_it_writes_before(on: Device, api: FakeDriver) -> None:
+def test_an_exception_after_a_failed_assumption_is_the_programs_own_with_what_it_writes_before(on: Device, api: FakeDriver) -> None:
     def late(x, i):
         x[0] = x[0] + 1
         n = int(x.sum())
@@ -255,7 +255,7 @@ def test_without_a_device_the_cpu_does_so_where_that_is_allowed(api: FakeDriver,
     assert f.stats().bailouts == 2 * ("speculate" in options)
 
 
-def test_a_bundle_has_no_place_for_bets_in_mid_program(on: Device, tmp_path: Any) -> None:
+def test_a_bundle_has_no_place_for_assumptions_in_mid_program(on: Device, tmp_path: Any) -> None:
     f = tierup.jit(clip, speculate="bailout", backend="cuda")
     f(UP), f(UP)
     packed = bundle_file.PackedProgram("clip", ("x",), (bundle_file.PackedVersion(f.versions[0].compiled.artifact, {}),))

@@ -40,7 +40,7 @@ def _sample() -> list[Program]:
 
 
 @pytest.mark.parametrize("program", _sample(), ids=lambda p: p.name)
-def test_each_bet_lost_at_each_evaluation(program: Program) -> None:
+def test_each_assumption_lost_at_each_evaluation(program: Program) -> None:
     depth, most = (20, 1000) if IS_EXHAUSTIVE else (1, 4)
     with tierup.options(speculate="bailout", bailout_depth=depth, testing=True, backend="cuda"):
         function = compiled(program)

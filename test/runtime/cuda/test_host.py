@@ -126,7 +126,7 @@ def test_an_exit_ends_the_program_with_values_whose_memory_is_the_catchers() -> 
     assert flatten(wrapped, [dense(X, "f32", (4,))]) is None and reads_of_assumptions(wrapped) == {2: frozenset({10})}
 
 
-def test_a_program_is_flat_for_the_numbers_for_which_its_bets_are_kept() -> None:
+def test_a_program_is_flat_for_the_numbers_for_which_its_assumptions_are_kept() -> None:
     kept, lost = ("launch", "k", (3, 3, 3), (3, 3, 3), -1, ((0, 1),)), ("exit", 0, (0, 2))
     assumptions = program(("constant", 3, 3), ("gt", 4, 1, 3), ("if", 4, (kept,), (lost,)), arguments=3)
     x = dense(X, "f32", (12,))

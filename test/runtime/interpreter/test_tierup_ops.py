@@ -97,7 +97,7 @@ def test_guard_passes_what_fits_and_leaves_otherwise() -> None:
         f(X.T.copy())
 
 
-def test_scalar_guard_bets_on_the_value() -> None:
+def test_scalar_guard_assumes_the_value() -> None:
     f = main("(%n: !i) -> !i", """
       %g = "tierup.guard"(%n) {expected = #tierup.profiled<"int=3">} : (!i) -> !i
       return %g : !i""")

@@ -18,7 +18,7 @@ from tierup.runtime.events import Event, EventKind, log_listener
 from tierup.runtime.function import Function
 
 
-def bailing(function: Callable[..., Any], **options: Any) -> Function:
+def leaving(function: Callable[..., Any], **options: Any) -> Function:
     return tierup.jit(function, speculate="bailout", **options)
 
 
@@ -147,8 +147,8 @@ LOST = {
 
 
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
-def test_a_bet_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None:
-    f = bailing(function)
+def test_an_assumption_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None:
+    f = leaving(function)
     for _ in range(3):
         result, events = events_of(f, *KEPT[function])
         assert_close(result, function(*KEPT[function]))
@@ -169,12 +169,12 @@ def test_a_bet_is_kept_then_lost_then_kept(function: Callable[..., Any]) -> None
 
 @pytest.mark.parametrize("entry", ["native", "python"])
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
-def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: str) -> None:
+def test_each_assumption_lost_at_each_evaluation(function: Callable[..., Any], entry: str) -> None:
     """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program speculates in its turn."""
     arguments = KEPT[function]
     want = function(*arguments)
     with tierup.options(testing=True):
-        f = bailing(function, entry=entry)
+        f = leaving(function, entry=entry)
         for _ in range(2):
             f(*arguments)
         (executor,) = f._executors
@@ -198,18 +198,18 @@ def test_each_bet_lost_at_each_evaluation(function: Callable[..., Any], entry: s
     assert not bailouts(events), "an assumption that fails by force is not dropped"
 
 
-def test_a_lost_bet_is_told_with_what_was_expected_and_the_line() -> None:
-    f = bailing(straight)
+def test_a_failed_assumption_is_told_with_what_was_expected_and_the_line() -> None:
+    f = leaving(straight)
     for _ in range(2):
         f(*KEPT[straight])
     (lost,) = bailouts(events_of(f, *LOST[straight])[1])
-    assert (lost.expected, lost.actual, lost.reason) == ("int=3", "int=5", Reason.BET_LOST)
-    assert f"test_bailing.py:{straight.__code__.co_firstlineno + 1}" in lost.line
+    assert (lost.expected, lost.actual, lost.reason) == ("int=3", "int=5", Reason.ASSUMPTION_FAILED)
+    assert f"test_executor_bailouts.py:{straight.__code__.co_firstlineno + 1}" in lost.line
     assert "went on in tier 0" in lost.action
 
 
 def test_what_goes_on_is_compiled_when_it_comes_again() -> None:
-    f = bailing(arm)
+    f = leaving(arm)
     for _ in range(2):
         f(*KEPT[arm])
     told = [bailouts(events_of(f, *LOST[arm])[1])[0].action for _ in range(3)]
@@ -217,8 +217,8 @@ def test_what_goes_on_is_compiled_when_it_comes_again() -> None:
     assert told[2].startswith("went on natively")
 
 
-def test_a_bet_that_is_lost_too_often_is_dropped_and_never_made_again() -> None:
-    f = bailing(arm)
+def test_an_assumption_that_is_lost_too_often_is_dropped_and_never_made_again() -> None:
+    f = leaving(arm)
     for _ in range(2):
         f(*KEPT[arm])
     for _ in range(3):
@@ -231,8 +231,8 @@ def test_a_bet_that_is_lost_too_often_is_dropped_and_never_made_again() -> None:
     assert f.stats().bailouts == 3
 
 
-def test_what_a_version_that_is_made_again_evicts_is_told_and_never_bet_on_again() -> None:
-    f, other = bailing(native_arm), f32(3, 1, 2, 5)
+def test_what_a_version_that_is_made_again_evicts_is_told_and_never_assumption_on_again() -> None:
+    f, other = leaving(native_arm), f32(3, 1, 2, 5)
     for x in (KEPT[native_arm][0],) * 3 + (other,) * 3:
         assert_close(f(x), native_arm(x))
     assert len(f.versions) == 2
@@ -249,8 +249,8 @@ def test_what_a_version_that_is_made_again_evicts_is_told_and_never_bet_on_again
 
 
 @pytest.mark.parametrize("function", [straight, native_straight], ids=lambda f: f.__name__)
-def test_bets_that_always_fail_cost_a_bounded_number_of_compiles(function: Callable[..., Any]) -> None:
-    f = bailing(function)
+def test_assumptions_that_always_fail_cost_a_bounded_number_of_compiles(function: Callable[..., Any]) -> None:
+    f = leaving(function)
     rng = np.random.default_rng(0)
     compiles = []
     for _ in range(60):
@@ -261,7 +261,7 @@ def test_bets_that_always_fail_cost_a_bounded_number_of_compiles(function: Calla
     assert f.stats().bailouts <= 6
 
 
-def test_a_program_without_bets_in_mid_program_is_the_versioned_one() -> None:
+def test_a_program_without_assumptions_in_mid_program_is_the_versioned_one() -> None:
     @tierup.jit(speculate="bailout")
     def f(x):
         return np.tanh(x) * 2 + x.sum()
@@ -273,14 +273,14 @@ def test_a_program_without_bets_in_mid_program_is_the_versioned_one() -> None:
     assert (f.stats().hits, f.stats().bailouts) == (3, 0)
 
 
-def test_an_exception_after_a_lost_bet_is_the_programs_own() -> None:
+def test_an_exception_after_a_failed_assumption_is_the_programs_own() -> None:
     def late(x, i):
         y = np.sort(x)
         n = int(y[-1])
         z = np.zeros(n, np.float32) + y[0]
         return z[i] * 2
 
-    f = bailing(late)
+    f = leaving(late)
     for _ in range(3):
         assert_close(f(f32(1, 4, 2), 3), late(f32(1, 4, 2), 3))
     for _ in range(2):
@@ -296,7 +296,7 @@ def test_arguments_are_written_once_and_after_all_else() -> None:
         x[1] = z.sum()
         return z
 
-    f = bailing(write)
+    f = leaving(write)
     for y in (f32(1, 3), f32(1, 3), f32(1, 3), f32(1, 5), f32(1, 5), f32(1, 5), f32(1, 7), f32(1, 3)):
         got, want = f32(1, 2, 3), f32(1, 2, 3)
         assert_close(f(got, y), write(want, y))
@@ -307,7 +307,7 @@ def test_arguments_are_written_once_and_after_all_else() -> None:
 def test_live_values_are_handed_over_as_they_are() -> None:
     """In tier 0 the very arrays; from native code arrays of the kernel's own memory, an argument as itself. Nobody copies."""
     for function in (arm, native_arm):
-        f = bailing(function)
+        f = leaving(function)
         for _ in range(2):
             f(*KEPT[function])
         (executor,) = f._executors
@@ -333,7 +333,7 @@ def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(ordering.sort, "numpy_tier0", lambda *operands: sorts.append(1) or plain(*operands))
     arguments = KEPT[nested]
     with tierup.options(testing=True):
-        f = bailing(nested, bailout_depth=1)
+        f = leaving(nested, bailout_depth=1)
         for _ in range(2):
             f(*arguments)
         for evaluation in range(EVALUATIONS[nested]):
@@ -344,9 +344,9 @@ def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.Monk
             assert len(sorts) == arguments[1], f"lost at evaluation {evaluation}"
 
 
-def test_calls_of_many_threads_lose_and_keep_bets_at_once() -> None:
+def test_calls_of_many_threads_lose_and_keep_assumptions_at_once() -> None:
     for function in (arm, native_arm):
-        f = bailing(function)
+        f = leaving(function)
         for _ in range(3):
             f(*KEPT[function])
         wrong: list[str] = []
@@ -379,7 +379,7 @@ def test_what_goes_on_has_one_level_less_of_assumptions() -> None:
 
     kept, lost = f32(1, 2, 3), f32(-1, 2, 3)
     for depth in (1, 20):
-        f = bailing(two, bailout_depth=depth)
+        f = leaving(two, bailout_depth=depth)
         for _ in range(2):
             f(kept)
         for _ in range(2):
@@ -396,7 +396,7 @@ def test_what_goes_on_has_one_level_less_of_assumptions() -> None:
 
 
 def test_plan_and_explain_show_the_assumptions() -> None:
-    f = bailing(native_arm)
+    f = leaving(native_arm)
     for arguments in (KEPT, KEPT, KEPT, LOST):
         f(*arguments[native_arm])
     assert "tierup.bailout" in f.plan("guarded")
@@ -406,8 +406,8 @@ def test_plan_and_explain_show_the_assumptions() -> None:
     assert "held in 2 calls, failed in 1" in f.explain()
 
 
-def test_a_bet_on_a_branch_leaves_the_arm_that_is_not_taken_out() -> None:
-    f = bailing(native_arm)
+def test_an_assumption_on_a_branch_leaves_the_arm_that_is_not_taken_out() -> None:
+    f = leaving(native_arm)
     for _ in range(2):
         f(*KEPT[native_arm])
     code = f.plan("specialized")
@@ -418,7 +418,7 @@ def test_a_bet_on_a_branch_leaves_the_arm_that_is_not_taken_out() -> None:
 
 def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
     """What its bailouts prove holds for arguments of the sizes that it was cut for; others are answered elsewhere, and then cut for too."""
-    f = bailing(arm)
+    f = leaving(arm)
     for x in (f32(3, 1, 2),) * 3 + (f32(3, 1),) * 3 + (f32(3, 1, 2), f32(3, 1), f32(5), f32(), f32(4, 3, 2, 1)):
         if x.size:
             assert_close(f(x), arm(x))
@@ -428,9 +428,9 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
 
 
 @pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
-def test_without_profiled_runs_the_first_calls_own_arguments_are_bet_on(function: Callable[..., Any]) -> None:
+def test_without_profiled_runs_the_first_calls_own_arguments_are_assumption_on(function: Callable[..., Any]) -> None:
     """Native as a whole: at once. A program to be cut needs types in mid-program, so that its first run records."""
-    f, arguments = bailing(function, num_profiled_runs=0), KEPT[function]
+    f, arguments = leaving(function, num_profiled_runs=0), KEPT[function]
     for _ in range(4):
         assert_close(f(*arguments), function(*arguments))
     s, is_cut = f.stats(), "sort" in function.__code__.co_names
@@ -438,7 +438,7 @@ def test_without_profiled_runs_the_first_calls_own_arguments_are_bet_on(function
 
 
 def test_without_profiled_runs_a_program_is_cut_after_a_compile_in_the_background_too() -> None:
-    f = bailing(arm, num_profiled_runs=0, compile="background")
+    f = leaving(arm, num_profiled_runs=0, compile="background")
     for _ in range(6):
         assert_close(f(*KEPT[arm]), arm(*KEPT[arm]))
         assert f.wait(200)
@@ -449,7 +449,7 @@ def test_without_profiled_runs_a_first_call_that_raises_leaves_the_next_to_recor
     def chosen(x, i):
         return np.tanh(np.sort(np.tanh(x) * 2))[i] * 2
 
-    f = bailing(chosen, num_profiled_runs=0)
+    f = leaving(chosen, num_profiled_runs=0)
     for _ in range(2):
         with pytest.raises(IndexError):
             f(f32(1, 2, 3), 7)
@@ -458,12 +458,12 @@ def test_without_profiled_runs_a_first_call_that_raises_leaves_the_next_to_recor
     assert f.stats().hits == 2
 
 
-def test_a_size_that_varies_is_left_open_and_not_bet_on_again() -> None:
+def test_a_size_that_varies_is_left_open_and_not_assumption_on_again() -> None:
     def masked(x):
         y = x[x > 0]
         return np.tanh(y) * 2 + y.sum()
 
-    f = bailing(masked)
+    f = leaving(masked)
     for x in (f32(1, 2, -1),) * 3 + (f32(1, -2, -1), f32(1, 2, 3), f32(1, -2, -1)):
         assert_close(f(x), masked(x))
     assert f.stats().bailouts == 3
@@ -489,7 +489,7 @@ def test_options_take_effect_at_the_next_call() -> None:
     assert (f.stats().hits, f.stats().bailouts) == (before.hits + 1, before.bailouts)
 
 
-def test_results_that_are_views_stay_views_when_a_bet_is_lost() -> None:
+def test_results_that_are_views_stay_views_when_an_assumption_is_lost() -> None:
     def views(x, i):
         y = x[1:]
         z = y * 2 if x[0] > 0 else y - 1
@@ -497,7 +497,7 @@ def test_results_that_are_views_stay_views_when_a_bet_is_lost() -> None:
         return y, z, w, x
 
     for entry in ("native", "python"):
-        f = bailing(views, entry=entry)
+        f = leaving(views, entry=entry)
         for first in (1, 1, 1, -1, -1, 1):
             x = f32(first, 2, 3)
             got, want = f(x, 1), views(x, 1)
@@ -510,7 +510,7 @@ def test_results_that_are_views_stay_views_when_a_bet_is_lost() -> None:
 
 @pytest.mark.parametrize("function", [native_straight, straight], ids=lambda f: f.__name__)
 def test_versions_are_made_again_in_the_background_too(function: Callable[..., Any]) -> None:
-    f = bailing(function, compile="background")
+    f = leaving(function, compile="background")
     for _ in range(5):
         f(*KEPT[function])
         assert f.wait(200)
@@ -529,7 +529,7 @@ def test_versions_are_made_again_in_the_background_too(function: Callable[..., A
 
 
 def test_the_log_shows_bailouts(capsys: pytest.CaptureFixture[str]) -> None:
-    f = bailing(native_arm)
+    f = leaving(native_arm)
     with tierup.events.subscribe(log_listener("bailouts")):
         for arguments in (KEPT, KEPT, LOST):
             f(*arguments[native_arm])
@@ -546,7 +546,7 @@ def test_what_the_program_copies_is_a_copy_after_a_lost_assumption() -> None:
         kept = x[x > 0]
         return w, y, z, np.tanh(kept) * 2
 
-    f = bailing(copies)
+    f = leaving(copies)
     for _ in range(3):
         f(np.array([1, 2, -3, 4], np.float32))
     for _ in range(3):  # then the assumption is widened
