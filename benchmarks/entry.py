@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tierup.dialect import optable
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.diagnostics import Diagnostic
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.passes.diagnostics import Diagnostic
 
 # Ops of the graph that are no rows of the op table: constants, control flow, calls, casts between types of one value.
 STRUCTURE = frozenset({

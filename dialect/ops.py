@@ -8,11 +8,11 @@ from tierup.dialect.definitions import regions as ops_regions
 from tierup.dialect.definitions import speculation as ops_speculation
 from tierup.dialect.definitions import values as ops_values
 from tierup.dialect.definitions.definition import DEFINITIONS, Broken, OpDefinition
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, is_profiled, profiled_attr
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.diagnostics import Diagnostic
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.diagnostics import Diagnostic
 from tierup.dialect.shielded import shielded
 from tierup.dialect.spelling import closest
 

@@ -19,8 +19,8 @@ import importlib
 import importlib.util
 from functools import cache
 
-from tierup.dialect.pipelines.option_limits import AtLeast, OneOf
-from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, functions, passes, register
+from tierup.dialect.passes.core import Pass, PassFailure, PipelineError, find, functions, passes, register
+from tierup.dialect.passes.option_limits import AtLeast, OneOf
 from tierup.dialect.pipelines.pipeline import Hook, Pipeline, parse
 from tierup.dialect.records import dataclass
 from tierup.dialect.spelling import closest

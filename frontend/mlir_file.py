@@ -6,9 +6,9 @@ import linecache
 from pathlib import Path
 
 from tierup.dialect.ir import nesting, torch_types
-from tierup.dialect.ir.ir_text import InvalidIR, check_nesting, parse_file, parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.diagnostics import excerpt
+from tierup.dialect.parsing.text import InvalidIR, check_nesting, parse_file, parse_module
+from tierup.dialect.passes.diagnostics import excerpt
 from tierup.dialect.shielded import shielded
 from tierup.dialect.spelling import closest
 from tierup.frontend.errors import ProgramError

@@ -27,7 +27,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Union
 
-from tierup.dialect.inference.dims import Dim, Expr, symbol
+from tierup.dialect.facts.dims import Dim, Expr, symbol
 from tierup.dialect.records import dataclass
 
 DONE = 0

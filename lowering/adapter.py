@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Dim, Symbol
+from tierup.dialect.facts.dims import Dim, Symbol
 from tierup.lowering.abi import (
     ERROR_BASE,
     EXIT_BASE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.records import dataclass
 from tierup.lowering import llvm
 from tierup.lowering.abi import Artifact, Request

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from tierup.dialect import registry
-from tierup.dialect.inference.dims import Dim
+from tierup.dialect.facts.dims import Dim
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tierup import torch as torch
+    from tierup.dialect.passes.core import Pass as Pass
+    from tierup.dialect.passes.core import PassFailure as PassFailure
     from tierup.dialect.pipelines.custom import custom_pass as custom_pass
     from tierup.dialect.pipelines.custom import register_pass as register_pass
     from tierup.dialect.pipelines.custom import unregister_pass as unregister_pass
-    from tierup.dialect.pipelines.passes import Pass as Pass
-    from tierup.dialect.pipelines.passes import PassFailure as PassFailure
     from tierup.frontend import ops as ops
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
@@ -56,8 +56,8 @@ _EXPORTS = {
     "ExecutedPlan": "tierup.runtime.account.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.errors:NotOptimized",
-    "Pass": "tierup.dialect.pipelines.passes:Pass",
-    "PassFailure": "tierup.dialect.pipelines.passes:PassFailure",
+    "Pass": "tierup.dialect.passes.core:Pass",
+    "PassFailure": "tierup.dialect.passes.core:PassFailure",
     "RecompileLimitWarning": "tierup.runtime.errors:RecompileLimitWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",

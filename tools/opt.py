@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tierup.dialect import ops, registry
-from tierup.dialect.context import new_context
-from tierup.dialect.ir.ir_text import BYTECODE, InvalidIR, read
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics, pipeline, reproducer
-from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.parsing.context import new_context
+from tierup.dialect.parsing.text import BYTECODE, InvalidIR, read
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.diagnostics import Diagnostic, Place
+from tierup.dialect.pipelines import pipeline, reproducer
 from tierup.dialect.pipelines.pipeline import MlirPass, Nest
 from tierup.dialect.registry import PassFailure, Pipeline, PipelineError
 from tierup.lowering.ops.pointwise.context import load_casts

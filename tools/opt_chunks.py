@@ -6,9 +6,9 @@ import linecache
 from dataclasses import dataclass
 from pathlib import Path
 
-from tierup.dialect.ir.ir_text import check_nesting
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.diagnostics import Diagnostic, excerpt
+from tierup.dialect.parsing.text import check_nesting
+from tierup.dialect.passes.diagnostics import Diagnostic, excerpt
 
 MARKER = "// -----"
 

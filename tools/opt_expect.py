@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.passes.diagnostics import Diagnostic, Place
 from tierup.tools.opt_chunks import Chunk
 
 _DIRECTIVE = re.compile(

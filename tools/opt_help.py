@@ -6,8 +6,8 @@ import inspect
 import textwrap
 
 from tierup.dialect import registry
+from tierup.dialect.passes.core import Pass, options_of
 from tierup.dialect.pipelines import mlir_passes
-from tierup.dialect.pipelines.passes import Pass, options_of
 from tierup.dialect.registry import NamedPipeline
 from tierup.tools.opt_options import OPTIONS, Settings, UsageError
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.diagnostics import Diagnostic, Place
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Hook, PassFailure

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tierup.dialect import registry
 from tierup.dialect.ops import DEFINITIONS
-from tierup.dialect.pipelines.passes import Pass, options_of
+from tierup.dialect.passes.core import Pass, options_of
 from tierup.dialect.torchscript import ancestors
 from tierup.tools import gradientdoc
 from tierup.tools.opt_help import describe, spell_default

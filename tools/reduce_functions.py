@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import functions
+from tierup.dialect.passes.core import functions
 
 Site = Callable[[], None]
 

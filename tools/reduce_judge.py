@@ -22,11 +22,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from tierup.dialect.context import new_context
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.parsing.context import new_context
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.core import PassFailure
 from tierup.tools.opt_hooks import Running
 from tierup.tools.opt_reproducer import Runnable
 

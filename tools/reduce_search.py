@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tierup.dialect.context import new_context
-from tierup.dialect.ir.ir_text import parse_module, verify_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import new_context
+from tierup.dialect.parsing.text import parse_module, verify_module
 from tierup.tools import reduce_functions as of_functions
 from tierup.tools import reduce_regions as of_regions
 from tierup.tools import reduce_values as of_values

@@ -11,7 +11,7 @@ from typing import Any
 
 from tierup.dialect import registry
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference import profiled
+from tierup.dialect.facts import profiled
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import PassFailure
 from tierup.frontend.errors import ProgramError

@@ -39,8 +39,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.analysis import points_to as p
+from tierup.dialect.analysis.moving import carry_out, plan_move
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable, row_of
-from tierup.dialect.ir.moving import carry_out, plan_move
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind

@@ -18,12 +18,12 @@ from collections.abc import Callable, Collection, Iterator
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.showing import reached
+from tierup.dialect.facts.values import Shape
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.float_constants import is_from_python
-from tierup.dialect.ir.rewriting import int_of, maker
-from tierup.dialect.ir.values import Shape
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout
+from tierup.dialect.rewriting.core import int_of, maker
+from tierup.dialect.rewriting.float_constants import is_from_python
 
 # Parts that are row-major in dim 0; and which operand is the step, that must be 1
 _OUTERMOST = {"torch.aten.select.int": None, "torch.aten.narrow": None, "torch.aten.slice.Tensor": 4}

@@ -19,15 +19,15 @@ from typing import Any
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
+from tierup.dialect.facts.dims import at_least
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import at_least
 from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import int_of
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
 from tierup.dialect.optable.written import INPLACE, check_copy
+from tierup.dialect.rewriting.core import int_of
 
 REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE
+from tierup.dialect.facts.profiled import Profiled
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
-from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tierup.dialect import ops, optable
+from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import bool_of, drop_unused, is_none, is_used
-from tierup.dialect.ir.values import Bool, Int
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.rewriting.core import bool_of, drop_unused, is_none, is_used
 
 Defined = bool | None  # whether a gradient, or an optional value, is there
 

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from tierup.dialect import optable
 from tierup.dialect.contracts import walk
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.ir.rewriting import bool_of
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import bool_of
 
 _PLAIN = frozenset({
     "torch.prim.If", "torch.prim.If.yield", "torch.prim.Loop", "torch.prim.Loop.condition", "torch.derefine", "torch.prim.unchecked_cast",

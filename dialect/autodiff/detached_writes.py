@@ -22,10 +22,10 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.float_constants import is_from_python
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.float_constants import is_from_python
 
 
 def _overwrites(op: ir.Operation) -> bool:

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from tierup.dialect import optable
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.autodiff.detached_writes import part_detached_writes
-from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.reverse import Regions, Reverse, sweep
 from tierup.dialect.autodiff.reverse_branches import branch
 from tierup.dialect.autodiff.reverse_loops import loop
 from tierup.dialect.autodiff.written_lists import read_copies
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.float_constants import refuse_floats
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.pipelines.pipeline import parse
+from tierup.dialect.rewriting.float_constants import refuse_floats
 
 REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 

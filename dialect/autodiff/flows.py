@@ -26,10 +26,10 @@ from typing import Any, Union
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import activity
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.rewriting import bool_of, int_of, maker
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting.core import bool_of, int_of, maker
 
 TRUE = 0
 Parts = Mapping[int, int]

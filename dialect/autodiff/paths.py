@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Union
 
-from tierup.dialect.autodiff import list_gradients as lists
-from tierup.dialect.autodiff.list_gradients import ListGradient
+from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.lists import ListGradient
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 

@@ -26,19 +26,18 @@ from functools import partial
 from typing import Union
 
 from tierup.dialect import gradients, ops, optable
-from tierup.dialect.autodiff import list_gradients as lists
-from tierup.dialect.autodiff.list_gradients import ListGradient
 from tierup.dialect.autodiff.paths import Path, When, both, either, masked, same
 from tierup.dialect.autodiff.reverse_lists import joined, packed
-from tierup.dialect.gradients import by_torch
+from tierup.dialect.gradients import by_torch, lists
 from tierup.dialect.gradients.core import Backward, Gradient, NoGradient, Rule
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.lists import ListGradient
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import int_of, is_used
 from tierup.dialect.ir.walking import Notes, backwards, ops_of, torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import int_of, is_used
 
 REMEDY = "give it a rule in dialect/gradients, or keep what it gives out of the differentiated result (stop_gradient, detach)"
 
@@ -54,7 +53,7 @@ CONTAINERS = PACKS | _UNPACKS | _PICKS | _JOINS
 """Ops through which gradients go item by item, without a rule."""
 
 Found = Union[ir.Value, ListGradient, None]
-"""A gradient so far: of a tensor a tensor, of a list or tuple what list_gradients.py says."""
+"""A gradient so far: of a tensor a tensor, of a list or tuple what gradients/lists.py says."""
 
 Regions = Mapping[str, "Callable[[Reverse, ir.Operation, Sequence[Found], Sequence[When]], None]"]
 """How ops with regions are differentiated, by name: handlers of (reverse, op, gradients of its results, when these are there, of the

@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierup.dialect.analysis.points_to import row_of
-from tierup.dialect.autodiff.list_gradients import ListGradient, is_list
 from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
 from tierup.dialect.contracts import walk
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.lists import ListGradient, is_list
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import maker
 
 
 def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:

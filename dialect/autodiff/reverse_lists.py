@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol
 
-from tierup.dialect.autodiff import list_gradients as lists
-from tierup.dialect.autodiff.list_gradients import ListGradient
 from tierup.dialect.autodiff.paths import When
+from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.core import Gradient
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.ir.rewriting import int_of, is_none
+from tierup.dialect.gradients.lists import ListGradient
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import int_of, is_none
 
 
 class Giver(Protocol):

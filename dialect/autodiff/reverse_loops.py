@@ -25,20 +25,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tierup.dialect.autodiff import list_gradients as lists
-from tierup.dialect.autodiff.list_gradients import is_list
 from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import Found, Reverse, is_nothing, settle, sweep
 from tierup.dialect.autodiff.reverse_branches import passed_on, refuse_draws, replay
 from tierup.dialect.autodiff.reverse_records import Gradients, read_backwards, records
+from tierup.dialect.facts.values import Int, List
+from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import bool_of, int_of, is_used
-from tierup.dialect.ir.values import Int, List
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import bool_of, int_of, is_used
 
 _ALWAYS, _FIRST, _LATER, _ANY = range(4)  # iterations of the backward loop at whose beginning the gradient of what is carried is there
 

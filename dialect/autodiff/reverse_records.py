@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.autodiff import list_gradients as lists
 from tierup.dialect.autodiff.counting_loops import is_counted
-from tierup.dialect.autodiff.list_gradients import ListGradient, is_list
 from tierup.dialect.autodiff.reverse import Found, Reverse
+from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.ir.rewriting import int_of, items_of, maker
+from tierup.dialect.gradients.lists import ListGradient, is_list
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting.core import int_of, items_of, maker
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,16 @@ from tierup.dialect.autodiff.capturing import Captures
 from tierup.dialect.autodiff.differentiation import REGIONS, activity
 from tierup.dialect.autodiff.reverse import Reverse, sweep
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.facts.dims import Dim, at_least
+from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import Dim, at_least
 from tierup.dialect.inference.infer import PROMOTION, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import replace_inside
-from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, Tie
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting.core import replace_inside
 from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
 
 Key = Hashable

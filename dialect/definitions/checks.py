@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tierup.dialect.definitions.definition import Broken
-from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
+from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, is_profiled
 from tierup.dialect.mlir import ir

@@ -14,7 +14,7 @@ from tierup.dialect.definitions.checks import (
     types_of,
 )
 from tierup.dialect.definitions.definition import Broken, define
-from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.mlir import ir
 
 LAYOUTS = ("contiguous", "strided")  # the stride classes of lowering/abi.py

@@ -3,7 +3,7 @@
     @formula("mse_loss(self, target; reduction)")
     def mse_loss(o, x, target, reduction): ...
 
-Tier 0 computes the formula with the kernels of its ops and inference follows their rules (optable/formulas.py), native
+Tier 0 computes the formula with the kernels of its ops and inference follows their rules (optable/families/formulas.py), native
 code is made of these ops (formula_expansion.py), and so is the gradient (gradients/formulas.py): `Ops` is whichever of them asks. Operands
 before the `;` are tensors, `*tensors` a list of them, or None where they may be left out; those behind it, and `=dim` before it, numbers,
 strings, None, and lists of such. `reduction` is torch's: 0 none, 1 mean, 2 sum. A formula may give a list of tensors.
@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from tierup.dialect.ir.values import Tensor
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.optable.core import Kind, ShapeError
 from tierup.dialect.records import dataclass
 

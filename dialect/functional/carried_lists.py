@@ -15,9 +15,9 @@ to, in the body itself, and so once in each iteration. Up to the loop nobody els
 from __future__ import annotations
 
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.loops import LOOP, loops_inside
-from tierup.dialect.ir.rewriting import create, maker
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import create, maker
+from tierup.dialect.rewriting.loops import LOOP, loops_inside
 
 _APPEND, _CONSTRUCT = "torch.aten.append.t", "torch.prim.ListConstruct"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.functional.memory import Step, value_type
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 
 IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
 # of these NumPy gives its argument itself where they change nothing

@@ -27,7 +27,7 @@ from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tierup.dialect.functional.views import PROMOTION, attributes_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable import inplace
 from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.families import inplace
 from tierup.dialect.optable.written import INPLACE
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 
 
 def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint) -> ir.Value:

@@ -12,15 +12,15 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tierup.dialect.analysis.nativeness import Nativeness, is_copied
 from tierup.dialect.contracts import walk
+from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.regions import top_level
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.rewriting.regions import top_level
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool"})
 SIZES = frozenset({"torch.aten.size.int", "torch.aten.numel", "torch.aten.dim"})  # numbers that a tensor's sizes give

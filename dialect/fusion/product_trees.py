@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tierup.dialect.inference.infer import PROMOTION
-from tierup.dialect.ir.rewriting import int_of, maker
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import int_of, maker
 
 PRODUCT = "torch.aten.mm"
 ADD = "torch.aten.add.Tensor"

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import optable
-from tierup.dialect.autodiff import list_gradients as lists
+from tierup.dialect.facts.values import List, Tensor, Value
+from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.core import Backward, Gradients, NoGradient, Rule
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import bool_of, under_casts
-from tierup.dialect.ir.values import List, Tensor, Value
 from tierup.dialect.kernels.by_torch import spelled
 from tierup.dialect.kernels.by_torch_vjp import Wanted, name_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Op
+from tierup.dialect.rewriting.core import bool_of, under_casts
 
 _FLAT = frozenset({"aten.bernoulli", "aten.normal.Tensor_float", "aten.normal.Tensor_Tensor", "aten.normal.float_Tensor", "aten.poisson"})
 """Draws whose gradients PyTorch has, and they are zero."""

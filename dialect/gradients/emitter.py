@@ -12,11 +12,11 @@ from typing import Union
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.raising import REFUSALS
-from tierup.dialect.inference.dims import symbols
+from tierup.dialect.facts.dims import symbols
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
 from tierup.dialect.inference.infer import PROMOTION, Inference
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.classes import likelihood, of_classes, of_probabilities
 from tierup.dialect.formulas.core import INT, TENSOR, Formula, Ops
 from tierup.dialect.gradients.composed import Recorded, through
 from tierup.dialect.gradients.core import Backward, Gradient, Gradients, NoGradient, Rule
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.operands import Unknown, plain
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.inference.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
-from tierup.dialect.inference.profiled import Fact, ProfiledScalar
+from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
+from tierup.dialect.facts.profiled import Fact, ProfiledScalar
+from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.profiled import Fact, ProfiledScalar
+from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.profiled import Fact, ProfiledScalar
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir
 
 _SCALAR_TYPES: dict[type, str] = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tierup.dialect.inference.dims import Expr, Symbol, symbol
+from tierup.dialect.facts.dims import Expr, Symbol, symbol
+from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Shape, Tensor, Value
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie

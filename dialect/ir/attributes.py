@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.mlir import ir
 
 REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or false (`requires_grad.py`)

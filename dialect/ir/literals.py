@@ -9,7 +9,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 
 _RESOURCE = re.compile(r"dense_resource<(?P<name>[^>]+)>")
 _HEX_BLOB = re.compile(r'dense<"0x(?P<hex>[0-9A-Fa-f]*)">')

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.diagnostics import Diagnostic, Place
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.diagnostics import Diagnostic, Place
 
 MAX_BRACKETS = 512
 """Brackets of any kind in one another. The parser's stack of 8 MiB is used up at some 5,000."""

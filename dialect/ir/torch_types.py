@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
 
 _TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)(?:<(?P<sizes>\*|\[[^\]]*\]|unk),(?P<dtype>[^,>]+).*>)?$")

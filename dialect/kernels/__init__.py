@@ -14,7 +14,7 @@ def place(name: str) -> str:
     """Where the kernel of that name is, as "module:attribute"."""
     family, colon, function = name.partition(":")
     if colon:
-        return f"tierup.dialect.optable.{family}:{function}"
+        return f"tierup.dialect.optable.families.{family}:{function}"
     module, _, function = name.partition(".")
     return f"{__name__}.{module}:{function}"
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.memory_order import elementwise_order
+from tierup.dialect.facts.memory_order import elementwise_order
 from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import Kernel, Plan, Typing, check_scale, plan

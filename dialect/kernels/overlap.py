@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.inference.memory_order import elementwise_order
+from tierup.dialect.facts.memory_order import elementwise_order
 
 Array = np.ndarray[Any, Any]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
-from tierup.dialect.inference.dims import Dim, Expr, symbol
-from tierup.dialect.ir.values import Int, Opaque, Shape, Tensor, Value
+from tierup.dialect.facts.dims import Dim, Expr, symbol
+from tierup.dialect.facts.values import Int, Opaque, Shape, Tensor, Value
 from tierup.dialect.records import dataclass
 
 
@@ -121,7 +121,7 @@ class Op:
     note: str = ""  # one line for the docs: the edge that surprises
     operands: tuple[str, ...] = ()  # their names, where the schema is given
     combine: Combine | None = None  # of scans
-    numpy_form: str = ""  # how the op under NumPy's rules is written in torch ops: a name in numpy_rewrites
+    numpy_form: str = ""  # how the op under NumPy's rules is written in torch ops: a name in rewriting/numpy_rules
     numpy_function: Callable[..., Any] | None = None  # the one that the op is under NumPy's rules, where that is one
     spelled: tuple[str, ...] = ()  # what the op is called in NumPy's Python: "np.cumsum", "ndarray.cumsum"
     gradient: tuple[GradientRule, tuple[str, ...]] | None = None  # the rule, and what it keeps of the forward run

@@ -31,7 +31,7 @@ from tierup.dialect.optable.operands import lifted
 
 R = TypeVar("R")
 Kernel = Callable[..., Any]
-_PLACE = "tierup.dialect.optable."
+_PLACE = "tierup.dialect.optable.families."
 
 
 _TIER_0 = Infer()  # what rules are given of arrays: all is known, so that they note nothing in it
@@ -52,7 +52,7 @@ class DefinedOp(Op, Generic[R]):
         return self.tier0(*operands)
 
     def under_numpy(self, *, form: str) -> Callable[[Kernel], Kernel]:
-        """What the op computes in NumPy's Python; `form` names the rewriting into torch ops (numpy_rewrites/)."""
+        """What the op computes in NumPy's Python; `form` names the rewriting into torch ops (rewriting/numpy_rules)."""
 
         def register(kernel: Kernel) -> Kernel:
             for op in self.overloads:

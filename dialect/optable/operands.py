@@ -14,8 +14,8 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.inference.dims import Dim
-from tierup.dialect.ir.values import (
+from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.values import (
     Bool,
     Float,
     Int,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum, mod
-from tierup.dialect.ir.values import Shape
+from tierup.dialect.facts.dims import Dim, at_least, floordiv, maximum, minimum, mod
+from tierup.dialect.facts.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError
 from tierup.dialect.optable.operands import Unknown, product
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tierup.dialect.inference.dims import Dim, at_least, floordiv, maximum, minimum
-from tierup.dialect.ir.values import Shape
+from tierup.dialect.facts.dims import Dim, at_least, floordiv, maximum, minimum
+from tierup.dialect.facts.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError, format_shape
 from tierup.dialect.records import dataclass
 

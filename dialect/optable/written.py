@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tierup.dialect.dtypes import DType
-from tierup.dialect.inference.dims import at_least
-from tierup.dialect.ir.values import Shape, Tensor, Value
+from tierup.dialect.facts.dims import at_least
+from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError

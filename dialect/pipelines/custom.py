@@ -21,9 +21,9 @@ from typing import TypeVar
 
 from tierup.dialect import forking, ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import passes
-from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
-from tierup.dialect.pipelines.passes import Pass
+from tierup.dialect.passes import core as passes
+from tierup.dialect.passes.core import Pass
+from tierup.dialect.passes.entry_points import ENTRY_POINTS
 
 WHEN = ("pre-fusion", "post-fusion")
 

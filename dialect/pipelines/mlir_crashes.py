@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
-from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import int_of
 
 _INLINE = re.compile(r"(?<![\w-])inline(?![\w-])")
 _CANONICALIZE = re.compile(r"canonicalize|torch-")

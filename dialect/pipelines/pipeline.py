@@ -16,8 +16,9 @@ from typing import Protocol
 from tierup.dialect import ops
 from tierup.dialect.ir import nesting
 from tierup.dialect.mlir import ir, passmanager
-from tierup.dialect.pipelines import analyses, deadline, diagnostics, mlir_crashes, mlir_passes
-from tierup.dialect.pipelines.passes import Pass, PassFailure, PipelineError, find, make, passes
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.core import Pass, PassFailure, PipelineError, find, make, passes
+from tierup.dialect.pipelines import analyses, deadline, mlir_crashes, mlir_passes
 from tierup.dialect.pipelines.pipeline_text import Element, parse_elements, split_options
 from tierup.dialect.records import cached_property, dataclass
 from tierup.dialect.spelling import closest

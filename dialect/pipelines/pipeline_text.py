@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tierup.dialect.pipelines.passes import PipelineError
+from tierup.dialect.passes.core import PipelineError
 from tierup.dialect.records import dataclass
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")

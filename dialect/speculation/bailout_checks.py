@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tierup.dialect import ops
+from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.profiled import CPU, Fact, Profiled, ProfiledScalar
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import symbol
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, infer_function
-from tierup.dialect.inference.profiled import CPU, Fact, Profiled, ProfiledScalar
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.rewriting import create, items_of, number, under_casts
-from tierup.dialect.ir.values import Bool, Float, Int, Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import create, items_of, number, under_casts
 from tierup.dialect.speculation.guard_facts import Proven, proves
 
 _BOOL, _INT, _FLOAT = "!torch.bool", "!torch.int", "!torch.float"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.resume_points import definer, is_made_again, root
 

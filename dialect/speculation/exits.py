@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tierup.dialect.ir.rewriting import bool_of, create, maker, number
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import bool_of, create, maker, number
 
 IF, LOOP, BAILOUT = "torch.prim.If", "torch.prim.Loop", "tierup.bailout"
 UNSET = "torch.prim.Uninitialized"

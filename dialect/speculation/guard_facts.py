@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.dims import Dim, symbol
-from tierup.dialect.inference.profiled import CPU, Fact, Profiled, ProfiledScalar, Size
-from tierup.dialect.ir.values import Bool, Float, Int, Tensor, Value
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.dims import Dim, symbol
+from tierup.dialect.facts.profiled import CPU, Fact, Profiled, ProfiledScalar, Size
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.optable.core import Infer, ShapeError
 
 

@@ -12,7 +12,7 @@ from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import external_operands
 from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 
 _SAME_VALUE = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile", "torch.tensor_static_info_cast"})
 _MADE_AGAIN = ("torch.constant.", "torch.derefine", "torch.prim.Uninitialized")

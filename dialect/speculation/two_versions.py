@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tierup.dialect.inference import dims, symbols
-from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim, symbol
+from tierup.dialect.facts.profiled import Profiled
+from tierup.dialect.facts.values import Tensor
+from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions, torch_types
-from tierup.dialect.ir.values import Tensor
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import fallback
 from tierup.dialect.optable.core import Tie
+from tierup.dialect.rewriting import regions
 
 _CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
 

@@ -20,7 +20,7 @@ numbers or have other effects, profiles, guards and checks (see tierup-remove-re
 regions, and every op that touches memory with a writer anywhere in the function. Results that the caller could tell apart stay apart:
 two outputs never become one object.
 
-MLIR's `cse` does this on value tensors, by the effects in analysis/effects.py. It knows no identity: it makes two outputs one, and one
+MLIR's `cse` does this on value tensors, by the effects in parsing/effects.py. It knows no identity: it makes two outputs one, and one
 tensor of many that a loop put into a list; it looks at no writer behind a branch, and it merges nothing that may raise.
 """
 
@@ -34,7 +34,7 @@ from tierup.dialect.analysis.points_to import BODIES, row_of
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import functions
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 # Known ops without a row that compute their result from their operands alone.

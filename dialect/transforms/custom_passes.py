@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import custom, diagnostics
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.pipelines import custom
 from tierup.dialect.registry import OneOf, Pass, PassFailure, register
 
 

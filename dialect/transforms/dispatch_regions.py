@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions
-from tierup.dialect.ir.outlining import outline
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting import regions
+from tierup.dialect.rewriting.outlining import outline
 
 REGIONS = "tierup.regions"
 FALLBACK = "tierup.fallback"

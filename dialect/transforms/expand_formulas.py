@@ -16,17 +16,17 @@ the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stal
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.formula_expansion import build, is_formula
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.fusion.formula_expansion import build, is_formula
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refine import STALE
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.rewriting import drop_unused
-from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting.core import drop_unused
+from tierup.dialect.rewriting.site import Keep, Site
+from tierup.dialect.rewriting.typed import infer_or_remark
 
 
 @register

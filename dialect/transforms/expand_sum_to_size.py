@@ -16,13 +16,13 @@ symbolic size is at least 2, and was repeated from 1 or not at all; where two sy
 from __future__ import annotations
 
 from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Tensor
 from tierup.dialect.inference.refine import STALE
-from tierup.dialect.ir.typed_rewriting import rewrite_typed
-from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.site import Keep, Site, tied
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.site import Keep, Site, tied
+from tierup.dialect.rewriting.typed import rewrite_typed
 
 
 @register

@@ -21,10 +21,10 @@ from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError,
 from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.rewrites import rewrite_of
-from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
+from tierup.dialect.rewriting.site import Keep, Site
 
 
 @register

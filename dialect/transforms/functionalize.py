@@ -45,7 +45,7 @@ from tierup.dialect.functional.regions import regions
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import refuse_several_blocks
+from tierup.dialect.passes.core import refuse_several_blocks
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 

@@ -45,23 +45,23 @@ from itertools import count
 from typing import Annotated
 
 from tierup.dialect import optable
-from tierup.dialect.analysis.nativeness import REFUSED
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.facts.dims import Dim, Expr, symbol
+from tierup.dialect.facts.dims import symbols as dim_symbols
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.fusion.building import build, drop_unused
 from tierup.dialect.fusion.grouping import plan
 from tierup.dialect.fusion.merging import has_neighbours, merge
+from tierup.dialect.fusion.nativeness import REFUSED
 from tierup.dialect.fusion.policies import POLICIES, NativePolicy
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import Dim, Expr, symbol
-from tierup.dialect.inference.dims import symbols as dim_symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.ir import regions
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
+from tierup.dialect.rewriting import regions
 from tierup.dialect.spelling import closest
 
 _PLACE = re.compile(r":\d+:\d+$")  # file:line:column

@@ -27,7 +27,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.refine import STALE, callees, specialise
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 

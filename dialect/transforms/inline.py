@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, functions, parse, register
 
 _FALLBACK = "tierup.fallback"

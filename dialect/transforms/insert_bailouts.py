@@ -27,10 +27,10 @@ from tierup.dialect import ops
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refine import is_called, set_signature
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.resume_points import live_values
 
 

@@ -35,11 +35,12 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
-from tierup.dialect.ir import regions, torch_types
+from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import check
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
 

@@ -26,13 +26,13 @@ from dataclasses import dataclass, replace
 
 from tierup.dialect import ops
 from tierup.dialect.contracts import walk
+from tierup.dialect.facts.profiled import TOP, Fact, ProfiledScalar
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.profiled import TOP, Fact, ProfiledScalar
 from tierup.dialect.inference.refined_types import refined_type, value_of_fact
 from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -40,10 +40,10 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refine import is_called, set_signature
-from tierup.dialect.ir.rewriting import bool_of, create, maker, says_as_much
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import bool_of, create, maker, says_as_much
 from tierup.dialect.speculation.bailout_checks import Checks
 from tierup.dialect.speculation.exits import BAILOUT, Leaving
 

@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect.inference.value_facts import Decision, Decisions, Scope
-from tierup.dialect.ir.lazy_aliases import LazyAliases
-from tierup.dialect.ir.rewriting import Rule, create, int_of, is_none, items_of, maker, number, replace, rewrite
+from tierup.dialect.analysis.lazy_aliases import LazyAliases
+from tierup.dialect.analysis.value_facts import Decision, Decisions, Scope
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import Rule, create, int_of, is_none, items_of, maker, number, replace, rewrite
 
 
 @register

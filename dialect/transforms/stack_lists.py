@@ -38,11 +38,11 @@ from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refine import STALE
-from tierup.dialect.ir.rewriting import drop_unused, int_of, items_of, maker
-from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting.core import drop_unused, int_of, items_of, maker
+from tierup.dialect.rewriting.typed import infer_or_remark
 
 _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
 _STACK, _CAT = "torch.aten.stack", "torch.aten.cat"

@@ -26,11 +26,11 @@ from collections.abc import Sequence
 
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import drop_unused, items_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.pipeline import parse
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.rewriting.core import drop_unused, items_of
 
 LIST_RESULTS = "tierup.list_results"
 _LIST = "!torch.list"

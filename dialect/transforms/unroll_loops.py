@@ -40,10 +40,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect.ir.loops import loops_inside, size_of
-from tierup.dialect.ir.unrolling import unroll_by, unroll_whole
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.rewriting.loops import loops_inside, size_of
+from tierup.dialect.rewriting.unrolling import unroll_by, unroll_whole
 
 
 @register

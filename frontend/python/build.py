@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
 from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.ir.values import NoneValue, Tensor, Value
+from tierup.dialect.facts.values import NoneValue, Tensor, Value
 from tierup.dialect.kernels.by_torch import MAY_HAND_ON, spelled
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, declared
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tierup.dialect.context import thread_context
+from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.records import cached_property
 from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads

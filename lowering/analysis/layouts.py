@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierup.dialect import optable
-from tierup.dialect.inference.dims import Dim
+from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.memory_order import compared, elementwise_order
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.inference.memory_order import compared, elementwise_order
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.lowering.abi import dense_strides

@@ -12,9 +12,9 @@ from typing import Union
 from tierup.dialect import optable
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.dialect.speculation.resume_points import root
 from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of

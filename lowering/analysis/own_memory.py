@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 
 from tierup.dialect import optable
-from tierup.dialect.inference import dims
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.by_answers import answer
-from tierup.dialect.ir.values import Bool, Int
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op

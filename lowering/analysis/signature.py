@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference import dims
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
-from tierup.dialect.ir.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import analyses
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol

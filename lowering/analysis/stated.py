@@ -19,8 +19,8 @@ from functools import reduce
 from operator import mul
 from typing import Any
 
-from tierup.dialect.inference import dims
-from tierup.dialect.inference.dims import Dim, Expr
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim, Expr
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.dialect.transforms.lower_bailouts import FORCED

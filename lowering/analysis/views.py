@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect.inference import dims
-from tierup.dialect.inference.dims import Dim
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.ir.rewriting import maker
-from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting.core import maker
 from tierup.dialect.speculation.exits import where_control_stayed
 
 

@@ -17,7 +17,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from tierup.dialect.inference.dims import Call, Expr, Symbol
+from tierup.dialect.facts.dims import Call, Expr, Symbol
 from tierup.lowering import abi
 
 _LENGTH = 8

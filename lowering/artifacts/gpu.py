@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from tierup.dialect.inference.dims import Dim
+from tierup.dialect.facts.dims import Dim
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentSpec, ErrorSite, ExitSite, ResultSpec
 from tierup.lowering.artifacts.host_steps import HostProgram

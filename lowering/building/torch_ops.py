@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import int_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.building import builders as b
 
 SizesOrUnknown = Sequence["int | None"]

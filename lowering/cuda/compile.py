@@ -6,8 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tierup.dialect import registry
-from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.parsing.context import thread_context
 from tierup.lowering.abi import Request
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.building import builders as b

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import evaluate
+from tierup.dialect.facts.dims import evaluate
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec
 from tierup.lowering.entry.records import VersionRecord
 

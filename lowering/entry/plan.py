@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Dim, Symbol
+from tierup.dialect.facts.dims import Dim, Symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry import layout

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import forking
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, VersionRecord

@@ -12,7 +12,7 @@ from enum import Enum, IntEnum
 from types import CellType
 from typing import Any
 
-from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.facts.dims import Dim, symbol
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec
 

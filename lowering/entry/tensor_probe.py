@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from tierup.dialect import dtypes, forking
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.jit import code

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from tierup.dialect.pipelines.entry_points import told_in
+from tierup.dialect.passes.entry_points import told_in
 from tierup.dialect.records import dataclass
 from tierup.lowering.objects import store
 from tierup.lowering.objects.build_id import build_id

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS
 from tierup.dialect.records import dataclass
+from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building.arith import INDEX, Number, Scalar
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors

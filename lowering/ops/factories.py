@@ -1,4 +1,4 @@
-"""Tensors made from numbers: dialect/optable/factories.py as loops. `empty` is zeros, so that every run gives the same."""
+"""Tensors made from numbers: dialect/optable/families/factories.py as loops. `empty` is zeros, so that every run gives the same."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, constant, select

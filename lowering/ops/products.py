@@ -1,4 +1,4 @@
-"""Matrix products: dialect/optable/products.py as linalg's contractions.
+"""Matrix products: dialect/optable/families/products.py as linalg's contractions.
 
 Products of f32 and f64 are linalg.matmul and batch_matmul, which products_to_blas turns into calls or loops. The halves are summed in
 f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.values import NoneValue, Tensor
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
-from tierup.dialect.inference import dims
-from tierup.dialect.inference.dims import Dim
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import NoneValue, Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

@@ -14,10 +14,10 @@ A kernel leaves with a status, and tier 0 runs the call again and raises. So wha
 from __future__ import annotations
 
 from tierup.dialect.analysis.points_to import row_of
-from tierup.dialect.ir.rewriting import is_used, str_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import is_used, str_of
 from tierup.lowering.building import builders as b
 
 _RAISE = "torch.prim.RaiseException"

@@ -12,7 +12,7 @@ Ops that may raise stay.
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.ir.values import Bool, Float, Int
+from tierup.dialect.facts.values import Bool, Float, Int
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

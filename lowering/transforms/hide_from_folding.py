@@ -29,11 +29,11 @@ from __future__ import annotations
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import items_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
 from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.unpack_lists import check_items

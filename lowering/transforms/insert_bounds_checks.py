@@ -20,10 +20,10 @@ from operator import and_
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
-from tierup.dialect.ir.rewriting import items_of, under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 

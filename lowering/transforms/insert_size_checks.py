@@ -23,10 +23,10 @@ from functools import reduce
 from math import prod
 from operator import and_
 
-from tierup.dialect.ir.rewriting import promotion
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import promotion
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import bool_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import bool_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import INDEX, of
 from tierup.lowering.ops.pointwise.context import NotHandled, builtin_tensor, builtin_type, load_casts, tensor_type

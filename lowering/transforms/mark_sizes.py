@@ -15,9 +15,9 @@ An op with a size that may be negative is `tierup.known` instead of `tierup.tied
 
 from __future__ import annotations
 
-from tierup.dialect.inference.dims import at_least
+from tierup.dialect.facts.dims import at_least
+from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.records import dataclass

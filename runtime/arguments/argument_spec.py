@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.profiled import CPU
+from tierup.dialect.facts.profiled import CPU
 from tierup.dialect.records import dataclass
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 from tierup.dialect import forking
-from tierup.dialect.inference import profiled
+from tierup.dialect.facts import profiled
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect import forking
-from tierup.dialect.inference import profiled
+from tierup.dialect.facts import profiled
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime.account.history import History

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tierup.dialect import forking
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 
 # One loss may be the odd call out, and two its neighbour. After the third the next one is more likely than not, and a bailout costs
 # what the assumption saves in hundreds of calls.

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.pipelines.entry_points import ENTRY_POINTS
+from tierup.dialect.passes.entry_points import ENTRY_POINTS
 from tierup.dialect.records import dataclass
 from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tierup.dialect import registry
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROFILE_ASSUMPTIONS
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation import CONTINUATION

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.ir.regions import inline
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.default import TO_VALUES
+from tierup.dialect.rewriting.regions import inline
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec

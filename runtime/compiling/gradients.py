@@ -14,15 +14,15 @@ from tierup.dialect.autodiff.differentiation import take_written, value_form
 from tierup.dialect.autodiff.flows import Flows, add_flows, has_paths
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference import dims
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.ir.rewriting import under_casts
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
+from tierup.dialect.rewriting.core import under_casts
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
 from tierup.runtime.arguments.gradient_kinds import Equal, Kind, Sizes
 from tierup.runtime.arguments.nesting import Nesting

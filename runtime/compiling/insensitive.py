@@ -5,7 +5,7 @@ Loads MLIR: the runtime imports this module when such a graph is wanted, not bef
 
 from __future__ import annotations
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.torchscript.profiling import INSENSITIVE
 from tierup.lowering import faults

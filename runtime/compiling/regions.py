@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from tierup.dialect import dtypes, registry
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.fusion.grouping import weight
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.default import PROFILE, VERSIONED
 from tierup.dialect.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason

@@ -12,10 +12,10 @@ from dataclasses import replace
 from tierup.dialect import dtypes, ops, registry
 from tierup.dialect.analysis.contiguity import doubtful_view
 from tierup.dialect.contracts import function_names
-from tierup.dialect.inference.profiled import Profiled
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.torchscript.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE

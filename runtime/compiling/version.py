@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tierup.dialect import registry
-from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import defined_functions
 from tierup.dialect.functional.walk import Acts
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import custom, diagnostics
+from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.pipelines import custom
 from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason

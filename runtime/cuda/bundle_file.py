@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Call, Dim, Symbol, polynomial
+from tierup.dialect.facts.dims import Call, Dim, Symbol, polynomial
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import evaluate
+from tierup.dialect.facts.dims import evaluate
 from tierup.dialect.records import dataclass
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tierup.dialect import dtypes, forking
-from tierup.dialect.inference.dims import evaluate
+from tierup.dialect.facts.dims import evaluate
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
 from tierup.lowering.entry.live import free, live_values, view

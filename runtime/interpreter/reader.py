@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tierup.dialect import kernels, optable
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.written import COPIES, INPLACE
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.runtime.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.inference.profiled import Fact, Profiled
+from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.kernels.axes import quiet
 from tierup.runtime.errors import GuardFailed
 

@@ -11,8 +11,8 @@ import test_corpus  # noqa: F401 - adds the programs
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
-from tierup.dialect.context import thread_context
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
 from tierup.lowering.compile import lowered_module
 from tierup.lowering.driver import Driver, text_of
 from tierup.runtime.code.plans import CompilerOutput

@@ -21,7 +21,7 @@ from sampling import drawn
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import weight
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.code.plans import NotCompiled

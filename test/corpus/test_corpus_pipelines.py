@@ -8,7 +8,7 @@ import test_corpus
 from corpus import HERE, PROGRAMS, Keywords, Program
 
 import tierup
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, named_pipelines, pipeline
 
 assert test_corpus.MODULES  # importing them filled PROGRAMS

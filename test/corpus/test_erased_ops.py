@@ -16,10 +16,10 @@ from graveyard import ReadAfterErase, graveyard
 from sampling import drawn
 from stale_keys import StaleKey, stale_keys
 
-from tierup.dialect.context import thread_context
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import parse_module
 from tierup.frontend.jit import jit
 
 WAYS: dict[str, dict[str, Any]] = {

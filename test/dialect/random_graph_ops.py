@@ -11,7 +11,7 @@ from random_graph_builder import Bits, Builder, forgotten
 from random_graphs import Memory, Node, Val, sizes_of
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.ir.values import Int, List, Tensor, Tuple
+from tierup.dialect.facts.values import Int, List, Tensor, Tuple
 from tierup.dialect.optable.core import Aliasing
 
 DTYPES = (dtypes.f32, dtypes.f64, dtypes.i64, dtypes.bool_, dtypes.i32, dtypes.u8, dtypes.i8, dtypes.i16)

@@ -16,7 +16,7 @@ from random_graph_builder import Bits, Builder, statements
 from random_graph_ops import CODES, DTYPES, make
 from random_graphs import Body, Func, Memory, Node, Printer, Typing, Val, sizes_of
 
-from tierup.dialect.ir.values import Bool, Float, Int, Tensor, Value
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 
 _SIZES = (2, 3, 1, 0)
 _LAYOUTS = ("plain", "plain", "plain", "transposed", "stepped", "reversed")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Number, Str, Tensor, Tuple, Value
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Str, Tensor, Tuple, Value
 
 SCALARS: dict[type, str] = {Int: "int", Float: "float", Bool: "bool", Number: "number", Str: "str", NoneValue: "none"}
 

@@ -8,8 +8,8 @@ import pytest
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 
 
 @dataclass

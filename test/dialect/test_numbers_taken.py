@@ -10,7 +10,7 @@ from native_samples import SAMPLES
 
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.analysis.raising import REFUSALS, takes_every_number
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Opaque, Str, Tensor, Value
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Opaque, Str, Tensor, Value
 from tierup.dialect.optable.core import Kind, Promotion
 from tierup.frontend.jit import jit
 

@@ -3,10 +3,10 @@
 import pytest
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference import dims
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.values import Int, Tensor
 from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.ir.values import Int, Tensor
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions
 
 SLICE = "!torch.vtensor, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor"

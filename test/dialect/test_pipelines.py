@@ -10,8 +10,8 @@ import pytest
 import tierup
 from tierup.dialect import registry
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.torchscript import ancestors
 
 ROOT = Path(__file__).resolve().parents[2]

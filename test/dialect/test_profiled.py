@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import TOP, UNDEFINED, Profiled, ProfiledScalar
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import TOP, UNDEFINED, Profiled, ProfiledScalar
 
 _DTYPES = st.sampled_from([None, dtypes.f32, dtypes.i64, dtypes.bool_, dtypes.bf16])
 _SIZE = st.sampled_from([None, 0, 1, 2, 3, "s0", "s1"])

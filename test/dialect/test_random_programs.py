@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from random_graph_strategy import Program, programs
 
 from tierup.dialect import transforms
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PIPELINE_MODULES, PassFailure, find, named_pipelines, parse
 from tierup.dialect.torchscript import transforms as of_torchscript
 

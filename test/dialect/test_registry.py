@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tierup.dialect import ops, registry
-from tierup.dialect.context import new_context, thread_context
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import mlir_passes, passes, pipeline
+from tierup.dialect.parsing.context import new_context, thread_context
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import core as passes
+from tierup.dialect.pipelines import mlir_passes, pipeline
 from tierup.dialect.registry import Pass, PassFailure, PipelineError, register
 
 TWO = """
@@ -318,7 +319,7 @@ def test_the_builders_make_ops_that_verify() -> None:
     module = parse_module("func.func @f(%x: !torch.vtensor, %n: !torch.int) { return }", thread_context())
     block = module.body.operations[0].operation.regions[0].blocks[0]
     x, n = block.arguments
-    from tierup.dialect.inference.profiled import parse
+    from tierup.dialect.facts.profiled import parse
 
     with module.context, ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
         refined = ir.Type.parse("!torch.vtensor<[4],f32>")

@@ -147,7 +147,7 @@ while True:
         break
     except Interruption:
         tries += 1
-from tierup.dialect.context import thread_context
+from tierup.dialect.parsing.context import thread_context
 thread_context()
 print(tries > 0)
 """

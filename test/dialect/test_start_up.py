@@ -10,7 +10,7 @@ import pytest
 
 READ_A_PROGRAM = """
 import sys
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 module = parse_module('''
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
@@ -35,7 +35,7 @@ def test_who_wants_the_generated_classes_gets_them() -> None:
     assert _run(wants).splitlines()[-1] == "AtenTanhOp"
 
 
-@pytest.mark.parametrize("module", ["dtypes", "inference.dims", "ir.values", "inference.profiled", "optable", "spelling", "speculation.reasons"])
+@pytest.mark.parametrize("module", ["dtypes", "facts.dims", "facts.values", "facts.profiled", "optable", "spelling", "speculation.reasons"])
 def test_mlir_free_modules_import_no_mlir(module: str) -> None:
     loaded = _run(f"import sys, tierup.dialect.{module}\nprint([m for m in sys.modules if 'mlir' in m or m == 'llvmlite'])")
     assert loaded.strip() == "[]"

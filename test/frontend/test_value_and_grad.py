@@ -13,8 +13,8 @@ from gradient_oracle import assert_close, differences
 
 import tierup
 from tierup.dialect.contracts import function_names
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.frontend.python.gradients.calls import own_memory
 
 RNG = np.random.default_rng(0)

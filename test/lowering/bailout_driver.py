@@ -12,7 +12,7 @@ from guard_harness import BAILOUTS, Guarded, text_of
 from kernel_harness import spec_of
 from spine_harness import assert_same
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
 from tierup.lowering.artifacts.load import load

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.context import thread_context
-from tierup.dialect.inference.dims import Dim, substitute
+from tierup.dialect.facts.dims import Dim, substitute
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor
 from tierup.dialect.inference.infer import infer_function
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Bool, Float, Int, Tensor
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request, ResultKind
 from tierup.lowering.analysis.signature import argument_type, argument_values

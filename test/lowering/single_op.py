@@ -11,9 +11,9 @@ import numpy as np
 from kernel_harness import Failed, call, fill, spec_of
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.context import thread_context
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
 from tierup.lowering.abi import ArgumentSpec, Request
 from tierup.lowering.compile import compile
 

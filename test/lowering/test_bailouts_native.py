@@ -15,7 +15,7 @@ from kernel_harness import spec_of
 from spine_harness import assert_same
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
 from tierup.lowering.compile import compile
 from tierup.lowering.errors import Unsupported

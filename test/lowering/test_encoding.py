@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierup.dialect.inference.dims import floordiv, symbol
+from tierup.dialect.facts.dims import floordiv, symbol
 from tierup.lowering import abi
 from tierup.lowering.artifacts import encoding
 from tierup.lowering.artifacts.gpu import CudaArtifact

@@ -9,7 +9,7 @@ import pytest
 from kernel_harness import build, call, symbolic
 
 import tierup
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse, pipeline
 from tierup.dialect.torchscript.transforms.batch_matmul import BatchMatmul
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_encoding import ARTIFACT, DEVICE
 
-from tierup.dialect.context import new_context
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import new_context
 from tierup.lowering.abi import ErrorSite, ExitSite
 from tierup.lowering.artifacts.places import moved, moved_text, placed
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_harness import build, call, symbolic
 
-from tierup.dialect.inference.dims import substitute, symbol
+from tierup.dialect.facts.dims import substitute, symbol
 from tierup.lowering.abi import ResultKind
 from tierup.lowering.analysis.views import contiguous_strides, reshaped_strides
 from tierup.lowering.errors import Unsupported

@@ -22,7 +22,7 @@ import pathlib, sys
 import numpy as np
 import tierup, tierup.tools.opt, tierup.lowering.compile, tierup.runtime.executors.executor
 from tierup import jit
-from tierup.dialect.context import new_context
+from tierup.dialect.parsing.context import new_context
 print(pathlib.Path(tierup.__file__).parent)
 print(tierup.ops.relu(np.array([-1.0, 2.0])).tolist())
 """

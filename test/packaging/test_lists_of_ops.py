@@ -28,7 +28,7 @@ ALLOWED = {
     "dialect/functional/views.py:_INVERSES": _CODE,
     "dialect/fusion/policies.py:_EXPRESSIONS": "what TorchScript's fuser took into a group: its choice, not a fact of the ops",
     "dialect/gradients/formulas.py:_SPECIAL": _CODE,
-    "dialect/numpy_rewrites/pointwise.py:_OF_TENSORS": "the same op on a tensor, which a rewriting of this file makes of one on a number",
+    "dialect/rewriting/numpy_rules/pointwise.py:_OF_TENSORS": "the same op on a tensor, which a rewriting of this file makes of one on a number",
     "dialect/pipelines/mlir_crashes.py:_LOOKED_AT": "what torch-mlir crashes for",
     "dialect/torchscript/transforms/decompose_ops.py:RULES": _CODE,
     "dialect/torchscript/transforms/peephole_alias_sensitive.py:_CONVOLUTIONS": "what TorchScript's pass looks at",

@@ -15,7 +15,8 @@ import pytest
 import tierup
 from tierup.dialect.contracts import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import custom, passes
+from tierup.dialect.passes import core as passes
+from tierup.dialect.pipelines import custom
 from tierup.runtime.events import EventKind
 
 

@@ -13,8 +13,8 @@ from random_graph_strategy import Program, decode
 from sampling import IS_EXHAUSTIVE
 
 import tierup
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions
 from tierup.runtime import faults
 from tierup.runtime import program as executed

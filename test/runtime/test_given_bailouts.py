@@ -10,7 +10,7 @@ import pytest
 
 import tierup
 from tierup.dialect import registry
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.tools.run import main
 
 LOOP = """

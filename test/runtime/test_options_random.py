@@ -10,7 +10,7 @@ from graph_stages import build
 from sampling import IS_EXHAUSTIVE, SEED
 from test_executor_bailouts_random import assert_same, drawn, gives_leaves
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.runtime import program as executed
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.interpreter.translate import translate

@@ -9,7 +9,7 @@ import pytest
 
 import tierup
 from tierup.dialect import registry
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.lowering.building import builders
 
 T, L, B, I = "!torch.vtensor", "!torch.list<int>", "!torch.bool", "!torch.none"  # noqa: E741

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect.context import thread_context
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import parse_module
 from tierup.tools.opt import main
 
 PROGRAM = "func.func @f(%x: !torch.vtensor) -> !torch.vtensor {\n  return %x : !torch.vtensor\n}\n"

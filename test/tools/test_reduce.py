@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tierup.dialect import registry
-from tierup.dialect.context import new_context
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.context import new_context
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.reproducer import Reproducer, read
 from tierup.tools import opt, reduce
 from tierup.tools.opt_options import load_passes

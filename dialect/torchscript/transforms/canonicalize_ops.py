@@ -25,15 +25,15 @@ import numpy as np
 
 from tierup.dialect import ops
 from tierup.dialect.contracts import walk
+from tierup.dialect.facts.values import Float, Int
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import drop_unused, float_of, int_of, is_used, maker
-from tierup.dialect.ir.typed_rewriting import Rule, rewrite_typed
-from tierup.dialect.ir.values import Float, Int
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
-from tierup.dialect.numpy_rewrites.site import Keep, Site
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting.core import drop_unused, float_of, int_of, is_used, maker
+from tierup.dialect.rewriting.site import Keep, Site
+from tierup.dialect.rewriting.typed import Rule, rewrite_typed
 
 _LITERAL, _NUMBER = "torch.vtensor.literal", "torch.prim.NumToTensor.Scalar"
 

@@ -16,7 +16,7 @@ from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE, walk
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, register
 
 

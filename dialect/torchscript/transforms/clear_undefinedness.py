@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register

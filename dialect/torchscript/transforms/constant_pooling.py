@@ -37,7 +37,7 @@ from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.contracts import function_names
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import functions
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 

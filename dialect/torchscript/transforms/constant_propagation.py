@@ -34,13 +34,13 @@ from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
 from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
 from tierup.dialect.contracts import function_names
-from tierup.dialect.ir import folding
-from tierup.dialect.ir.folding import NOTHING, Known, NotFolded
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.pipelines.passes import functions
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.rewriting import folding
+from tierup.dialect.rewriting.folding import NOTHING, Known, NotFolded
 
 _OBJECTS = re.compile("<(list|tuple|v?tensor)")  # in a type: a container of tensors or containers
 _SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})

@@ -42,11 +42,11 @@ from tierup.dialect.fusion.building import boundary, build, drop_unused
 from tierup.dialect.fusion.grouping import plan, weight
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.typed_rewriting import infer_or_remark
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register
+from tierup.dialect.rewriting.typed import infer_or_remark
 from tierup.dialect.speculation import CONTINUATION
 
 

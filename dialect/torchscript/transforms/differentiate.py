@@ -45,11 +45,11 @@ from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.contracts import function_names
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import replace_inside
 from tierup.dialect.ir.walking import Notes, backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.rewriting.core import replace_inside
 
 
 @register

@@ -37,18 +37,19 @@ from itertools import count
 
 from tierup.dialect import ops
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.profiled import Profiled
+from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import symbol
 from tierup.dialect.inference.infer import InferenceError, infer_function
-from tierup.dialect.inference.profiled import Profiled
 from tierup.dialect.inference.refine import specialise_region
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir import regions, torch_types
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
-from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.resume_points import definer
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import drop_unused, int_of
 from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.rewriting.core import drop_unused, int_of
 from tierup.dialect.torchscript.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
 
 _TUPLE = "!torch.tuple<"

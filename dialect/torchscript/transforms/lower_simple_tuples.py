@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.rewriting import drop_unused, int_of, maker
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import drop_unused, int_of, maker
 
 CONSTRUCT, UNPACK, INDEX = "torch.prim.TupleConstruct", "torch.prim.TupleUnpack", "torch.prim.TupleIndex"
 

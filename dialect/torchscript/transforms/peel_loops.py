@@ -35,10 +35,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect.ir.loops import FOREVER, LOOP, is_counted, loops_inside, may_be_copied, retrip, shift
-from tierup.dialect.ir.rewriting import create, drop_unused, int_of, number
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.rewriting.core import create, drop_unused, int_of, number
+from tierup.dialect.rewriting.loops import FOREVER, LOOP, is_counted, loops_inside, may_be_copied, retrip, shift
 
 PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both halves
 

@@ -23,9 +23,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.lazy_aliases import LazyAliases
-from tierup.dialect.ir.rewriting import (
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import normalise_dim
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import (
     Rule,
     create,
     int_of,
@@ -38,9 +41,6 @@ from tierup.dialect.ir.rewriting import (
     says_as_much,
     under_casts,
 )
-from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import normalise_dim
-from tierup.dialect.registry import Pass, register
 
 _NUMBER = "torch.prim.NumToTensor.Scalar"
 _SUM_TO_SIZE = "aten._grad_sum_to_size"

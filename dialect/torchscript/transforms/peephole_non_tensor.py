@@ -29,7 +29,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.rewriting import (
+from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.families.scalars import wrap
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import (
     Rule,
     blocks,
     bool_of,
@@ -44,10 +48,6 @@ from tierup.dialect.ir.rewriting import (
     rewrite,
     under_casts,
 )
-from tierup.dialect.ir.walking import ops_of
-from tierup.dialect.mlir import ir
-from tierup.dialect.optable.scalars import wrap
-from tierup.dialect.registry import Pass, register
 
 
 @register

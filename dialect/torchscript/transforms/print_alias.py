@@ -22,8 +22,8 @@ from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import Location, inner_ops
 from tierup.dialect.contracts import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
-from tierup.dialect.pipelines.passes import functions
+from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import diagnostics
+from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, functions, register
 
 _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may require a gradient"}

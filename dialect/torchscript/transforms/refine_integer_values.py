@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.value_facts import Decision, Decisions, Facts, Scope
-from tierup.dialect.ir.rewriting import int_of, number
+from tierup.dialect.analysis.value_facts import Decision, Decisions, Facts, Scope
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import int_of, number
 
 
 @register

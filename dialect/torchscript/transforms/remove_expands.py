@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.ir.rewriting import bool_of, drop_unused, is_used, promotion
-from tierup.dialect.ir.typed_rewriting import infer_or_remark
-from tierup.dialect.ir.values import Tensor, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Promotion, ShapeError, Tie
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.rewriting.core import bool_of, drop_unused, is_used, promotion
+from tierup.dialect.rewriting.typed import infer_or_remark
 
 EXPAND = "torch.aten.expand"
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
 from tierup.dialect.ir.walking import unerased

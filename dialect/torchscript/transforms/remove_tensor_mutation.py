@@ -29,19 +29,19 @@ from dataclasses import dataclass
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.raising import REFUSALS
+from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.dims import symbol
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.regions import top_level
-from tierup.dialect.ir.rewriting import blocks, maker, promotion, replace
-from tierup.dialect.ir.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
-from tierup.dialect.optable.inplace import converts
+from tierup.dialect.optable.families.inplace import converts
 from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import blocks, maker, promotion, replace
+from tierup.dialect.rewriting.regions import top_level
 
 _MAX_RANK = 3  # for which a twin is tried when the tensor's type says nothing
 

@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect.ir.loops import loops_inside
-from tierup.dialect.ir.unrolling import unroll_whole
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.rewriting.loops import loops_inside
+from tierup.dialect.rewriting.unrolling import unroll_whole
 
 
 @register

@@ -27,8 +27,8 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.pipelines.diagnostics import Place
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.passes.diagnostics import Place
 from tierup.frontend.errors import NotDifferentiable
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, WillRaise

@@ -17,12 +17,12 @@ from typing import Any
 import torch
 
 from tierup.dialect.ir import literals
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.ir.rewriting import bool_of, float_of, int_of, str_of
 from tierup.dialect.ir.torch_types import elements, is_tensor
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.diagnostics import place_of
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes.diagnostics import place_of
+from tierup.dialect.rewriting.core import bool_of, float_of, int_of, str_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 
 _SYMBOLS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # what is known of sizes: only other such ops read it

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from tierup.dialect.context import thread_context
+from tierup.dialect.parsing.context import thread_context
 from tierup.frontend.graph import built
 from tierup.frontend.torch.fx.graph import FxBuilder, Written
 from tierup.frontend.torch.fx.nodes import place_of

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir.rewriting import bool_of, float_of, is_none
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.rewriting.core import bool_of, float_of, is_none
 from tierup.frontend.torch.script.builder import Builder
 
 _DROPOUT = frozenset({"aten.dropout", "aten.dropout_", "aten.feature_dropout", "aten.alpha_dropout", "aten.feature_alpha_dropout"})

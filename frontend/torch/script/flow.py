@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.dialect.ir.rewriting import bool_of, is_none, under_casts
+from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script import queries as script_queries
 from tierup.frontend.torch.script.builder import Builder

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.dialect.ir.rewriting import bool_of, is_none
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import bool_of, is_none
 from tierup.frontend.torch.script.builder import Builder
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect import kernels, optable
-from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.rewriting.core import under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import gradients as script_gradients
 from tierup.frontend.torch.script.builder import Builder

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir.rewriting import ints_of, under_casts
+from tierup.dialect.rewriting.core import ints_of, under_casts
 from tierup.frontend.torch.script.builder import Builder
 
 _NAMES = {

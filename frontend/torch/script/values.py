@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tierup.dialect.ir.rewriting import is_none, under_casts
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder
 from tierup.frontend.torch.script.types import spelled

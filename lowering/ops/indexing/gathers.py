@@ -1,4 +1,4 @@
-"""index_select, gather, embedding, index.Tensor: dialect/optable/picking.py, scatters.py and indexing.py as loops over the result."""
+"""index_select, gather, embedding, index.Tensor: dialect/optable/families (picking, scatters, indexing) as loops over the result."""
 
 from __future__ import annotations
 

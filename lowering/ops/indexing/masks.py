@@ -1,4 +1,4 @@
-"""Masks: elements where a bool tensor is true, read and written. dialect/optable/masks.py and picking.py as loops.
+"""Masks: elements where a bool tensor is true, read and written. dialect/optable/families/masks.py and picking.py as loops.
 
 How many there are only the run knows, so the positions of true elements are collected first: each is stored at the end of the
 list, which grows only when the element is true, so no branch is taken. A write needs no positions: it is a select.
@@ -12,8 +12,8 @@ from typing import Any
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.rewriting import under_casts
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import under_casts
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import INDEX, Scalar, constant, select

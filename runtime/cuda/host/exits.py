@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import Dim, evaluate
+from tierup.dialect.facts.dims import Dim, evaluate
 from tierup.lowering.abi import ExitSite, Live, ResultKind, ResultSpec
 from tierup.lowering.entry.live import view
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of

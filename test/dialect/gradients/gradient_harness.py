@@ -17,12 +17,12 @@ import pytest
 from tierup.dialect import optable
 from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.context import thread_context
 from tierup.dialect.gradients.core import Backward
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import PROMOTION, Inference
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.records import dataclass
 from tierup.runtime.interpreter.translate import translate
 

@@ -10,7 +10,7 @@ from gradient_harness import array, differences, runner
 
 import tierup
 from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 
 T = "!torch.vtensor"
 

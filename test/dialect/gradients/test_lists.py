@@ -11,7 +11,7 @@ import pytest
 from gradient_harness import array, runner
 
 from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure
 
 T, L = "!torch.vtensor", "!torch.list<vtensor>"

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings  # noqa: E402
 from nested_programs import Branch, Repeat, Step, function, programs, text  # noqa: E402
 
 from tierup.dialect.autodiff.differentiation import gradient_of_function  # noqa: E402
-from tierup.dialect.ir.ir_text import parse_module  # noqa: E402
+from tierup.dialect.parsing.text import parse_module  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -13,9 +13,9 @@ from sampling import drawn
 from tierup.dialect import gradients, optable
 from tierup.dialect.autodiff.differentiability import gradient_of
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.parsing.text import parse_module
 
 FORMULAS = {rule.apply for rule in gradients.table().values()}
 

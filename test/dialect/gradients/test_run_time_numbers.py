@@ -11,10 +11,10 @@ from gradient_cases import CASES
 from gradient_harness import Case, array, captures_read, differentiated, program, runner
 
 from tierup.dialect import optable
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes.core import PassFailure
 
 
 def with_arguments(given: Case) -> tuple[str, list[Any]]:

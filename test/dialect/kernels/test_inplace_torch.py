@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from torch_oracle import EXPECTED, abstract, array, close, from_torch, kernel, run, to_torch
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.optable import inplace
 from tierup.dialect.optable.core import Aliasing, Infer
+from tierup.dialect.optable.families import inplace
 
 pytestmark = pytest.mark.torch
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.inference.dims import Expr, evaluate, symbol
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Tensor
+from tierup.dialect.facts.dims import Expr, evaluate, symbol
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Tensor
 from tierup.dialect.optable.core import Infer, Promotion
 
 SHAPES = ((), (0,), (1,), (5,), (2, 3), (3, 1), (0, 3), (2, 3, 4))

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch_oracle import EXPECTED, SHAPES, abstract, array, kernel, run, to_torch  # noqa: E402
 
 from tierup.dialect import dtypes, optable  # noqa: E402
-from tierup.dialect.ir.values import Bool, Float, Int, List, Number, Str  # noqa: E402
+from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str  # noqa: E402
 from tierup.dialect.optable.core import Infer  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.inference.dims import Expr, evaluate, symbol
-from tierup.dialect.ir.values import Bool, Float, Int, List, NoneValue, Str, Tensor
+from tierup.dialect.facts.dims import Expr, evaluate, symbol
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor
 from tierup.dialect.optable.core import Aliasing, Infer
 
 TORCH_DTYPES = {

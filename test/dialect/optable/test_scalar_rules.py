@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.inference.dims import evaluate, symbol
-from tierup.dialect.ir.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
+from tierup.dialect.facts.dims import evaluate, symbol
+from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 S, T = symbol("s0"), symbol("s1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.inference.dims import at_least, evaluate, symbol
-from tierup.dialect.ir.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
+from tierup.dialect.facts.dims import at_least, evaluate, symbol
+from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 S0, S1 = symbol("s0"), symbol("s1")

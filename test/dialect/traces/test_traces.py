@@ -12,7 +12,7 @@ from trace_harness import HERE, Stage, Trace, argument_name, normal, wants_gradi
 
 import tierup
 from tierup.dialect import dtypes
-from tierup.dialect.inference.profiled import Profiled
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.mlir import ir
 
 SECOND = ("pre-autodiff-2.x", "no-grad", "tierup-outline-fallbacks", "final")

@@ -12,9 +12,9 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.inference.profiled import Fact, Profiled
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse, pipeline
 from tierup.runtime.compiling.regions import recorder_of, with_facts
 from tierup.runtime.interpreter.translate import translate

@@ -10,11 +10,11 @@ from frontend_oracle import graph
 from spine_harness import assert_same
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import Fact
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions, parse
 from tierup.runtime.errors import GuardFailed
 from tierup.runtime.interpreter.translate import translate

@@ -11,14 +11,14 @@ import numpy as np
 from single_op import Operands, difference, flat
 
 from tierup.dialect import dtypes, optable, registry
-from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk
+from tierup.dialect.facts.values import Opaque, Str, Value
 from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.values import Opaque, Str, Value
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.optable.operands import lifted
+from tierup.dialect.parsing.context import thread_context
 from tierup.runtime.interpreter.translate import translate
 
 Case = tuple[Any, ...]  # the operands of one op

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 from tierup.runtime.interpreter.translate import translate
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from tierup.dialect import ops
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference import profiled
-from tierup.dialect.inference.profiled import Fact, Profiled
+from tierup.dialect.facts import profiled
+from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.default import VERSIONED
 from tierup.dialect.registry import functions, parse, pipeline
 from tierup.runtime.interpreter.translate import translate

@@ -10,10 +10,10 @@ import pytest
 from rewrite_harness import assert_kept, outcome
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.inference import profiled
+from tierup.dialect.facts import profiled
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 from tierup.runtime.interpreter.translate import translate
 

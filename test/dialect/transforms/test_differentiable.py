@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rewrite_harness import after, assert_kept
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 from tierup.runtime.interpreter.translate import translate
 

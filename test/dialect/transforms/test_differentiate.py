@@ -14,13 +14,13 @@ from sampling import drawn
 
 from tierup.dialect import ops, optable
 from tierup.dialect.analysis.requires_grad import set_argument_states
-from tierup.dialect.context import thread_context
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.folding import read_constant
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
+from tierup.dialect.rewriting.folding import read_constant
 from tierup.runtime.interpreter.translate import translate
 
 GROUP = "builtin.module(tierup-create-differentiable-subgraphs{threshold=1},tierup-differentiate)"

@@ -13,8 +13,8 @@ from sampling import drawn
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.dtypes import DType
-from tierup.dialect.ir.ir_text import parse_module
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 from tierup.runtime.interpreter.translate import translate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rewrite_harness import outcome
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 
 ADD = 'torch.aten.add_.Scalar %x, %half, %one{} : !torch.tensor, !torch.float, !torch.int -> !torch.tensor'

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from frontend_oracle import assert_same, graph
 
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import InferenceError, infer_function
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.ir.values import Tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.operands import lifted
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, functions, parse
 from tierup.runtime.interpreter.translate import translate
 

@@ -10,7 +10,7 @@ from rewrite_harness import assert_kept
 from spine_harness import Spine
 
 import tierup
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, parse, pipeline
 
 _T = "!torch.vtensor"

@@ -16,7 +16,7 @@ from random_graph_strategy import Program, programs
 from spine_harness import assert_same
 
 from tierup.dialect.contracts import walk
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, functions, parse
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import specialise

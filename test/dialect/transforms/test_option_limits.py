@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import registry
-from tierup.dialect.ir.ir_text import parse_module
-from tierup.dialect.pipelines.passes import PACKAGES, options_of
+from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes.core import PACKAGES, options_of
 from tierup.dialect.registry import PassFailure, PipelineError
 from tierup.dialect.torchscript.transforms.peel_loops import PeelLoops
 

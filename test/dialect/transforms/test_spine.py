@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from spine_harness import Spine
 
-from tierup.dialect.ir.ir_text import parse_module
+from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "frontend"))

@@ -9,7 +9,7 @@ import numpy as np
 from host_runner import Outcome, run
 from kernel_harness import spec_of, symbolic
 
-from tierup.dialect.context import thread_context
+from tierup.dialect.parsing.context import thread_context
 from tierup.frontend.jit import jit
 from tierup.lowering.abi import ArgumentSpec, Request, ResultKind
 from tierup.lowering.artifacts.gpu import CudaArtifact

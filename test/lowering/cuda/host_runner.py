@@ -11,7 +11,7 @@ from emulated_memory import DTYPES, Memory
 from gpu_emulator import Emulator
 
 from tierup.dialect import dtypes
-from tierup.dialect.inference.dims import substitute
+from tierup.dialect.facts.dims import substitute
 from tierup.lowering.abi import ResultKind
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import ADDS, Constant

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from entry_kernels import INT, array, scalar, version
 
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, Inputs, VersionRecord
 from tierup.runtime.arguments.guards import explain

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-from tierup.dialect.inference.dims import Dim, symbol
+from tierup.dialect.facts.dims import Dim, symbol
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 

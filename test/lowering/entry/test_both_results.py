@@ -12,7 +12,7 @@ import pytest
 from entry_bench import Bench, S, alias, f32, increment, scalars_bench, view
 from entry_kernels import INT, array, buffer, scalar, version
 
-from tierup.dialect.inference.dims import floordiv, maximum, minimum, mod, symbol
+from tierup.dialect.facts.dims import floordiv, maximum, minimum, mod, symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import (
@@ -65,7 +65,7 @@ SIZES = [
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_sizes_of_results_are_computed(entry: str, size: Any) -> None:
-    from tierup.dialect.inference.dims import evaluate
+    from tierup.dialect.facts.dims import evaluate
 
     b = Bench(entry, 1, version("done", [array("s0")], buffer(size, 2, "s0")))
     for n in (2, 3, 4, 7, 10):

@@ -12,7 +12,7 @@ import pytest
 from entry_bench import Bench, Slow, alias, f32, increment, view
 from entry_kernels import INT, array, buffer, kernel, muladd, scalar, version
 
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import (

@@ -16,7 +16,7 @@ from entry_kernels import INT, array, buffer, muladd, scalar, version
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import RELEASE_WORK, AttributeSource, Form, Inputs, Positional, VersionRecord
 from tierup.lowering.entry.table import NativeTable
@@ -223,7 +223,7 @@ import builtins, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from entry_kernels import array, scalar, version
-from tierup.dialect.inference.dims import symbol
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.runtime.dispatching.dispatch import make_table
 table = make_table(2, lambda *a: "slow")

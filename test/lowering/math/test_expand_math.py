@@ -10,7 +10,7 @@ from math_samples import FUNCTIONS, compiled
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.passes import PassFailure
+from tierup.dialect.passes.core import PassFailure
 from tierup.lowering.math.standalone import Function
 from tierup.lowering.math.table import NAMES
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from thread_emulator import emulated
 
 import tierup
-from tierup.dialect.inference import dims
+from tierup.dialect.facts import dims
 from tierup.lowering.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram

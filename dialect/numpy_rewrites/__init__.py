@@ -1,1 +1,0 @@
-"""NumPy's ops in terms of the torch dialect."""

@@ -1,0 +1,1 @@
+"""The ops, a family a file; `optable.table()` gathers them."""

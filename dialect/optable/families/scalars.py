@@ -1,0 +1,419 @@
+"""Numbers, truth values and strings. Under torch's rules ints are int64 and wrap, floats divide by zero; under NumPy's they are Python's.
+
+Ints carry symbolic sizes through, and what a loop counts. Of ints, division and remainder by zero are a ZeroDivisionError.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Value
+from tierup.dialect.optable import operands as read
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError
+from tierup.dialect.optable.define import DefinedOp, Kernel, R, op
+
+Rest = Callable[[Sequence[Value]], Value]  # what is known of a result where the operands are not
+Combine = Callable[[Dim, Dim], "Dim | None"]
+_LOW, _MODULUS = -(1 << 63), 1 << 64
+
+_size = read.or_unknown(read.size)
+_op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, differentiable=False)
+
+
+def of_known(
+    *schemas: str, otherwise: Rest, numpy: Kernel | None = None, **fields: Any
+) -> Callable[[Callable[..., R]], DefinedOp[R]]:
+    """An op on numbers, strings and lists of them: of known ones its rule gives what tier 0 does, of others what `otherwise` says of them.
+    `numpy`: tier 0 under NumPy's rules."""
+
+    def define(kernel: Callable[..., R]) -> DefinedOp[R]:
+        def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+            try:
+                known = [read.plain(v) for v in operands]
+            except read.Unknown:
+                return otherwise(operands)
+            try:
+                return read.lifted((numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel)(*known))
+            except ValueError as e:
+                raise ShapeError(str(e)) from e
+
+        made = op(*schemas, kind=Kind.SCALAR, infer=infer, tolerance=EXACT, **fields)(kernel)
+        if numpy is not None:
+            made.under_numpy(form="none")(numpy)
+        return made
+
+    return define
+
+
+_known = partial(of_known, differentiable=False)
+
+
+def _as(kind: type) -> Rest:
+    """A number of this kind whose value is not known."""
+    return lambda operands: kind()
+
+
+def _itself_or(kind: type) -> Rest:
+    return lambda operands: operands[0] if isinstance(operands[0], kind) else kind()
+
+
+# --- arithmetic on ints that may be sizes --------------------------------------------------------------------------------
+
+
+def wrap(value: Any) -> Any:
+    """An int modulo 2**64, as int64 has it; a float as it is."""
+    return value if type(value) is not int or _LOW <= value < -_LOW else (value - _LOW) % _MODULUS + _LOW
+
+
+def _number_kind(operands: Sequence[Value]) -> Value:
+    if any(isinstance(v, Float) for v in operands):
+        return Float()
+    return Int() if all(isinstance(v, (Int, Bool)) for v in operands) else Number()
+
+
+def _symbolic(combine: Combine) -> Rest:
+    """Two ints of which one is symbolic or counts a loop; anything else is a number of known kind."""
+
+    def otherwise(operands: Sequence[Value]) -> Value:
+        kind = _number_kind(operands)
+        a, b = (_size(v) for v in operands[:2])
+        if not isinstance(kind, Int):
+            return kind
+        if a is not None and b is not None:
+            return Int(combine(a, b))
+        if b is not None and combine in (operator.add, operator.sub):
+            return _moved(operands[0], combine(0, b))
+        return _moved(operands[1], a) if a is not None and combine is operator.add else kind
+
+    return otherwise
+
+
+def _moved(value: Value, by: Dim | None) -> Int:
+    counter = value.counter if isinstance(value, Int) else None
+    return Int() if counter is None or by is None else Int(None, replace(counter, offset=counter.offset + by))
+
+
+def _quotient(a: Dim, b: Dim) -> Dim | None:
+    return dims.floordiv(a, b) if dims.at_least(b, 1) else None
+
+
+def _modulus(a: Dim, b: Dim) -> Dim | None:
+    return dims.mod(a, b) if dims.at_least(b, 1) else None
+
+
+def _negated(operands: Sequence[Value]) -> Value:
+    a = _size(operands[0])
+    return _number_kind(operands) if a is None or not isinstance(operands[0], Int) else Int(-1 * a)
+
+
+@_known(
+    "aten.add(Scalar a, Scalar b) -> Scalar", "aten.add.int(int a, int b) -> int", "aten.add.float(float a, float b) -> float",
+    "aten.add.float_int(float a, int b) -> float", otherwise=_symbolic(operator.add), numpy=operator.add,
+)  # fmt: skip
+def add(a: Any, b: Any) -> Any:
+    return wrap(a + b)
+
+
+@_known(
+    "aten.sub(Scalar a, Scalar b) -> Scalar", "aten.sub.int(int a, int b) -> int", "aten.sub.float(float a, float b) -> float",
+    otherwise=_symbolic(operator.sub), numpy=operator.sub,
+)  # fmt: skip
+def sub(a: Any, b: Any) -> Any:
+    return wrap(a - b)
+
+
+@_known(
+    "aten.mul(Scalar a, Scalar b) -> Scalar", "aten.mul.int(int a, int b) -> int", "aten.mul.float(float a, float b) -> float",
+    "aten.mul.int_float(int a, float b) -> float", "aten.mul.float_int(float a, int b) -> float",
+    otherwise=_symbolic(operator.mul), numpy=operator.mul,
+)  # fmt: skip
+def mul(a: Any, b: Any) -> Any:
+    return wrap(a * b)
+
+
+@_known(
+    "aten.div(Scalar a, Scalar b) -> float", "aten.div.int(int a, int b) -> float", "aten.div.float(float a, float b) -> float",
+    otherwise=_as(Float), numpy=operator.truediv,
+)  # fmt: skip
+def div(a: Any, b: Any) -> float:
+    """Always a float; by zero, an infinity or NaN."""
+    x, y = float(a), float(b)
+    if y == 0:
+        return math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
+    return x / y
+
+
+@_known("aten.floordiv.int(int a, int b) -> int", otherwise=_symbolic(_quotient), numpy=operator.floordiv, raises=True)
+def floordiv(a: int, b: int) -> int:
+    quotient: int = wrap(a // b)
+    return quotient
+
+
+@_known("aten.remainder.int(int a, int b) -> int", otherwise=_symbolic(_modulus), numpy=operator.mod, raises=True)
+def remainder(a: int, b: int) -> int:
+    return a % b
+
+
+@_known("aten.neg.int(int a) -> int", "aten.neg.float(float a) -> float", otherwise=_negated, numpy=operator.neg)
+def neg(a: Any) -> Any:
+    return wrap(-a)
+
+
+@_known("prim.abs.Scalar(Scalar a) -> Scalar", otherwise=_number_kind, numpy=abs)
+def absolute(a: Any) -> Any:
+    return wrap(abs(a))
+
+
+def _numpy_power(a: Any, b: Any) -> float:
+    """ValueError where Python gives a complex number."""
+    result: float = float(a) ** float(b)
+    if isinstance(result, complex):
+        raise ValueError(f"{a} ** {b} is complex: complex numbers are not supported")
+    return result
+
+
+@_known("aten.pow.int_float(int a, float b) -> float", otherwise=_as(Float), numpy=_numpy_power, refuses_some=True)
+def power(a: Any, b: Any) -> float:
+    """As C's pow; NaN for a negative base and a fraction. ZeroDivisionError for 0 to a negative power."""
+    if a == 0 and b < 0:
+        raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+    with np.errstate(all="ignore"):
+        return float(np.power(np.float64(a), np.float64(b)))
+
+
+@_known("aten.sqrt.int(int a) -> float", otherwise=_as(Float), numpy=math.sqrt)
+def sqrt(a: Any) -> float:
+    """NaN for negative numbers."""
+    return math.nan if a < 0 else math.sqrt(a) if a else 0.0
+
+
+@_known("aten.log.int(int a) -> float", otherwise=_as(Float), numpy=math.log)
+def log(a: Any) -> float:
+    """NaN for negative numbers."""
+    return math.nan if a < 0 else math.log(a) if a else -math.inf
+
+
+@_known("aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", otherwise=_as(Int))
+def ceil(a: Any) -> int:
+    return to_int(float(math.ceil(a))) if math.isfinite(a) else to_int(float(a))
+
+
+# --- from one kind to another --------------------------------------------------------------------------------------------
+
+
+@_known(
+    "aten.Int.Scalar(Scalar a) -> int", "aten.Int.bool(bool a) -> int", "aten.Int.float(float a) -> int", otherwise=_itself_or(Int)
+)
+def to_int(a: Any) -> int:
+    """The integer part; NaN and what int64 cannot hold give the least int64, as x86 converts."""
+    if type(a) is float:
+        return int(a) if _LOW <= a < -_LOW else _LOW
+    return int(a)
+
+
+@_known("aten.Float.Scalar(Scalar a) -> float", otherwise=_itself_or(Float))
+def to_float(a: Any) -> float:
+    return float(a)
+
+
+@_known("aten.Float.str(str a) -> float", otherwise=_as(Float), native=False, refuses_some=True)
+def text_to_float(a: str) -> float:
+    return float(a)
+
+
+@_known("aten.Bool.int(int a) -> bool", "aten.Bool.float(float a) -> bool", otherwise=_as(Bool))
+def to_bool(a: Any) -> bool:
+    """Anything but 0, NaN included."""
+    return bool(a)
+
+
+# --- comparisons: decided where bounds prove them ------------------------------------------------------------------------
+
+
+def _decided(decide: Callable[[Dim, Dim], bool | None]) -> Rest:
+    def otherwise(operands: Sequence[Value]) -> Value:
+        if all(isinstance(v, Int) for v in operands[:2]):
+            a, b = (_size(v) for v in operands[:2])
+            if a is not None and b is not None:
+                return Bool(decide(a, b))
+        return Bool()
+
+    return otherwise
+
+
+def _not_above(a: Dim, b: Dim, by: int = 0) -> bool | None:
+    """a + by <= b, when the symbols' bounds decide it."""
+    return True if dims.at_least(b - a, by) else False if dims.at_least(a - b, 1 - by) else None
+
+
+def _equal(a: Dim, b: Dim) -> bool | None:
+    if a == b:
+        return True
+    return False if dims.at_least(a - b, 1) or dims.at_least(b - a, 1) else None
+
+
+def _unequal(a: Dim, b: Dim) -> bool | None:
+    known = _equal(a, b)
+    return None if known is None else not known
+
+
+@_known(
+    "aten.eq.int(int a, int b) -> bool", "aten.eq.float(float a, float b) -> bool", "aten.eq.bool(bool a, bool b) -> bool",
+    "aten.eq.str(str a, str b) -> bool", "aten.eq.int_list(int[] a, int[] b) -> bool", otherwise=_decided(_equal),
+)  # fmt: skip
+def eq(a: object, b: object) -> bool:
+    return a == b
+
+
+@_known(
+    "aten.ne.int(int a, int b) -> bool", "aten.ne.bool(bool a, bool b) -> bool", "aten.ne.str(str a, str b) -> bool",
+    "aten.ne.int_list(int[] a, int[] b) -> bool", "aten.ne.float_int(float a, int b) -> bool", otherwise=_decided(_unequal),
+)  # fmt: skip
+def ne(a: object, b: object) -> bool:
+    return a != b
+
+
+@_known(
+    "aten.lt.int(int a, int b) -> bool", "aten.lt.float(float a, float b) -> bool", "aten.lt.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(a, b, 1)),
+)  # fmt: skip
+def lt(a: float, b: float) -> bool:
+    return a < b
+
+
+@_known("aten.le.int(int a, int b) -> bool", otherwise=_decided(_not_above))
+def le(a: float, b: float) -> bool:
+    return a <= b
+
+
+@_known(
+    "aten.gt.int(int a, int b) -> bool", "aten.gt.float(float a, float b) -> bool", "aten.gt.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(b, a, 1)),
+)  # fmt: skip
+def gt(a: float, b: float) -> bool:
+    return a > b
+
+
+@_known(
+    "aten.ge.int(int a, int b) -> bool", "aten.ge.float(float a, float b) -> bool", "aten.ge.float_int(float a, int b) -> bool",
+    otherwise=_decided(lambda a, b: _not_above(b, a)),
+)  # fmt: skip
+def ge(a: float, b: float) -> bool:
+    return a >= b
+
+
+@_known("aten.__and__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+def logical_and(a: bool, b: bool) -> bool:
+    return a and b
+
+
+@_known("aten.__or__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+def logical_or(a: bool, b: bool) -> bool:
+    return a or b
+
+
+@_known("aten.__not__(bool self) -> bool", otherwise=_as(Bool))
+def logical_not(a: bool) -> bool:
+    return not a
+
+
+def _identity_test(negated: bool) -> InferRule:
+    """`x is None`: decided by the types; of two numbers only when both are known."""
+
+    def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+        a, b = operands
+        if isinstance(a, NoneValue) and isinstance(b, NoneValue):
+            return Bool(not negated)
+        if isinstance(a, NoneValue) is not isinstance(b, NoneValue) and not any(isinstance(v, Opaque) for v in operands):
+            return Bool(negated)
+        return Bool()
+
+    return infer
+
+
+@_op("aten.__is__(t1 self, t2 obj) -> bool", infer=_identity_test(negated=False))
+def is_same(a: Any, b: Any) -> bool:
+    """For None and for lists and tensors, whether they are one object; numbers by value."""
+    return a is b or (isinstance(a, (int, float)) and type(a) is type(b) and a == b)
+
+
+@_op("aten.__isnot__(t1 self, t2 obj) -> bool", infer=_identity_test(negated=True))
+def is_not_same(a: Any, b: Any) -> bool:
+    return not is_same(a, b)
+
+
+# --- extremes and ranges -------------------------------------------------------------------------------------------------
+
+
+def _extreme(pick: Callable[[Dim, Dim], Dim], name: str) -> InferRule:
+    def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
+        values = list(operands)
+        if isinstance(values[0], List):
+            if values[0].items is None:
+                return Int()
+            values = list(values[0].items)
+            if not values:
+                raise ShapeError(f"{name}() arg is an empty sequence")
+        best = _size(values[0])
+        for value in values[1:]:
+            other = _size(value)
+            best = None if best is None or other is None else pick(best, other)
+        return Int(best)
+
+    return infer
+
+
+@_op("prim.max.int(int a, int b) -> int", infer=_extreme(dims.maximum, "max"))
+def maximum(*numbers: int) -> int:
+    return max(*numbers)
+
+
+@_op("prim.max.self_int(int[] self) -> int", infer=_extreme(dims.maximum, "max"), refuses_some=True)
+def greatest(numbers: Sequence[int]) -> int:
+    """Of a list, which must not be empty."""
+    return max(numbers)
+
+
+@_op("prim.min.int(int a, int b) -> int", infer=_extreme(dims.minimum, "min"))
+def minimum(*numbers: int) -> int:
+    return min(*numbers)
+
+
+@_op("prim.min.self_int(int[] self) -> int", infer=_extreme(dims.minimum, "min"), refuses_some=True)
+def least(numbers: Sequence[int]) -> int:
+    return min(numbers)
+
+
+def _range_length(operands: Sequence[Value]) -> Value:
+    low, high, step = (_size(v) for v in operands)
+    if low is None or high is None or step != 1:
+        return Int()
+    return Int(dims.maximum(high - low, 0))
+
+
+@_known("aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length, refuses_some=True)
+def range_length(low: int, high: int, step: int) -> int:
+    """ValueError for step 0."""
+    return len(range(low, high, step))
+
+
+def _derive_index(operands: Sequence[Value]) -> Value:
+    index, start, step = (_size(v) for v in operands)
+    if index is None and step == 1:
+        return _moved(operands[0], start)
+    return Int() if index is None or start is None or step is None else Int(start + index * step)
+
+
+@_known("aten.__derive_index(int index, int start, int step) -> int", otherwise=_derive_index)
+def derive_index(index: int, start: int, step: int) -> int:
+    found: int = wrap(start + index * step)
+    return found

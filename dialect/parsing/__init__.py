@@ -1,0 +1,1 @@
+"""Contexts in which programs parse, and programs read in them."""

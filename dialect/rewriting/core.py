@@ -1,0 +1,196 @@
+"""Local rewrites of the graph: rules by op name, applied in program order until none applies.
+
+Plain Python rather than MLIR's pattern driver: that one also folds constants away, and erases unused ops and with them the
+exceptions that they may raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Value
+from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.inference.refined_types import cast, constant
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.mlir import ir
+
+Rule = Callable[[ir.Operation], "ir.Value | Sequence[ir.Value] | None"]
+"""What the op's result (or results) may be replaced by, or None. A rule makes new ops before the op and erases nothing."""
+
+_LITERALS = frozenset({"torch.constant.int", "torch.constant.float", "torch.constant.bool", "torch.constant.str", "torch.constant.none"})
+_CONTAINERS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.prim.DictConstruct"})
+_CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
+
+
+def rewrite(func: ir.Operation, rules: Mapping[str, Rule]) -> bool:
+    """Apply `rules` to all ops inside `func` until none applies; whether one did. The replaced op goes, so a rule for an op
+    that may raise must know that it does not."""
+    changed = False
+    while _round(func, rules):
+        changed = True
+    return changed
+
+
+def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
+    changed = False
+    for block in blocks(op):
+        for inner in ops_of(block):
+            changed |= _round(inner, rules)
+            rule = rules.get(inner.name)
+            found = rule(inner) if rule is not None else None
+            if found is not None:
+                replace(inner, [found] if isinstance(found, ir.Value) else found)
+                changed = True
+    return changed
+
+
+def blocks(op: ir.Operation) -> Iterator[ir.Block]:
+    """The blocks of all regions of an op, in order."""
+    for region in op.regions:
+        yield from region.blocks
+
+
+def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """`values` in place of the op's results, under the results' types; the op goes, and what served only it."""
+    for result, value in zip(op.results, values, strict=True):
+        if is_used(result):
+            result.replace_all_uses_with(cast(value, result.type, ir.InsertionPoint(op)))
+    operands = list(op.operands)
+    op.erase()
+    drop_unused(operands)
+
+
+def drop_unused(values: Iterable[ir.Value]) -> None:
+    """Erase the constants, lists, tuples and dicts among the makers of `values` that nobody uses, and what only they used."""
+    pending = dict.fromkeys(values)
+    while pending:
+        value = next(iter(pending))
+        del pending[value]
+        owner = value.owner
+        if isinstance(owner, ir.Block) or is_used(value):
+            continue
+        op = owner.operation
+        if op.name in _LITERALS or op.name in _CONTAINERS or op.name in _CASTS:
+            operands = list(op.operands)
+            for result in op.results:
+                pending.pop(result, None)
+            op.erase()
+            pending.update(dict.fromkeys(operands))
+
+
+def is_used(value: ir.Value) -> bool:
+    """Whether an op takes the value."""
+    return any(True for _ in value.uses)
+
+
+def maker(value: ir.Value, name: str | None = None) -> ir.Operation | None:
+    """The op that makes a value, if it has that name (with `torch.`); None for a block argument."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op: ir.Operation = owner.operation
+    return op if name is None or op.name == name else None
+
+
+def under_casts(value: ir.Value) -> ir.Value:
+    """The value itself, without `torch.derefine` and `torch.prim.unchecked_cast`, which say only what it is called."""
+    op = maker(value)
+    while op is not None and op.name in _CASTS:
+        value = op.operands[0]
+        op = maker(value)
+    return value
+
+
+def int_of(value: ir.Value) -> int | None:
+    """The number of a `torch.constant.int`; None for anything else."""
+    op = maker(value, "torch.constant.int")
+    return None if op is None else ir.IntegerAttr(op.attributes["value"]).value
+
+
+def float_of(value: ir.Value) -> float | None:
+    """The number that a torch.constant.float holds; None for any other value."""
+    op = maker(value, "torch.constant.float")
+    return None if op is None else ir.FloatAttr(op.attributes["value"]).value
+
+
+def bool_of(value: ir.Value) -> bool | None:
+    """The truth value that a torch.constant.bool holds; None for any other value."""
+    op = maker(value, "torch.constant.bool")
+    return None if op is None else bool(ir.BoolAttr(op.attributes["value"]).value)
+
+
+def str_of(value: ir.Value) -> str | None:
+    """The text that a torch.constant.str holds; None for any other value."""
+    op = maker(value, "torch.constant.str")
+    return None if op is None else ir.StringAttr(op.attributes["value"]).value
+
+
+def is_none(value: ir.Value) -> bool:
+    """Whether a value is None, seen through casts."""
+    return str(under_casts(value).type) == "!torch.none"
+
+
+def items_of(value: ir.Value) -> list[ir.Value] | None:
+    """The operands of the `torch.prim.ListConstruct` that makes a list; None for another list."""
+    op = maker(value, "torch.prim.ListConstruct")
+    return None if op is None else list(op.operands)
+
+
+def ints_of(value: ir.Value) -> list[int] | None:
+    """The numbers of a list made of constant ints."""
+    items = items_of(value)
+    numbers = None if items is None else [int_of(v) for v in items]
+    return None if numbers is None or None in numbers else [n for n in numbers if n is not None]
+
+
+def number(op: ir.Operation, value: int | float | bool | None) -> ir.Value:
+    """A constant before `op`."""
+    kinds: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
+    made = constant(kinds[type(value)](value), ir.InsertionPoint(op))
+    assert made is not None  # a known number always has a constant
+    return made
+
+
+def numbers(op: ir.Operation, values: Iterable[int]) -> ir.Value:
+    """A fresh list of constant ints before `op`."""
+    type_ = ir.Type.parse("!torch.list<int>", op.context)
+    return create(op, "torch.prim.ListConstruct", [number(op, v) for v in values], type_)
+
+
+def create(op: ir.Operation, name: str, operands: Iterable[ir.Value], type_: ir.Type, like: ir.Operation | None = None) -> ir.Value:
+    """A new op of one result before `op`, at its place in the user's source; with the promotion mark of `like`."""
+    marks = {PROMOTION: like.attributes[PROMOTION]} if like is not None and PROMOTION in like.attributes else {}
+    made = ir.Operation.create(name, [type_], list(operands), marks, loc=op.location, ip=ir.InsertionPoint(op))
+    return made.operation.results[0]
+
+
+def promotion(op: ir.Operation) -> str | None:
+    """Whose dtype rules an op follows: "numpy", or None for torch's."""
+    return ir.StringAttr(op.attributes[PROMOTION]).value if PROMOTION in op.attributes else None
+
+
+def says_as_much(type_: ir.Type, wanted: ir.Type) -> bool:
+    """Whether a tensor type is of the same kind as `wanted` and states all that it states: a cast to `wanted` is no claim."""
+    if type_ == wanted:
+        return True
+    if not torch_types.is_tensor(type_) or torch_types.is_value_tensor(type_) is not torch_types.is_value_tensor(wanted):
+        return False
+    (sizes, dtype), (wanted_sizes, wanted_dtype) = (torch_types.parse_tensor(str(t)) for t in (type_, wanted))
+    if wanted_dtype is not None and dtype != wanted_dtype:
+        return False
+    if wanted_sizes is None:
+        return True
+    return sizes is not None and len(sizes) == len(wanted_sizes) and all(w in (None, s) for s, w in zip(sizes, wanted_sizes, strict=True))
+
+
+def replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Let the ops in a block, and in regions of theirs, read other values."""
+    for view in block.operations:
+        op = view.operation
+        for i, value in enumerate(op.operands):
+            if value in values:
+                op.operands[i] = values[value]
+        for region in op.regions:
+            for inner in region.blocks:
+                replace_inside(inner, values)

@@ -1,0 +1,1 @@
+"""Ops under NumPy's rules as torch ops with explicit casts."""

@@ -1,0 +1,239 @@
+"""One op under NumPy's dtype rules, seen by the rewrite that says the same in torch ops with explicit casts.
+
+A rewrite builds torch ops before the op, typed by the op table's rules as it goes, and raises `Keep` where NumPy's dtype and
+value cannot be had: the op then stays as it is, for tier 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect import optable
+from tierup.dialect.dtypes import DType
+from tierup.dialect.facts.dims import Dim, Expr
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
+from tierup.dialect.inference.infer import Inference, InferenceError
+from tierup.dialect.inference.refined_types import constant, refined_type
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
+
+
+class Keep(Exception):
+    """Why an op stays under NumPy's rules."""
+
+
+class Site:
+    """The op, what is known of its operands, and the ops built in its place so far.
+
+    operands, values: SSA operands and what inference knows of each. results: what inference under NumPy's rules says.
+    """
+
+    def __init__(self, op: ir.Operation, inference: Inference) -> None:
+        self.op = op
+        self.name = torch_name(op)
+        self.operands = list(op.operands)
+        self.inference = inference
+        self.values = [inference[v] for v in self.operands]
+        self.results = [inference[r] for r in op.results]
+        self.made: list[ir.Operation] = []
+        self._ip = ir.InsertionPoint(op)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the (first) result under NumPy's rules."""
+        result = self.results[0]
+        if not isinstance(result, Tensor) or result.dtype is None:
+            raise Keep("the result's dtype is not known, or none that programs hold")
+        return result.dtype
+
+    def known(self, value: ir.Value) -> Value:
+        return self.inference[value]
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """What is known of a tensor, its dtype at least."""
+        found = self.inference[value]
+        if not isinstance(found, Tensor) or found.dtype is None:
+            raise Keep("an operand's dtype is not known")
+        return found
+
+    def dtype_of(self, value: ir.Value) -> DType:
+        found = self.tensor(value).dtype
+        assert found is not None
+        return found
+
+    def shape_of(self, value: ir.Value) -> tuple[Dim, ...]:
+        shape = self.tensor(value).shape
+        if shape is None:
+            raise Keep("an operand's rank is not known")
+        return shape
+
+    def is_tensor(self, i: int) -> bool:
+        return isinstance(self.values[i], Tensor)
+
+    # --- building ----------------------------------------------------------------------------------------------------
+
+    def build(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> list[ir.Value]:
+        """A torch op of the table under torch's rules, its results typed. Raises Keep where torch refuses the operands."""
+        row = optable.lookup(name)
+        if row is None:
+            raise Keep(f"the op table has no {name}")
+        try:
+            found = row.infer(Infer(), [self.inference[v] for v in operands])
+        except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+            raise Keep(f"{name} refuses these operands: {e}") from e
+        values = list(found) if isinstance(found, tuple) else [found]
+        plain = ir.Type.parse("!torch.vtensor", self.op.context)
+        try:
+            types = [refined_type(self.op, t, v) for t, v in zip(results or [plain] * len(values), values, strict=True)]
+        except InferenceError as e:
+            raise Keep(f"torch's {name} {e}") from e
+        spelled, attributes = torch_types.spelled(self.op.context, name)
+        op = ir.Operation.create(spelled, types, list(operands), attributes, loc=self.op.location, ip=self._ip).operation
+        return self._record(op, values)
+
+    def one(self, name: str, *operands: ir.Value) -> ir.Value:
+        """The result of a torch op that gives one tensor."""
+        (result,) = self.build(name, operands)
+        return result
+
+    def again(self, operands: Sequence[ir.Value] | None = None) -> list[ir.Value]:
+        """The same op under torch's rules, on other operands of the same number."""
+        return self.build(self.name, self.operands if operands is None else operands, [r.type for r in self.op.results])
+
+    def constant(self, value: Value) -> ir.Value:
+        made = constant(value, self._ip)
+        assert made is not None, "the value of a constant is known"
+        return self._record(made.owner.operation, [value])[0]
+
+    def in_numpys_steps(self, operands: Sequence[ir.Value]) -> list[ir.Value]:
+        """`again`, of an op that is to round and overflow where NumPy does on the way: native code reads the mark."""
+        results = self.again(operands)
+        self.made[-1].attributes[NUMPYS_STEPS] = ir.UnitAttr.get(self.op.context)
+        return results
+
+    def integer(self, value: int) -> ir.Value:
+        return self.constant(Int(value))
+
+    def list_of(self, items: Sequence[ir.Value], element: str) -> ir.Value:
+        """A `!torch.list<element>` of the items."""
+        type_ = ir.Type.parse(f"!torch.list<{element}>", self.op.context)
+        op = ir.Operation.create("torch.prim.ListConstruct", results=[type_], operands=list(items), loc=self.op.location, ip=self._ip)
+        return self._record(op.operation, [List(tuple(self.inference[v] for v in items))])[0]
+
+    def raise_if(self, condition: ir.Value, kind: str, message: str) -> None:
+        """Raise the built-in exception `kind` when a rank-0 bool tensor is true."""
+        (asked,) = self.build("aten.Bool.Tensor", [condition], [ir.Type.parse("!torch.bool", self.op.context)])
+        loc = self.op.location
+        branch = ir.Operation.create("torch.prim.If", [], [asked], regions=2, loc=loc, ip=self._ip).operation
+        arms = [ir.InsertionPoint(region.blocks.append()) for region in branch.regions]
+        words = [constant(Str(text), arms[0]) for text in (message, kind)]
+        ir.Operation.create("torch.prim.RaiseException", [], words, loc=loc, ip=arms[0])
+        for arm in arms:
+            ir.Operation.create("torch.prim.If.yield", [], [], loc=loc, ip=arm)
+        self._record(branch, [])
+
+    def _record(self, op: ir.Operation, values: Sequence[Value]) -> list[ir.Value]:
+        self.made.append(op)
+        results = list(op.results)
+        for result, value in zip(results, values, strict=True):
+            self.inference.values[result] = value
+        return results
+
+    def cast(self, value: ir.Value, dtype: DType) -> ir.Value:
+        """A tensor in another dtype; itself when it has it."""
+        if self.dtype_of(value) is dtype:
+            return value
+        no = self.constant(Bool(False))
+        return self.one("aten.to.dtype", value, self.integer(dtype.code), no, no, self.constant(NoneValue()))
+
+    def number(self, i: int, dtype: DType) -> ir.Value:
+        """Operand i, a Python number, so that torch converts it to what NumPy makes of it in `dtype`."""
+        known = self.values[i]
+        if not isinstance(known, (Int, Float, Bool)):
+            raise Keep("an operand is neither a tensor nor a number")
+        if isinstance(known.value, (int, float)):
+            return self.constant(_converted(known.value, dtype))
+        exact = {Int: ("bool", "i64", "f32", "f64"), Float: ("bool", "f32", "f64"), Bool: ("bool",)}[type(known)]
+        if dtype.name not in exact:
+            raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
+        return self.operands[i]
+
+    def either(self, i: int, dtype: DType) -> ir.Value:
+        """Operand i, a tensor or a number, in `dtype`; None stays None."""
+        if isinstance(self.values[i], NoneValue):
+            return self.operands[i]
+        return self.cast(self.operands[i], dtype) if self.is_tensor(i) else self.number(i, dtype)
+
+    def items(self, i: int) -> list[ir.Value]:
+        """The SSA items of a list operand."""
+        owner = self.operands[i].owner
+        if isinstance(owner, ir.Block) or owner.operation.name != "torch.prim.ListConstruct":
+            raise Keep("the items of a list are not known")
+        return [_underived(v) for v in owner.operation.operands]
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def accept(self, replacements: Sequence[ir.Value]) -> None:
+        """Put the new values in the op's place. Raises Keep when they are not what NumPy gives."""
+        for wanted, new in zip(self.results, replacements, strict=True):
+            found = self.inference[new]
+            if not isinstance(wanted, Tensor):
+                continue
+            if not (isinstance(found, Tensor) and found.dtype is wanted.dtype and same_shape(found, wanted, self.inference.ties)):
+                raise Keep(f"torch gives {found} where NumPy gives {wanted}")
+        for result, new in zip(self.op.results, replacements, strict=True):
+            if torch_types.is_tensor(result.type):
+                new.set_type(refined_type(self.op, new.type, self.inference[result]))
+            self.inference.values.pop(result)
+            result.replace_all_uses_with(new)
+        self.op.erase()
+
+    def undo(self) -> None:
+        """Take back all that was built."""
+        for op in reversed(self.made):
+            op.erase()
+        self.made.clear()
+
+
+def _underived(value: ir.Value) -> ir.Value:
+    """What a `torch.derefine` to an optional holds."""
+    owner = value.owner
+    return owner.operation.operands[0] if not isinstance(owner, ir.Block) and owner.operation.name == "torch.derefine" else value
+
+
+def _converted(value: Any, dtype: DType) -> Value:
+    """A number as NumPy converts it to a dtype, as a Python number that is exactly that."""
+    try:
+        with np.errstate(all="ignore"):
+            exact = np.asarray(value, dtype.numpy)
+    except (OverflowError, ValueError) as e:  # out of range; NaN to an integer
+        raise Keep(str(e)) from e
+    if dtype.is_float:
+        return Float(float(exact))
+    return Int(int(exact))  # of a bool too: the torch dialect's scalar operands are numbers
+
+
+def same_shape(a: Tensor, b: Tensor, ties: Sequence[Tie] = ()) -> bool:
+    """Whether two shapes are the same, given sizes that must be equal for the program to run; sizes that only the run knows aside."""
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return a.shape is None and b.shape is None
+    return all(x == y or (_run_time(x) and _run_time(y)) or tied(x, y, ties) for x, y in zip(a.shape, b.shape, strict=True))
+
+
+def tied(x: Dim, y: Dim, ties: Sequence[Tie]) -> bool:
+    """Whether a chain of ties leads from x to y."""
+    reached, grown = [x], True
+    while grown:
+        more = [d for t in ties for d, other in ((t.left, t.right), (t.right, t.left)) if other in reached and d not in reached]
+        reached += more
+        grown = bool(more)
+    return y in reached
+
+
+def _run_time(dim: Dim) -> bool:
+    return isinstance(dim, Expr) and any(s.name.startswith("u") for s in dim.symbols())

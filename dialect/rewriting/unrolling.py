@@ -1,0 +1,105 @@
+"""Unrolling of counted loops, whole or by a factor; what `tierup-unroll-loops` and `tierup-unroll-constant-loops` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import create, drop_unused, int_of, number
+from tierup.dialect.rewriting.loops import FOREVER, counts, inline_body, is_counted, may_be_copied, retrip, shift, size_of
+
+DONE = "tierup.unrolled"  # by which factor a loop was unrolled; 1 on the rest of one
+_INT = "!torch.int"
+
+
+def unroll_whole(loop: ir.Operation, max_trips: int, *, profiles: bool = False) -> bool:
+    """Replace a counted loop of a known number of rounds, at most `max_trips`, by copies of its body. A negative number is none.
+    `profiles`: see may_be_copied.
+    """
+    trip = int_of(loop.operands[0])
+    if DONE in loop.attributes or trip is None or trip > max_trips or not is_counted(loop):
+        return False
+    if not may_be_copied(loop, profiles=profiles):
+        return False
+    carried = _copies(loop, max(trip, 0), [number(loop, k) for k in range(trip)] if counts(loop) else None, _carried(loop), loop)
+    _become(loop, carried)
+    return True
+
+
+def unroll_by(loop: ir.Operation, factor: int, max_body_size: int, *, profiles: bool = False) -> bool:
+    """Split a small counted loop into one whose body is `factor` copies and one for the rounds that are left."""
+    trip = int_of(loop.operands[0])
+    if DONE in loop.attributes or trip == FOREVER or not is_counted(loop) or not may_be_copied(loop, profiles=profiles):
+        return False
+    if size_of(loop.regions[0].blocks[0]) > max_body_size or (trip is not None and trip < factor):
+        return False
+    if trip is None:
+        least = create(loop, "torch.prim.max.int", [loop.operands[0], number(loop, 0)], _int(loop))  # a negative count is no round
+        main_trip = create(loop, "torch.aten.floordiv.int", [least, number(loop, factor)], _int(loop))
+        done = create(loop, "torch.aten.mul.int", [main_trip, number(loop, factor)], _int(loop))
+        rest = create(loop, "torch.aten.sub.int", [least, done], _int(loop))
+    else:
+        main_trip, done, rest = number(loop, trip // factor), number(loop, trip // factor * factor), number(loop, trip % factor)
+    main = retrip(loop, main_trip, loop.operands[1], _carried(loop), loop)
+    _multiply(main, factor)
+    remainder = retrip(loop, rest, loop.operands[1], list(main.results), loop)
+    shift(remainder, done)
+    _become(loop, list(remainder.results))
+    main.attributes[DONE] = _i64(main, factor)
+    if not unroll_whole(remainder, factor, profiles=profiles):
+        remainder.attributes[DONE] = _i64(main, 1)
+    return True
+
+
+def _multiply(loop: ir.Operation, factor: int) -> None:
+    """Make the body `factor` copies of itself. The counter of a copy is computed from the loop's, so that nothing more is carried."""
+    body = loop.regions[0].blocks[0]
+    counter, *carried = body.arguments
+    first = loop.clone(ip=ir.InsertionPoint(loop)).operation  # what the copies are taken from
+    old = [view.operation for view in body.operations]
+    last = old[-1]
+    counters = None
+    if counts(first):
+        base = create(last, "torch.aten.mul.int", [counter, number(last, factor)], _int(loop))
+        counters = [base, *(create(last, "torch.aten.add.int", [base, number(last, k)], _int(loop)) for k in range(1, factor))]
+    after = _copies(first, factor, counters, carried, last)
+    for i, value in enumerate([loop.operands[1], *after]):  # as true as the body's own condition, which may go with the old body
+        last.operands[i] = value
+    first.erase()
+    for op in reversed(old[:-1]):
+        op.erase()
+
+
+def _copies(
+    loop: ir.Operation, times: int, counters: Sequence[ir.Value] | None, carried: Sequence[ir.Value], before: ir.Operation
+) -> list[ir.Value]:
+    """Bodies one after another; what the last one carries on. `counters`: None when the body does not count."""
+    values = list(carried)
+    unread = number(before, 0) if counters is None else None
+    for k in range(times):
+        counter = unread if counters is None else counters[k]
+        assert counter is not None
+        _, values = inline_body(loop, counter, values, before)
+    if unread is not None:
+        drop_unused([unread])
+    return values
+
+
+def _become(loop: ir.Operation, values: Sequence[ir.Value]) -> None:
+    for result, value in zip(loop.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    operands = list(loop.operands)
+    loop.erase()
+    drop_unused(operands)
+
+
+def _carried(loop: ir.Operation) -> list[ir.Value]:
+    return list(loop.operands)[2:]
+
+
+def _int(op: ir.Operation) -> ir.Type:
+    return ir.Type.parse(_INT, op.context)
+
+
+def _i64(op: ir.Operation, value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), value)
