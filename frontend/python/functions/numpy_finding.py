@@ -125,15 +125,12 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
     """An element takes the value, and all take that. Of a NumPy scalar nothing changes."""
     array_operators.require_mutation(frame)
     x = as_array(frame, node, a)
-    if isinstance(value, (Sequence, ShapeOf)):  # bools take its truth, all others refuse it
-        raise frame.error(node, "a sequence as what `.fill` writes", "write x[...] = for its elements, or give a number")
-    given = value if is_number(value) else as_array(frame, node, value)
 
     def fill() -> Value:
-        source = given
-        if isinstance(source, Array) and source.rank != 0:
+        source = value
+        if not is_number(value):
             source = arrays.one_like(frame, x)
-            stores.fill(frame, node, source, given)
+            stores.fill(frame, node, source, value)
         stores.fill(frame, node, x, source)
         return NONE
 

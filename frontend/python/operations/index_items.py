@@ -86,8 +86,7 @@ def _is_int(item: Value) -> bool:
 
 def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     """The view that integers, slices and new axes give."""
-    if items.right:
-        _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))))
+    _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))), meet=bool(items.right))
     view = owner
     dim = 0
     for item in items.left:
@@ -101,12 +100,13 @@ def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
 
 
-def _refuse_too_many(frame: Frame, owner: Array, used: int) -> None:
-    """Items on both sides of an ellipsis must not meet: each alone is counted from its own end."""
+def _refuse_too_many(frame: Frame, owner: Array, used: int, *, meet: bool = False) -> None:
+    """IndexError for more items than dimensions. `meet`: items on both sides of an ellipsis, each counted from its own end, may meet, so
+    that the run has to be asked; else the ops raise that each item becomes."""
     if owner.rank is not None:
         if used > owner.rank:
             raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
-    elif used > owner.at_least:
+    elif meet and used > owner.at_least:
         few = frame.em.scalar("aten.lt.int", [arrays.rank_ssa(frame, owner), frame.em.int(used)], frame.em.types.bool)
         raise_if(frame, few, "IndexError", f"too many indices for array: {used} were indexed")
 
@@ -120,16 +120,12 @@ def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> t
     if isinstance(item, Const) and item.value is None:
         ssa = em.numpy("aten.unsqueeze", [view.ssa, em.int(dim)])
         return replace(view, ssa=ssa, rank=None if rank is None else rank + 1, min_rank=least + 1), 1
-    if rank is not None and not -rank <= dim < rank:
-        raise WillRaise(IndexError(f"too many indices for array: array is {rank}-dimensional"))
     ssa = em.numpy("aten.select.int", [view.ssa, em.int(dim), as_int(frame, node, item)])
     return replace(view, ssa=ssa, rank=None if rank is None else rank - 1, min_rank=max(0, least - 1)), 0
 
 
 def _slice(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int) -> Array:
     em = frame.em
-    if view.rank is not None and not -view.rank <= dim < view.rank:
-        raise WillRaise(IndexError(f"too many indices for array: array is {view.rank}-dimensional"))
     if all(is_none(p) for p in (item.start, item.stop, item.step)) and view.rank is not None:
         return view
     step = 1 if is_none(item.step) else item.step.value if isinstance(item.step, Const) else None
@@ -179,8 +175,8 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
     everything = list(items.left)
     consumed = [_mask_rank(i) if isinstance(i, Array) else _consumes(i) for i in (*items.left, *items.right)]
     masks = sum(isinstance(i, Array) and i.rank == 0 and i.dtype is None for i in (*items.left, *items.right))  # these may take none
-    if owner.rank is not None and sum(n or 0 for n in consumed) - masks > owner.rank:
-        raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional"))
+    if owner.rank is not None:
+        _refuse_too_many(frame, owner, sum(n or 0 for n in consumed) - masks)
     if items.has_ellipsis and items.right:
         if owner.rank is None or None in consumed:
             raise frame.error(

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
 
 import numpy as np
 
@@ -14,7 +14,18 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar, number_kind
+from tierup.frontend.python.building.values import (
+    NONE,
+    Array,
+    Const,
+    Sequence,
+    ShapeOf,
+    Value,
+    describe,
+    is_number,
+    is_numpy_scalar,
+    number_kind,
+)
 from tierup.frontend.python.operations import array_operators, arrays, indexing
 from tierup.frontend.python.operations.array_operators import require_mutation
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
@@ -75,15 +86,90 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
             em.numpy("aten.fill_.Scalar", [view.ssa, number(frame, value)])
             return
         value = arrays.strong(frame, node, value)
-    source = as_array(frame, node, value)
+    if isinstance(value, Const) and not is_numpy_scalar(value):
+        source = _as_stored(frame, node, view, value.value)
+    elif isinstance(value, (Sequence, ShapeOf)):
+        whole = value if isinstance(value, Sequence) else Sequence("tuple", arrays.shape_items(frame, node, value))
+        _fill_with_sequence(frame, node, view, whole)
+        return
+    else:
+        source = as_array(frame, node, value)
+    _copy(frame, view, source)
+
+
+def _copy(frame: Frame, view: Array, source: Array) -> None:
+    em = frame.em
     if _may_be_rows(view, source) and not _elements_take_arrays():
         code = em.scalar("prim.dtype", [view.ssa], em.types.int)
-        other = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is still asked
+        other = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is asked of one element
+        several = em.scalar("aten.ne.int", [em.numpy("aten.numel", [source.ssa], em.types.int), em.int(1)], em.types.bool)
+        other = em.scalar("aten.__or__.bool", [other, several], em.types.bool)
         _refuse_rows(frame, view, source, other, "setting an array element with a sequence.")
     if source.rank == 0 and source.decays and source.dtype != np.bool_:
         em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
     else:
         em.numpy("aten.copy_", [view.ssa, source.ssa, em.bool(False)])
+
+
+def _fill_with_sequence(frame: Frame, node: ast.AST, view: Array, value: Sequence) -> None:
+    """A list or tuple may have as many dimensions as what it is assigned to. Of elements only bools take one: its truth."""
+
+    def element() -> Value:
+        whole = [0] * len(value.items)
+        _copy(frame, view, _as_stored(frame, node, view, whole if value.kind == "list" else tuple(whole)))
+        return NONE
+
+    def array() -> Value:
+        for rank in range(view.at_least, _depth(value)):
+            what = "setting an array element with a sequence"
+            message = f"{what}. The requested array would exceed the maximum number of dimension of {rank}."
+            if view.rank is not None:
+                raise WillRaise(ValueError(message))
+            is_rank = frame.em.scalar("aten.eq.int", [rank_ssa(frame, view), frame.em.int(rank)], frame.em.types.bool)
+            raise_if(frame, is_rank, "ValueError", message)
+        _copy(frame, replace(view, decays=False), as_array(frame, node, value))
+        return NONE
+
+    if view.may_be_scalar and (view.rank is None or view.decays is not True):
+        select(frame, node, arrays.is_scalar(frame, view), element, array)
+    else:
+        (element if view.may_be_scalar else array)()
+
+
+def _depth(value: Value) -> int:
+    """How many dimensions the array of a value has at least."""
+    if isinstance(value, Sequence):
+        return 1 + max(map(_depth, value.items), default=0)
+    return 1 if isinstance(value, ShapeOf) else value.at_least if isinstance(value, Array) else 0
+
+
+def _as_stored(frame: Frame, node: ast.AST, view: Array, given: object) -> Array:
+    """The element that an assignment makes of a Python object, or its exception: what NumPy does for the dtype that the run finds."""
+    em = frame.em
+    found: dict[str, tuple[Exception | Const, list[dtypes.DType]]] = {}
+    for dtype in dtypes.ALL:
+        one = np.ones(1, dtype.numpy)
+        try:
+            one[0] = given
+            outcome: Exception | Const = Const(one[0].item())
+        except (TypeError, ValueError) as e:
+            outcome = e
+        found.setdefault(repr(outcome), (outcome, []))[1].append(dtype)
+    code = em.scalar("prim.dtype", [view.ssa], em.types.int)
+
+    def element(outcomes: list[tuple[Exception | Const, list[dtypes.DType]]]) -> Value:
+        outcome, of = outcomes[0]
+        if len(outcomes) > 1:
+            equal = [em.scalar("aten.eq.int", [code, em.int(dtype.code)], em.types.bool) for dtype in of]
+            holds = reduce(lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool), equal)
+            return select(frame, node, holds, lambda: element(outcomes[:1]), lambda: element(outcomes[1:]))
+        if isinstance(outcome, Exception):
+            raise WillRaise(outcome)
+        return _element(frame, outcome, view)
+
+    made = element(sorted(found.values(), key=lambda o: isinstance(o[0], Const)))  # exceptions first: bools take all there is
+    assert isinstance(made, Array)
+    return made
 
 
 def _may_be_rows(view: Array, source: Array) -> bool:
@@ -105,6 +191,8 @@ def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], 
     em = frame.em
     if is_number(value):
         new = _element(frame, value, base)
+    elif isinstance(value, Const) and not is_numpy_scalar(value):
+        new = _as_stored(frame, node, base, value.value)
     else:
         new = as_array(frame, node, value)
     em.numpy("aten.index_put_", [base.ssa, optional_list(frame, indices), new.ssa, em.bool(accumulate)])
