@@ -198,7 +198,10 @@ ON_THE_WAY = [
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_what_overflows_or_vanishes_on_the_way_of_a_reduction_does_as_in_numpy(axis: int | None) -> None:
     def reduced(x):
-        return np.prod(x, axis), np.cumprod(x, axis), np.cumsum(x, axis), np.sum(x, axis), np.mean(x, axis), np.var(x, axis), np.std(x, axis)
+        return (
+            np.prod(x, axis), np.cumprod(x, axis), np.cumsum(x, axis), np.sum(x, axis), np.mean(x, axis), np.var(x, axis), np.std(x, axis),
+            np.logaddexp.accumulate(x, axis or 0),
+        )  # fmt: skip
 
     compiled = jit(reduced)
     for dtype in (np.float32, np.float64):

@@ -9,7 +9,7 @@ from tierup.dialect.dtypes import Category
 from tierup.dialect.facts.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Op
-from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite, unary
+from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite
 from tierup.dialect.rewriting.site import Keep, Site
 
 _HALF = (dtypes.f16, dtypes.bf16)
@@ -35,7 +35,7 @@ def accumulating_floats(site: Site) -> list[ir.Value]:
     """The operand in the dtype of the result, which NumPy rounds to at each step: of halves torch does not."""
     if site.dtype in _HALF:
         raise Keep("NumPy accumulates float16 and bfloat16 in themselves")
-    return unary(site)
+    return site.in_numpys_steps([site.cast(site.operands[0], site.dtype), *site.operands[1:]])
 
 
 def _adds_in_float(site: Site) -> bool:

@@ -9,7 +9,7 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Combine, Kind
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import Scalar, constant
+from tierup.lowering.building.arith import Scalar, constant, of, select
 from tierup.lowering.building.loops import nest
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -35,7 +35,10 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
             def step(inner: list[ir.Value], carry: list[ir.Value]) -> list[ir.Value]:
                 at = list(positions)
                 at.insert(axis, inner[0])
-                running = combine(Scalar(carry[1], carried), tensors.element(x, at).cast(target).cast(carried))
+                new = tensors.element(x, at).cast(target).cast(carried)
+                running = combine(Scalar(carry[1], carried), new)
+                if c.in_numpys_steps and start == -math.inf:
+                    running = select(of(inner[0]).equals(0), new, running)  # of -0.0 alone the logarithm's sum would be 0.0
                 written = b.value("tensor.insert", [running.cast(target), carry[0], *at], carry[0].type)
                 return [written, running]
 
