@@ -21,7 +21,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from tierup.dialect.contracts import function_names, walk  # noqa: E402
+from tierup.dialect.ir.walking import function_names, walk  # noqa: E402
 from tierup.dialect.mlir import ir  # noqa: E402
 from tierup.dialect.parsing.text import parse_module  # noqa: E402
 from tierup.dialect.registry import parse, pipeline  # noqa: E402

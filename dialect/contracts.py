@@ -5,15 +5,12 @@ A contract says what one stage may rely on; `tierup-verify-graph`, `-profiled`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from tierup.dialect import optable
-from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import REQUIRES_GRAD
-from tierup.dialect.ir.walking import torch_name
-from tierup.dialect.ir.walking import walk as walk
+from tierup.dialect.ir.attributes import PROMOTION, REQUIRES_GRAD
+from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.passes import diagnostics
@@ -54,19 +51,6 @@ class Contract:
     def raise_if_broken(self) -> None:
         if self.found:
             raise PassFailure.of(self.found)
-
-
-def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:
-    """The functions of a module that have a body, in order."""
-    for view in module.body.operations:
-        if view.operation.name == "func.func" and len(view.operation.regions[0].blocks):
-            yield view.operation
-
-
-def function_names(module: ir.Module) -> dict[str, ir.Operation]:
-    """The functions of a module by name, declarations included."""
-    tops = (view.operation for view in module.body.operations)
-    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}
 
 
 def check_graph(module: ir.Module, contract: Contract, also: Iterable[str] = ()) -> None:
@@ -123,15 +107,3 @@ def _check_memory(op: ir.Operation, aliasing: Aliasing, contract: Contract) -> N
         for result in op.results:
             if torch_types.is_tensor(result.type) and torch_types.is_value_tensor(result.type):
                 contract.broken(op, f"gives {result.type}, a view of memory that may be written; its type is !torch.tensor")
-
-
-def follows(type_: ir.Type, proven: Tensor) -> bool:
-    """Whether a type states nothing that is not proven."""
-    sizes, dtype = torch_types.parse_tensor(str(type_))
-    if dtype is not None and dtype != proven.dtype:
-        return False
-    if sizes is None:
-        return True
-    if proven.shape is None or len(proven.shape) != len(sizes):
-        return False
-    return all(stated is None or stated == known for stated, known in zip(sizes, proven.shape, strict=True))

@@ -91,3 +91,15 @@ def code_of(dtype: np.dtype) -> int | None:
 def from_numpy(dtype: Any) -> DType | None:
     """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, complex, >f4, ...)."""
     return _BY_NUMPY.get(np.dtype(dtype))
+
+
+def scalar_type(dtype: np.dtype) -> str:
+    """torch's name of an element type in its messages: Float, Long, ..."""
+    known = from_numpy(dtype)
+    return _SCALAR_TYPES[known.name] if known else str(dtype)
+
+
+_SCALAR_TYPES = {
+    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
+    "f16": "Half", "bf16": "BFloat16", "f32": "Float", "f64": "Double",
+}  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 
 Site = Callable[[], None]

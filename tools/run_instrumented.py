@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tierup.dialect import registry
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts import profiled
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import PassFailure
 from tierup.frontend.errors import ProgramError

@@ -3,7 +3,7 @@
 For graphs as front ends give them: mutable `!torch.tensor`s, in-place ops, views, lists that are appended to, all of that through
 branches and loops. On a functional graph (`tierup-functionalize`) nothing has a writer and most answers are immediate.
 
-    aliases = AliasAnalysis(func, functions)         # functions: callees by name (contracts.function_names); func is not changed
+    aliases = AliasAnalysis(func, functions)         # functions: callees by name (walking.function_names); func is not changed
 
     aliases.may_alias(a, b)            may a and b be, or be views of, one piece of memory?  (containers: one object)
     aliases.may_contain_alias(a, b)    ... or may what is in one, at any depth?

@@ -22,14 +22,13 @@ from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import REFUSALS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.written import INPLACE, check_copy
 from tierup.dialect.rewriting.core import int_of
-
-REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
 
 # Ops that are no rows and never raise; those of the tierup dialect that do not compute among them.
 _SAFE = CHECKS | {

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from tierup.dialect import ops, optable
 from tierup.dialect.facts.values import Bool, Int
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind

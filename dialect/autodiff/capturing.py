@@ -15,13 +15,12 @@ from collections.abc import Iterable
 
 from tierup.dialect import optable
 from tierup.dialect.autodiff.written_lists import aliases_of_lists
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.values import Int, Shape, Tensor
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import backwards
+from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.rewriting.core import int_of, is_used

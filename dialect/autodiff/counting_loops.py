@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import walk
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import bool_of
 

@@ -20,8 +20,8 @@ from functools import cache
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.passes.core import PassFailure

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from tierup.dialect import ops, optable
 from tierup.dialect.analysis.requires_grad import RequiresGrad, State
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.fusion.nativeness import Nativeness
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.rewriting.core import is_used

@@ -14,12 +14,11 @@ from tierup.dialect.autodiff.reverse import Regions, Reverse, sweep
 from tierup.dialect.autodiff.reverse_branches import branch
 from tierup.dialect.autodiff.reverse_loops import loop
 from tierup.dialect.autodiff.written_lists import read_copies
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.pipelines.pipeline import parse

@@ -25,8 +25,7 @@ from typing import Any, Union
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import activity
-from tierup.dialect.contracts import walk
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import bool_of, int_of, maker

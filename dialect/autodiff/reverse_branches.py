@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
-from tierup.dialect.contracts import walk
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import ListGradient, is_list
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import maker

@@ -16,22 +16,22 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 
 from tierup.dialect import optable
-from tierup.dialect.analysis.raising import REFUSALS
 from tierup.dialect.autodiff.capturing import Captures
 from tierup.dialect.autodiff.differentiation import REGIONS, activity
 from tierup.dialect.autodiff.reverse import Reverse, sweep
-from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.autodiff.stacked_lists import grows_lists, stack_lists
 from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import PROMOTION, InferenceError, infer_function
+from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Promotion, Tie
+from tierup.dialect.optable.core import REFUSALS, Infer, Promotion, Tie
 from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import replace_inside
-from tierup.dialect.transforms.stack_lists import grows_lists, stack_lists
 
 Key = Hashable
 SITE = "tierup.site"  # the number of a forward op, the same each time the function is differentiated

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.contracts import STRUCTURE, walk
+from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.inference.infer import LIST_WRITERS
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 
 _COPY = "torch.aten.list.t"

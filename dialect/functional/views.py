@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.functional.memory import Step, value_type
+from tierup.dialect.ir.attributes import LOCKED, PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 
 IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
 # of these NumPy gives its argument itself where they change nothing
 _PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
-PROMOTION = "tierup.promotion"
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
-LOCKED = "tierup.locked"  # the unit attribute of one that was NumPy's before tierup-explicit-promotion
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
 
 

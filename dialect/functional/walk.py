@@ -23,6 +23,7 @@ from tierup.dialect.functional.memory import (
 )
 from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.functional.views import attributes_of
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir
@@ -293,7 +294,7 @@ class Walker:
         ref = self._env[target]
         if not isinstance(ref, Ref):
             raise PassFailure(op, "writes something that is not a tensor")
-        if self._has_read_only and functional_views.PROMOTION in op.attributes and perhaps_read_only(target):
+        if self._has_read_only and PROMOTION in op.attributes and perhaps_read_only(target):
             raise PassFailure(op, "writes what NumPy lets nobody write on some paths: copy what np.broadcast_to or np.diagonal gives")
         self._check_shared(op, ref.storage)
         chain = ref.chain
@@ -311,7 +312,7 @@ class Walker:
     def _check_read(self, op: ir.Operation) -> None:
         """A write that reads another part of the memory it writes is PyTorch's to refuse or not: layouts decide. NumPy takes it."""
         target = self._env[op.operands[0]]
-        if functional_views.PROMOTION in op.attributes or op.name.startswith("torch.aten.fill_.") or not isinstance(target, Ref):
+        if PROMOTION in op.attributes or op.name.startswith("torch.aten.fill_.") or not isinstance(target, Ref):
             return
         near = self.memory.entangled.get(target.storage, frozenset())
         by_index = op.name.startswith(("torch.aten.scatter", "torch.aten.index_put"))

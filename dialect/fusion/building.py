@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import external_operands, is_boundary
 from tierup.dialect.fusion.nativeness import is_copied
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.ir.walking import backwards, ops_of
+from tierup.dialect.ir.walking import backwards, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import yield_
 from tierup.dialect.rewriting import regions

@@ -12,11 +12,10 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of, maker
 

@@ -23,8 +23,8 @@ from typing import Any, Protocol, TypeGuard, Union, overload
 
 from tierup.dialect.facts.values import Int, List, Str, Value
 from tierup.dialect.gradients.emitter import Emitter, Operand
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import bool_of, float_of, int_of, ints_of, is_none, items_of, str_of, under_casts

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from typing import Union
 
 from tierup.dialect import optable
-from tierup.dialect.analysis.raising import REFUSALS
 from tierup.dialect.facts.dims import symbols
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
-from tierup.dialect.inference.infer import PROMOTION, Inference
+from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Promotion
+from tierup.dialect.optable.core import REFUSALS, Infer, Promotion
 
 Operand = Union[ir.Value, bool, int, float, str, None, Sequence["Operand"]]
 

@@ -16,13 +16,12 @@ from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, wh
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.attributes import PROMOTION, facts_of
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.written import INPLACE, check_copy
 
-PROMOTION = "tierup.promotion"
 _MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
 
 

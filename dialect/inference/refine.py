@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.dims import Expr, Symbol, symbol
 from tierup.dialect.facts.values import Bool, Int, Tensor, Value
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes.core import functions as functions_of

@@ -14,6 +14,8 @@ from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.mlir import ir
 
+PROMOTION = "tierup.promotion"  # of an op: "numpy", by whose dtype rules it goes; without it torch's hold
+LOCKED = "tierup.locked"  # the unit attribute of a view that NumPy locks, which was NumPy's before tierup-explicit-promotion
 REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or false (`requires_grad.py`)
 _OPEN, _CLOSE = "#tierup.profiled<", ">"
 

@@ -120,3 +120,15 @@ def spelled(context: ir.Context, name: str, attributes: Mapping[str, ir.Attribut
     if context.is_registered_operation(f"torch.{name}"):
         return f"torch.{name}", dict(attributes or {})
     return "torch.operator", {"name": ir.StringAttr.get(name, context), **(attributes or {})}
+
+
+def follows(type_: ir.Type, proven: Tensor) -> bool:
+    """Whether a type states nothing that is not proven."""
+    sizes, dtype = parse_tensor(str(type_))
+    if dtype is not None and dtype != proven.dtype:
+        return False
+    if sizes is None:
+        return True
+    if proven.shape is None or len(proven.shape) != len(sizes):
+        return False
+    return all(stated is None or stated == known for stated, known in zip(sizes, proven.shape, strict=True))

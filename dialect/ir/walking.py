@@ -160,3 +160,16 @@ def _erase_and_tell(self: ir.Operation) -> None:
 
 
 ir._OperationBase.erase = _erase_and_tell
+
+
+def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:
+    """The functions of a module that have a body, in order."""
+    for view in module.body.operations:
+        if view.operation.name == "func.func" and len(view.operation.regions[0].blocks):
+            yield view.operation
+
+
+def function_names(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by name, declarations included."""
+    tops = (view.operation for view in module.body.operations)
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,19 +103,6 @@ def dtype_named(code: int) -> np.dtype:
     if code not in dtypes.BY_CODE:
         raise TypeError(f"dtype with torch's number {code} is not supported")
     return dtypes.BY_CODE[code].numpy
-
-
-@cache
-def name_of(dtype: np.dtype) -> str:
-    """torch's name of an element type in its messages: Float, Long, ..."""
-    known = dtypes.from_numpy(dtype)
-    return _TORCH_NAMES[known.name] if known else str(dtype)
-
-
-_TORCH_NAMES = {
-    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
-    "f16": "Half", "bf16": "BFloat16", "f32": "Float", "f64": "Double",
-}  # fmt: skip
 
 
 def is_float(dtype: np.dtype) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tierup.dialect.dtypes import scalar_type
 from tierup.dialect.kernels import overlap
-from tierup.dialect.kernels.axes import HALVES, is_float, name_of
+from tierup.dialect.kernels.axes import HALVES, is_float
 
 _SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
 _F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
@@ -50,4 +51,4 @@ def check_number(value: Any, dtype: np.dtype) -> None:
         info = np.iinfo(dtype)
         fits = (-info.max if info.min == 0 else info.min) <= value <= info.max
     if not fits:
-        raise ValueError(f"value {value} cannot be converted to type {name_of(dtype)} without overflow")
+        raise ValueError(f"value {value} cannot be converted to type {scalar_type(dtype)} without overflow")

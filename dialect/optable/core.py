@@ -150,6 +150,9 @@ class ShapeError(ValueError):
     """The operands' types fit no run of this op. Carries the message tier 0's kernel would raise."""
 
 
+REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
+
+
 @dataclass(frozen=True)
 class Tie:
     """Two sizes that the program needs equal; at least one is symbolic."""

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.dtypes import DType, scalar_type
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.kernels.axes import name_of
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
@@ -36,7 +35,7 @@ def check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None:
 def check_category(result: DType | None, target: DType | None) -> None:
     """c10/core/ScalarType.h: canCast."""
     if result is not None and target is not None and result.category > target.category:
-        raise TypeError(f"result type {name_of(result.numpy)} can't be cast to the desired output type {name_of(target.numpy)}")
+        raise TypeError(f"result type {scalar_type(result.numpy)} can't be cast to the desired output type {scalar_type(target.numpy)}")
 
 
 def check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None:

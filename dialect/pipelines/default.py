@@ -5,7 +5,7 @@ docs/pipelines.md says what the default does otherwise than they, and why.
 
 from __future__ import annotations
 
-from tierup.dialect.registry import NamedPipeline
+from tierup.dialect.pipelines.named import NamedPipeline
 
 # No canonicalize with the inlining: it drops unused ops, and with them the exceptions that only the run can tell. What torch's patterns
 # rewrite loses its `tierup.promotion`, too (aten.sign becomes aten.sgn, for one).

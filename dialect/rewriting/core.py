@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Value
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 

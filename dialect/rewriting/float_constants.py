@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 

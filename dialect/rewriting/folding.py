@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes, kernels
-from tierup.dialect.analysis.raising import REFUSALS
 from tierup.dialect.facts.values import List, Tensor, Value
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import literals, torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import NUMPYS_STEPS, REFUSALS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.written import COPIES, INPLACE
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tierup.dialect.contracts import walk
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import bool_of, create, is_used
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect.contracts import function_names
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 
 _SOURCE = "tierup.source"  # where a program comes from: what is cut out of it comes from there too

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tierup.dialect.contracts import follows, walk
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refine import both, is_called, match_edges, set_signature
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.torch_types import follows
+from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 
 _TENSOR = re.compile(r"\b(v?tensor)<[^<>]*>")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import function_names, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.core import functions

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting import regions

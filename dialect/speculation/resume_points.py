@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import external_operands
-from tierup.dialect.ir.walking import backwards
+from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 

@@ -26,8 +26,8 @@ a rule (dialect/gradients) on the way, a function that writes its arguments, and
 from __future__ import annotations
 
 from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register

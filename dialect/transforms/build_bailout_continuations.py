@@ -43,8 +43,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Annotated
 
-from tierup.dialect.contracts import function_names, walk
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import function_names, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
 from tierup.dialect.speculation.continuations import build

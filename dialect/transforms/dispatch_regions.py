@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import function_names, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions

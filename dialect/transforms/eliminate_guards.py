@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 
 from tierup.dialect import ops, optable
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.contracts import STRUCTURE, walk
+from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
@@ -42,7 +42,7 @@ from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.guard_facts import Proven, meet, proves

@@ -16,11 +16,11 @@ the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stal
 
 from __future__ import annotations
 
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.fusion.formula_expansion import build, is_formula
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refine import STALE
 from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register

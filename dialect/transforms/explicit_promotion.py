@@ -15,11 +15,11 @@ becomes, since np.int32 + np.float32 is np.float64,
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import walk
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import PROMOTION, Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -38,12 +38,12 @@ affair: a guard keeps such calls away.
 from __future__ import annotations
 
 from tierup.dialect.analysis.points_to import row_of
-from tierup.dialect.contracts import defined_functions, function_names, walk
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.functional.regions import regions
 from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
+from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import refuse_several_blocks
 from tierup.dialect.records import dataclass

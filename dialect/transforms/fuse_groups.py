@@ -45,7 +45,6 @@ from itertools import count
 from typing import Annotated
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.dims import Dim, Expr, symbol
 from tierup.dialect.facts.dims import symbols as dim_symbols
 from tierup.dialect.facts.values import Tensor
@@ -56,7 +55,7 @@ from tierup.dialect.fusion.nativeness import REFUSED
 from tierup.dialect.fusion.policies import POLICIES, NativePolicy
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
 from tierup.dialect.passes import diagnostics

@@ -24,10 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refine import is_called, set_signature
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting import regions

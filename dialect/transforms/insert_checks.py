@@ -31,11 +31,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import check
 from tierup.dialect.passes import diagnostics

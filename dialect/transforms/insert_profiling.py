@@ -46,8 +46,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierup.dialect import ops, optable
-from tierup.dialect.contracts import STRUCTURE, VALUES, walk
+from tierup.dialect.contracts import STRUCTURE, VALUES
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -23,10 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.functional.carried_lists import carry_lists
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import blocks, create, drop_unused, int_of

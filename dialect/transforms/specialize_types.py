@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
@@ -35,7 +34,7 @@ from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from tierup.dialect.autodiff.differentiation import value_form
 from tierup.dialect.autodiff.split_gradient import split_gradient
-from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.pipeline import parse
 from tierup.dialect.records import dataclass

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import Contract, check_graph, defined_functions, walk
+from tierup.dialect.contracts import Contract, check_graph
+from tierup.dialect.ir.walking import defined_functions, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import STRUCTURE, VALUES, Contract, defined_functions, follows, function_names, walk
+from tierup.dialect.contracts import STRUCTURE, VALUES, Contract
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.torch_types import follows
+from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b

@@ -11,8 +11,8 @@ taken to be equal where they meet, and at least 2 where they meet a static one: 
 
 from __future__ import annotations
 
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass

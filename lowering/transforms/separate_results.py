@@ -36,8 +36,7 @@ Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
 
 from __future__ import annotations
 
-from tierup.dialect.contracts import walk
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

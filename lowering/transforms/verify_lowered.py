@@ -8,7 +8,7 @@ left to the next clean-up.
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass

@@ -8,7 +8,7 @@ rules only.
 
 from __future__ import annotations
 
-from tierup.dialect.inference.infer import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from tierup.dialect import registry
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import diagnostics

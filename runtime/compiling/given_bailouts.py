@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.default import TO_VALUES

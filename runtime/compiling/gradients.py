@@ -13,10 +13,10 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
 from tierup.dialect.autodiff.flows import Flows, add_flows, has_paths
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.parsing.text import parse_module

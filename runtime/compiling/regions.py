@@ -10,12 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect import dtypes, registry
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind

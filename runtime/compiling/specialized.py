@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from tierup.dialect import dtypes, ops, registry
 from tierup.dialect.analysis.contiguity import doubtful_view
-from tierup.dialect.contracts import function_names
 from tierup.dialect.facts.profiled import Profiled
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import diagnostics

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tierup.dialect import registry
-from tierup.dialect.contracts import defined_functions
 from tierup.dialect.functional.walk import Acts
+from tierup.dialect.ir.walking import defined_functions
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.parsing.text import parse_module

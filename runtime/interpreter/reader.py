@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from tierup.dialect import kernels, optable
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.inference import symbols
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.written import COPIES, INPLACE
@@ -158,7 +159,7 @@ class Reader:
     def kernel(self, row: Op, op: ir.Operation) -> Global:
         """The row's function under the promotion that the op carries."""
         attributes = op.attributes
-        numpy = "tierup.promotion" in attributes and ir.StringAttr(attributes["tierup.promotion"]).value == "numpy"
+        numpy = PROMOTION in attributes and ir.StringAttr(attributes[PROMOTION]).value == "numpy"
         path = (row.numpy if numpy else None) or row.kernel
         if INPLACE in attributes:
             path = COPIES[ir.StringAttr(attributes[INPLACE]).value]

@@ -19,8 +19,8 @@ import pytest
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature

@@ -15,11 +15,11 @@ from graph_oracle import ENTRY
 from random_graph_strategy import Program
 
 from tierup.dialect.analysis.requires_grad import set_argument_states
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, functions, parse

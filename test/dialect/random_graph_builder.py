@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 from random_graphs import Body, Func, Memory, Node, Val
 
 from tierup.dialect import optable
-from tierup.dialect.analysis.raising import REFUSALS
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.parsing.context import thread_context
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 

@@ -9,9 +9,9 @@ import pytest
 from native_samples import SAMPLES
 
 from tierup.dialect import dtypes, kernels, optable
-from tierup.dialect.analysis.raising import REFUSALS, takes_every_number
+from tierup.dialect.analysis.raising import takes_every_number
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Opaque, Str, Tensor, Value
-from tierup.dialect.optable.core import Kind, Promotion
+from tierup.dialect.optable.core import REFUSALS, Kind, Promotion
 from tierup.frontend.jit import jit
 
 _NUMBERS = (*range(-9, 10), 127, 128, 255, 256, -129, -300)  # none that memory runs out for

@@ -9,7 +9,7 @@ import pytest
 
 import tierup
 from tierup.dialect import registry
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.torchscript import ancestors

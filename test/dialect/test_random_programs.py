@@ -25,7 +25,8 @@ from random_graph_strategy import Program, programs
 from tierup.dialect import transforms
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PIPELINE_MODULES, PassFailure, find, named_pipelines, parse
+from tierup.dialect.pipelines.named import PIPELINE_MODULES
+from tierup.dialect.registry import PassFailure, find, named_pipelines, parse
 from tierup.dialect.torchscript import transforms as of_torchscript
 
 

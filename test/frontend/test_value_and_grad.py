@@ -12,7 +12,7 @@ import pytest
 from gradient_oracle import assert_close, differences
 
 import tierup
-from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.frontend.python.gradients.calls import own_memory

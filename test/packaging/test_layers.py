@@ -13,6 +13,23 @@ import tierup
 ROOT = Path(tierup.__path__[0])
 TYPES_ALONE = "runtime.protocols"
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "dialect": (
+        ("bindings", "dtypes", "forking", "records", "spelling", "switches"),
+        ("facts", "shielded"),
+        ("mlir",),
+        ("passes",),  # what one is
+        ("ir",),
+        ("definitions", "optable"),
+        ("contracts", "formulas", "kernels", "ops"),
+        ("inference",),
+        ("rewriting",),
+        ("analysis", "gradients"),
+        ("optable.families",),  # the ops
+        ("functional", "fusion", "parsing", "pipelines"),
+        ("autodiff", "registry", "speculation"),
+        ("transforms",),  # the passes
+        ("torchscript",),
+    ),
     "lowering": (
         ("abi", "errors", "faults", "llvm", "externals", "building", "pipelines"),
         ("driver", "adapter", "objects", "analysis", "ops", "service"),
@@ -72,7 +89,7 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-FILES = {name_of(path): path for folder in ("dialect", *LAYERS) for path in sorted((ROOT / folder).rglob("*.py"))}
+FILES = {name_of(path): path for folder in LAYERS for path in sorted((ROOT / folder).rglob("*.py"))}
 
 
 @cache

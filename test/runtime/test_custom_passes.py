@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import core as passes
 from tierup.dialect.pipelines import custom

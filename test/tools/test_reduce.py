@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tierup.dialect import registry
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.parsing.context import new_context
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.reproducer import Reproducer, read
@@ -24,7 +24,7 @@ T = "!torch.vtensor<[8,16],f32>"
 PASSES = '''\
 import os, time
 from dataclasses import dataclass
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.registry import Pass, PassFailure, register
 
 @register

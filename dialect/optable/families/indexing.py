@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.dtypes import DType, scalar_type
 from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.values import NoneValue, Shape, Tensor, Value
 from tierup.dialect.kernels import overlap
-from tierup.dialect.kernels.axes import name_of, quiet
+from tierup.dialect.kernels.axes import quiet
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
@@ -201,7 +201,7 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
     if x.dtype != values.dtype:
         raise TypeError(
             "Index put requires the source and destination dtypes match, "
-            f"got {name_of(x.dtype)} for the destination and {name_of(values.dtype)} for the source."
+            f"got {scalar_type(x.dtype)} for the destination and {scalar_type(values.dtype)} for the source."
         )
     key = _key(indices)
     overlap.refuse_shared(x, values, *indices)

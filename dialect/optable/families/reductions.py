@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.dtypes import DType, scalar_type
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.kernels.axes import (
-    accumulated_dtype,
-    accumulator,
-    axes_of,
-    count,
-    dtype_named,
-    in_rows,
-    name_of,
-    quiet,
-    rounded,
-)
+from tierup.dialect.kernels.axes import accumulated_dtype, accumulator, axes_of, count, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable.core import EXACT, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
@@ -86,7 +76,7 @@ def _mean_gives(of: DType, asked: DType | None) -> DType:
     if not result.is_float:
         raise TypeError(
             f"mean(): could not infer output dtype. {'Input' if asked is None else 'Optional'} dtype must be either a floating point or "
-            f"complex dtype. Got: {name_of(result.numpy)}"
+            f"complex dtype. Got: {scalar_type(result.numpy)}"
         )
     return result
 

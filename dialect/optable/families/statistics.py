@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.dtypes import DType, scalar_type
 from tierup.dialect.facts.values import Value
-from tierup.dialect.kernels.axes import count, dtype_named, is_float, name_of, quiet, rounded, widened
+from tierup.dialect.kernels.axes import count, dtype_named, is_float, quiet, rounded, widened
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.optable.families import reduced
@@ -220,14 +220,14 @@ def _(g: Backward) -> ir.Value:
 
 def _norm_gives(of: DType, asked: DType | None) -> DType:
     if not of.is_float:
-        raise TypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {name_of(of.numpy)}")
+        raise TypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_type(of.numpy)}")
     target = asked or of
     if not target.is_float:
-        raise TypeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {name_of(target.numpy)}")
+        raise TypeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {scalar_type(target.numpy)}")
     if dtypes.from_numpy(np.promote_types(of.numpy, target.numpy)) is not target:
         raise TypeError(
-            f"linalg.vector_norm: the dtype of the input ({name_of(of.numpy)}) should be convertible "
-            f"without narrowing to the specified dtype ({name_of(target.numpy)})"
+            f"linalg.vector_norm: the dtype of the input ({scalar_type(of.numpy)}) should be convertible "
+            f"without narrowing to the specified dtype ({scalar_type(target.numpy)})"
         )
     return target
 

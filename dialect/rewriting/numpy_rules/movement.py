@@ -9,7 +9,7 @@ import numpy as np
 from tierup.dialect import dtypes
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Float, Int, NoneValue
-from tierup.dialect.functional.views import LOCKED
+from tierup.dialect.ir.attributes import LOCKED
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
 from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite, of_known_rank

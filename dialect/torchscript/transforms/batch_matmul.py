@@ -41,13 +41,13 @@ from typing import Annotated
 
 from tierup.dialect import ops
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.fusion.product_sides import Batch, batches
 from tierup.dialect.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, functions, register
 from tierup.dialect.rewriting.core import blocks

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.values import Float, Int
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting.core import drop_unused, float_of, int_of, is_used, maker

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.contracts import walk
-from tierup.dialect.ir.walking import backwards
+from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

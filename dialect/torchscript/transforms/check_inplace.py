@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import STRUCTURE, walk
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.contracts import STRUCTURE
+from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, register

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import function_names
 from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import argument_states, set_argument_states
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.transforms.clear_specializations import clear_types

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 

@@ -34,8 +34,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
 from tierup.dialect.analysis.points_to import BODIES
-from tierup.dialect.contracts import function_names
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register

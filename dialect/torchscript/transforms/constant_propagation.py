@@ -33,8 +33,7 @@ from typing import Annotated
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
 from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
-from tierup.dialect.contracts import function_names
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.passes.core import functions

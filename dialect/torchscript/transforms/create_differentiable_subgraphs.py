@@ -37,12 +37,11 @@ from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, RequiresGrad
 from tierup.dialect.autodiff.differentiable import BACKWARD, Differentiability, create
-from tierup.dialect.contracts import function_names
 from tierup.dialect.fusion.building import boundary, build, drop_unused
 from tierup.dialect.fusion.grouping import plan, weight
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.registry import AtLeast, Pass, functions, register

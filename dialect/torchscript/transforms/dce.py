@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.liveness import eliminate_dead_code
-from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, State, argument_states
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 

@@ -42,10 +42,9 @@ from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.autodiff.capturing import Captures, drop_unused
 from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
 from tierup.dialect.autodiff.reverse import Reverse
-from tierup.dialect.contracts import function_names
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import Notes, backwards
+from tierup.dialect.ir.walking import Notes, backwards, function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register

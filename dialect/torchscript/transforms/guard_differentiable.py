@@ -27,11 +27,10 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad, argument_states
 from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.walking import function_names, ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting.core import is_used

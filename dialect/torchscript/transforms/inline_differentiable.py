@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
-from tierup.dialect.contracts import walk
 from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
 

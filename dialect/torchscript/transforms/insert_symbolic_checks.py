@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from itertools import count
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor, Value
@@ -46,6 +45,7 @@ from tierup.dialect.inference.refine import specialise_region
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, functions, register

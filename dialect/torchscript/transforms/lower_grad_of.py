@@ -24,9 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 

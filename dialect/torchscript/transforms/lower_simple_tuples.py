@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import drop_unused, int_of, maker

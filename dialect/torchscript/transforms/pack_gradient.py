@@ -39,8 +39,7 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.autodiff.differentiable import BACKWARD, FORWARD, groups, has_gradient
-from tierup.dialect.contracts import function_names
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting.core import replace_inside

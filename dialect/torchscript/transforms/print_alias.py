@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import Location, inner_ops
-from tierup.dialect.contracts import function_names
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.core import functions

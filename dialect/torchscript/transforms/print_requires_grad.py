@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.contracts import function_names, walk
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, functions, register

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from tierup.dialect import ops
 from tierup.dialect.autodiff.autograd_zero import depends_on_definedness
-from tierup.dialect.contracts import walk
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import callees
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, register

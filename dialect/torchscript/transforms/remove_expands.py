@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import optable
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Promotion, ShapeError, Tie
 from tierup.dialect.registry import Pass, functions, register

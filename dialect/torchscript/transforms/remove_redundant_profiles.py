@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
-from tierup.dialect.ir.walking import unerased
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 

@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.analysis.raising import REFUSALS
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
 from tierup.dialect.inference import symbols
@@ -37,7 +36,7 @@ from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.families.inplace import converts
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import blocks, maker, promotion, replace

@@ -40,14 +40,13 @@ from dataclasses import dataclass
 
 from tierup.dialect import ops
 from tierup.dialect.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.facts.values import NoneValue
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.walking import ops_of, unerased
+from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from tierup.dialect import dtypes, optable
 from tierup.dialect.ir import literals, torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.frontend.errors import UnsupportedSyntax
 
-PROMOTION = "tierup.promotion"
 RANKS = "tierup.ranks"
 
 

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING
 from tierup.dialect import optable
 from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.contracts import function_names
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.walking import function_names, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.passes.core import PassFailure

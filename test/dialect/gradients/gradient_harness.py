@@ -19,7 +19,8 @@ from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.gradients.core import Backward
 from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.inference.infer import PROMOTION, Inference
+from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.parsing.text import parse_module

@@ -15,7 +15,7 @@ from sampling import IS_EXHAUSTIVE, drawn
 
 import tierup
 from tierup.dialect import optable
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.parsing.text import parse_module

@@ -12,7 +12,7 @@ from sampling import drawn
 
 from tierup.dialect import gradients, optable
 from tierup.dialect.autodiff.differentiability import gradient_of
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.parsing.text import parse_module

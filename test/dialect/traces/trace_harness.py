@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import dtypes
-from tierup.dialect.contracts import function_names, walk
 from tierup.dialect.facts.profiled import Fact, Profiled
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse, pipeline

@@ -9,10 +9,10 @@ from typing import Any
 from frontend_oracle import graph
 from spine_harness import assert_same
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions, parse

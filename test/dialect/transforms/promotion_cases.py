@@ -11,10 +11,10 @@ import numpy as np
 from single_op import Operands, difference, flat
 
 from tierup.dialect import dtypes, optable, registry
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.values import Opaque, Str, Value
-from tierup.dialect.inference.infer import PROMOTION
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.optable.operands import lifted

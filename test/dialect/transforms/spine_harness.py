@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.pipelines.default import VERSIONED

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from rewrite_harness import assert_kept, outcome
 
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts import profiled
 from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import parse

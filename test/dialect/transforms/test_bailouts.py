@@ -11,7 +11,7 @@ import pytest
 from guard_harness import Guarded, text_of
 from spine_harness import assert_same
 
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions, parse
 from tierup.runtime.errors import GuardFailed

@@ -14,7 +14,7 @@ from sampling import drawn
 
 from tierup.dialect import ops, optable
 from tierup.dialect.analysis.requires_grad import set_argument_states
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.parsing.context import thread_context

@@ -15,7 +15,7 @@ from kernel_harness import spec_of
 from random_graph_strategy import Program, programs
 from spine_harness import assert_same
 
-from tierup.dialect.contracts import walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import PassFailure, functions, parse
 from tierup.runtime.code.plans import NotCompiled

@@ -10,9 +10,9 @@ import pytest
 from guard_harness import text_of
 
 from tierup.dialect import ops
-from tierup.dialect.contracts import walk
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.registry import functions, parse
