@@ -20,11 +20,6 @@ class Publication:
     read_only: tuple[int, ...] = ()
     perhaps_read_only: tuple[int, ...] = ()
 
-    @staticmethod
-    def of(made: Any) -> Publication:
-        """Of a graph of values as the compiler gives it (`Instrumented`, `Specialized`)."""
-        return Publication(made.n_results, made.writebacks, made.aliases, made.read_only, made.perhaps_read_only)
-
     def refusal(self) -> str:
         """Why the results cannot be published from values; "" when they can."""
         for alias in self.aliases:

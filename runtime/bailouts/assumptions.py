@@ -27,7 +27,7 @@ from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailouts.continuations import Continuations, Tally
 from tierup.runtime.bailouts.site_log import SiteLog
-from tierup.runtime.code.plans import CompilerOutput, NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
@@ -41,7 +41,7 @@ from tierup.runtime.strategy import Speculation
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded
-    from tierup.runtime.compiling.regions import Facts, Instrumented
+    from tierup.runtime.compiling.regions import Facts, ValueGraph
     from tierup.runtime.dispatching.version import Version
 
 Specs = tuple[ArgumentSpec, ...]
@@ -61,7 +61,7 @@ class Assumptions:
         self._tallies: list[Tally] = []  # of all versions there ever were: as many as the strategy allows
         self.log = SiteLog()
         self.publication: Publication | None = None  # None before the first run, and where the program cannot be told as values
-        self.instrumented: Instrumented | None = None
+        self.instrumented: ValueGraph | None = None
         self.runs = 0  # calls answered in tier 0, recorded or not
         self._was_tried = False
         self.postponed = Postponing(context.history)
@@ -76,14 +76,14 @@ class Assumptions:
             return self._context.program.run(flat)  # `why_not_ready` has asked for it
         with self._lock:
             self.runs += 1
-        instrumented, publication = self.prepare()
+        instrumented, publication = self.prepare(), self.publication
         if instrumented is None or publication is None or not publication.fits(flat):
             return self._context.program.run(flat)
 
         seen: Facts = {}
         drawing.begin()
         try:
-            given = instrumented.recorder.call(*flat, record=steps.regions.recorder_of(seen))
+            given = instrumented.tier0.call(*flat, record=steps.regions.recorder_of(seen))
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
             drawing.give_up()
             return self._context.program.run(flat)
@@ -110,25 +110,23 @@ class Assumptions:
             return None if self._was_tried else Reason.COMPILING
         return Reason.NO_RESOURCES if self.postponed.is_open and not options.strict else None
 
-    def prepare(self) -> tuple[Instrumented | None, Publication | None]:
+    def prepare(self) -> ValueGraph | None:
         """The instrumented graph, made when it is first needed; None where there is none to be had."""
         if not self._was_tried and not self.postponed.waits:
-            program = self._context.program
-            try:
-                with failures_are_refusals("recording values in mid-program"):
-                    made = steps.bailouts.instrument(program.graph, program.entry)
-                publication = Publication.of(made)
-                if publication.refusal():
-                    raise NotCompiled(Reason.VIEW_RESULT, publication.refusal())
+            made = self.postponed.made(
+                "recording values in mid-program", "the program", "no assumptions in mid-program", self._instrument
+            )
+            if self.postponed.is_open:
+                return None
+            if not isinstance(made, NotCompiled):
                 with self._lock:
-                    self.instrumented, self.publication = made, publication
-            except NotCompiled as e:
-                if self.postponed.failed(e, "the program", "no assumptions in mid-program"):
-                    return None, None
-            else:
-                self.postponed.succeeded()
+                    self.instrumented, self.publication = made, made.publication
             self._was_tried = True
-        return self.instrumented, self.publication
+        return self.instrumented
+
+    def _instrument(self) -> ValueGraph:
+        program = self._context.program
+        return steps.bailouts.instrument(program.graph, program.entry)
 
     def release(self) -> None:
         """Let go of what only new versions need. What goes on where an assumption of one fails stays: it is made of the version's own

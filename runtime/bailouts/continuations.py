@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime import faults
 from tierup.runtime.account.history import History
 from tierup.runtime.bailouts.site_log import SiteLog
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.events import EventKind
@@ -87,17 +88,26 @@ class Continuations:
 
     def _executor(self, index: int) -> ProgramExecutor:
         assumption = self.code.assumptions[index]
-        try:
-            with failures_are_refusals("what goes on where an assumption fails"):
-                graph, entry, names, tier0 = steps.bailouts.continuation(self.code, index)
-        except NotCompiled as e:
-            self._postponed.failed(e, assumption.what, f"the program runs again in tier 0: {e.detail}")
-            raise
-        self._postponed.succeeded()
+        what, action = "what goes on where an assumption fails", "the program runs again in tier 0"
+        found = self._postponed.made(what, assumption.what, action, lambda: steps.bailouts.continuation(self.code, index))
+        if isinstance(found, NotCompiled):
+            raise found
         place = assumption.place
-        made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", graph, entry, names, tier0, place))
+        made = self._make(Program(f"{self.name}, from {place or f'bailout {index}'}", *found, place))
         with self._lock:
             return self._executors.setdefault(index, made)
+
+    def by_index(self) -> dict[int, Callable[..., Any]]:
+        """What a guarded program's source calls where the assumption of an index fails."""
+
+        def of(index: int) -> Callable[..., Any]:
+            def go_on(*live: Any) -> Any:
+                results = self.go_on(index, live)
+                return results[0] if len(results) == 1 else results
+
+            return go_on
+
+        return {index: of(index) for index in range(len(self.code.assumptions))}
 
     @property
     def executors(self) -> dict[int, ProgramExecutor]:
@@ -105,12 +115,3 @@ class Continuations:
         return dict(self._executors)
 
 
-class Continuation:
-    """What a guarded program's source calls where the assumption of an index fails."""
-
-    def __init__(self, continuations: Continuations, index: int) -> None:
-        self._continuations, self._index = continuations, index
-
-    def __call__(self, *live: Any) -> Any:
-        results = self._continuations.go_on(self._index, live)
-        return results[0] if len(results) == 1 else results

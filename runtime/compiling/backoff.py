@@ -6,15 +6,15 @@ other tracing compilers have it. A version that answers calls sets it back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TypeVar
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.history import History
+from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
 from tierup.runtime.events import EventKind
 
-if TYPE_CHECKING:
-    from tierup.runtime.account.history import History
-    from tierup.runtime.code.plans import NotCompiled
-
+T = TypeVar("T")
 _MOST = 1 << 12  # calls
 
 
@@ -51,16 +51,23 @@ class Postponing:
         """Whether it is too early to try again. Asks all executors of the program for their calls: no lock of theirs is held."""
         return self.is_open and not self._backoff.allows(self._history.calls())
 
-    def failed(self, why: NotCompiled, guards: str, action: str) -> bool:
-        """Tell why there is nothing; whether it is to be tried again. `action`: what is done when it is not, for people."""
+    def made(self, what: str, guards: str, action: str, make: Callable[[], T]) -> T | NotCompiled:
+        """What `make` gives; or why there is nothing, which is told. It is tried again where `is_open` then. `action`: what is done when it
+        is not, for people."""
+        try:
+            with failures_are_refusals(what):
+                found = make()
+        except NotCompiled as e:
+            self._failed(e, guards, action)
+            return e
+        self.is_open = False
+        self._backoff.won()
+        return found
+
+    def _failed(self, why: NotCompiled, guards: str, action: str) -> None:
         self.is_open = why.reason is Reason.NO_RESOURCES
         if self.is_open:
             self._backoff.lost(self._history.calls())
             self._history.emit(EventKind.POSTPONED, why.reason, guard=guards, action=f"tried again later: {why.detail}")
         else:
             self._history.gave_up(why, guards, action)
-        return self.is_open
-
-    def succeeded(self) -> None:
-        self.is_open = False
-        self._backoff.won()

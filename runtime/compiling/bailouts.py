@@ -30,7 +30,15 @@ from tierup.lowering.driver import text_of
 from tierup.lowering.pipelines import REFINE
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
-from tierup.runtime.compiling.regions import Instrumented, SplitCode, instrument_with, left_in_tier0, outlined_region, publication_of
+from tierup.runtime.compiling.regions import (
+    SplitCode,
+    ValueGraph,
+    instrument_with,
+    left_in_tier0,
+    outlined_region,
+    publication_of,
+    publishable,
+)
 from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
@@ -62,12 +70,14 @@ class Guarded:
     profiled: str
 
 
-def instrument(graph: str, entry: str) -> Instrumented:
+def instrument(graph: str, entry: str) -> ValueGraph:
     """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
     if BAILOUT in graph:
         module = without_continuations(graph, entry)  # held: the function lives in it
-        return Instrumented(graph, translate(parse_module(graph), entry, record=True), *publication_of(function_names(module)[entry]))
-    return instrument_with(PROFILE_ASSUMPTIONS, graph, entry)
+        return publishable(
+            ValueGraph(graph, translate(parse_module(graph), entry, record=True), publication_of(function_names(module)[entry]))
+        )
+    return publishable(instrument_with(PROFILE_ASSUMPTIONS, graph, entry))
 
 
 def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts: Mapping[int, Fact], *, force: bool) -> Guarded:

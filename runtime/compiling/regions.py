@@ -34,6 +34,7 @@ from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
+from tierup.runtime.publication import Publication
 
 Facts = dict[int, Fact | None]
 
@@ -41,16 +42,12 @@ _DISPATCH = registry.parse("builtin.module(tierup-dispatch-regions)")
 
 
 @dataclass(frozen=True)
-class Instrumented:
-    """The graph as values, with profile ops, and what runs it. `writebacks`, `aliases`, `read_only`: see `tierup-functionalize`."""
+class ValueGraph:
+    """A graph as values, what runs it, and how the user gets its results: one with profile ops, or the graph for an argument spec."""
 
     text: str
-    recorder: Tier0
-    n_results: int  # the user's; the new contents of written arguments follow
-    writebacks: tuple[int, ...]
-    aliases: tuple[str, ...]
-    read_only: tuple[int, ...]
-    perhaps_read_only: tuple[int, ...]
+    tier0: Tier0
+    publication: Publication
 
 
 @dataclass(frozen=True)
@@ -77,28 +74,34 @@ class SplitCode:
     row_major: bool = False
 
 
-def instrument(graph: str, entry: str) -> Instrumented:
+def instrument(graph: str, entry: str) -> ValueGraph:
     """The graph as the runs to be recorded execute it. Raises NotCompiled when its writes cannot be told as values."""
-    return instrument_with(PROFILE, graph, entry)
+    return publishable(instrument_with(PROFILE, graph, entry))
 
 
-def instrument_with(pipeline: NamedPipeline, graph: str, entry: str) -> Instrumented:
-    """As `instrument`, by another pipeline that ends with profile ops in a graph of values."""
+def publishable(made: ValueGraph) -> ValueGraph:
+    """A graph whose results can be the user's. Raises NotCompiled for another."""
+    if why := made.publication.refusal():
+        raise NotCompiled(Reason.VIEW_RESULT, why)
+    return made
+
+
+def instrument_with(pipeline: NamedPipeline, graph: str, entry: str) -> ValueGraph:
+    """The graph behind a pipeline that ends with profile ops in a graph of values. Raises NotCompiled."""
     faults.begins("instrument")
     module = parse_module(graph)
     run(pipeline, module, Reason.MUTATION)
-    return Instrumented(text_of(module), translate(module, entry, record=True), *publication_of(function_names(module)[entry]))
+    return ValueGraph(text_of(module), translate(module, entry, record=True), publication_of(function_names(module)[entry]))
 
 
-def publication_of(func: ir.Operation) -> tuple[int, tuple[int, ...], tuple[str, ...], tuple[int, ...], tuple[int, ...]]:
-    """How many results are the user's, which arguments the others are written to, what the user's share memory with, which are read-only
-    and which perhaps."""
+def publication_of(func: ir.Operation) -> Publication:
+    """What `tierup-functionalize` says of a function's results."""
     attributes = func.attributes
     names = ("tierup.writebacks", "tierup.read_only", "tierup.perhaps_read_only")
     writebacks, read_only, perhaps = (tuple(ir.DenseI64ArrayAttr(attributes[n])) if n in attributes else () for n in names)
     aliases = tuple(ir.StringAttr(a).value for a in attributes["tierup.result_aliases"]) if "tierup.result_aliases" in attributes else ()
     n_results = len(ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results) - len(writebacks)
-    return n_results, writebacks, aliases, read_only, perhaps
+    return Publication(n_results, writebacks, aliases, read_only, perhaps)
 
 
 def recorder_of(facts: Facts) -> Record:
@@ -167,7 +170,7 @@ def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCo
 
 def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
     """The stage `profiled` or `guarded` of a program that was compiled whole, as the passes spell it for a version's guards."""
-    text = instrument(graph, entry).text
+    text = instrument_with(PROFILE, graph, entry).text
     module = parse_module(text)  # held: the function lives in it
     func = function_names(module)[entry]
     numbers = {argument: i for i, argument in enumerate(func.regions[0].blocks[0].arguments)}

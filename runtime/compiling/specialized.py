@@ -16,15 +16,16 @@ from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.records import dataclass
+from tierup.dialect.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.torchscript.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE
+from tierup.dialect.torchscript.profiling import INSENSITIVE
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.driver import text_of
 from tierup.runtime.arguments.argument_spec import CallSpec, TensorSpec
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.regions import SplitCode, cut, publication_of
+from tierup.runtime.compiling.regions import SplitCode, ValueGraph, cut, publication_of
 from tierup.runtime.compiling.version import run, to_values
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
@@ -36,28 +37,26 @@ _FUSE = replace(NONDIFF, steps=tuple(s for s in (*OPTIMIZE.steps, *NONDIFF.steps
 _FORGET = registry.parse("tierup-clear-specializations")  # regions are programs of their own, with specs of their own
 
 
-@dataclass(frozen=True)
-class Specialized:
-    """The graph for a spec, as values, and what runs it. `n_results`, `writebacks`, `aliases`, `read_only`: see `tierup-functionalize`."""
-
-    graph: str
-    tier0: Tier0
-    n_results: int
-    writebacks: tuple[int, ...]
-    aliases: tuple[str, ...]
-    read_only: tuple[int, ...]
-    perhaps_read_only: tuple[int, ...]
-
-
 def required(graph: str, entry: str) -> tuple[str, Tier0]:
     """The pristine graph after the passes that a plan needs even with optimisation off. Raises NotCompiled where a pass refuses it."""
+    return _simplified(REQUIRED, graph, entry)
+
+
+def insensitive(graph: str, entry: str) -> tuple[str, Tier0]:
+    """The pristine graph after the passes that need no record, which the simple executor runs, and which is shown as the
+    profiling-insensitive copy. Raises NotCompiled where a pass refuses it."""
+    return _simplified(INSENSITIVE, graph, entry)
+
+
+def _simplified(pipeline: NamedPipeline, graph: str, entry: str) -> tuple[str, Tier0]:
+    """The graph behind a pipeline, as text and as what runs it."""
     faults.begins("simplify")
     module = parse_module(graph)
-    run(REQUIRED, module, Reason.PROGRAM_RAISES)
+    run(pipeline, module, Reason.PROGRAM_RAISES)
     return text_of(module), translate(module, entry)
 
 
-def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
+def specialize(graph: str, entry: str, spec: CallSpec) -> ValueGraph:
     """The pristine graph for arguments of a spec: what follows from it, cleaned up. Raises NotCompiled where it is not told as values."""
     faults.begins("simplify")
     module = parse_module(to_values(graph))
@@ -65,7 +64,7 @@ def specialize(graph: str, entry: str, spec: CallSpec) -> Specialized:
     _record(func, spec)
     run(SPECIALIZE, module, Reason.PROGRAM_RAISES)
     run(_CLEAN_UP, module, Reason.PROGRAM_RAISES)
-    return Specialized(text_of(module), translate(module, entry), *publication_of(function_names(module)[entry]))
+    return ValueGraph(text_of(module), translate(module, entry), publication_of(function_names(module)[entry]))
 
 
 def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:

@@ -15,7 +15,7 @@ from tierup.lowering.errors import WorkerUnavailable
 from tierup.runtime import options
 from tierup.runtime.compiling import in_process, placement
 
-__all__ = ["Steps", "bailouts", "gradients", "insensitive", "regions", "specialized", "version"]
+__all__ = ["Steps", "bailouts", "gradients", "regions", "specialized", "version"]
 _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given objects of this process, and run no passes
 
 
@@ -42,7 +42,7 @@ class Steps:
 
 
 if TYPE_CHECKING:
-    from tierup.runtime.compiling import bailouts, gradients, insensitive, regions, specialized, version
+    from tierup.runtime.compiling import bailouts, gradients, regions, specialized, version
 else:
-    bailouts, gradients, insensitive = Steps("bailouts"), Steps("gradients"), Steps("insensitive")
-    regions, specialized, version = Steps("regions"), Steps("specialized"), Steps("version")
+    bailouts, gradients, regions = Steps("bailouts"), Steps("gradients"), Steps("regions")
+    specialized, version = Steps("specialized"), Steps("version")

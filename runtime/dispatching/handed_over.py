@@ -32,20 +32,31 @@ class HandedOver:
     """What the versions of a table handed over. Thread-safe."""
 
     def __init__(self, context: Context, table: VersionTable) -> None:
-        self._history, self._table = context.history, table
+        self._context, self._history, self._table = context, context.history, table
         self._lock = forking.lock()
         self._calls: OrderedDict[Specs, deque[tuple[Any, ...]]] = OrderedDict()  # by the version's guards: values, the last call last
         self._made_of: dict[Specs, Specs] = {}  # guards with values -> those without, of which they were made
         self._in_vain: set[Specs] = set()  # guards that values do not help
         self._template = context.history.template(EventKind.MISS, Reason.HANDED_OVER, action="ran again in tier 0")
 
-    def wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Speculation | None:
+    def answer(
+        self, record: VersionRecord, flat: tuple[Any, ...], make: Callable[[Speculation, tuple[Any, ...], Options], bool]
+    ) -> tuple[Any, ...]:
+        """Answer a call that native code left at an error site: by a version for its values, which `make` makes where one is due; else in
+        tier 0, which raises the user's exception, or gives the result."""
+        options = self._context.options()
+        wanted = self._wanted(record, flat, options)
+        if wanted is not None and self._give(record, wanted, lambda: make(wanted, flat, options)):
+            return self._table.run_once(flat, options.entry)
+        return self._context.run_again(flat, lambda: self._count(record, flat))
+
+    def _wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Speculation | None:
         """The version for the values of a call that native code left at an error site, where calls with these came before."""
         version = next((v for v in self._table.versions if v.record is record), None)
         specs = None if version is None else self._with_values(record.arguments, flat, max(options.num_profiled_runs, 1))
         return None if version is None or specs is None else replace(version.speculation, specs=specs, for_values=True)
 
-    def give(self, record: VersionRecord, speculation: Speculation, make: Callable[[], bool]) -> bool:
+    def _give(self, record: VersionRecord, speculation: Speculation, make: Callable[[], bool]) -> bool:
         """Whether a version for values that another hands over is there once `make` was called. It has the call then, not the other."""
         made = False
         with self._lock:
@@ -58,7 +69,7 @@ class HandedOver:
                 self._table.hand_over(record, -1)
         return made
 
-    def count(self, record: VersionRecord, flat: tuple[Any, ...]) -> None:
+    def _count(self, record: VersionRecord, flat: tuple[Any, ...]) -> None:
         """Native code had no answer for a call that does not raise."""
         specs = record.arguments
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class VersionTable:
         self._make = make
         self._width, self._slow, self._failed = width, slow, failed
         self._direct, self._owner = direct, owner
-        self.lock = forking.lock()
+        self.lock, self._here = forking.lock(), threading.local()
         self.versions: tuple[Version, ...] = ()
         self._tables: dict[str, DispatchTable] = {}
         self._callables: dict[str, Callable[..., Any]] = {}
@@ -65,6 +66,19 @@ class VersionTable:
         else:
             results = self.callable(entry)(*flat)
         return results
+
+    def run_once(self, flat: tuple[Any, ...], entry: str) -> tuple[Any, ...]:
+        """Call the version that was just made. Should it not fit, `slow` sees `is_called_once`, and makes nothing more for this call."""
+        self._here.once = True
+        try:
+            return self.run(flat, entry)
+        finally:
+            self._here.once = False
+
+    @property
+    def is_called_once(self) -> bool:
+        """Whether this thread is in `run_once`."""
+        return getattr(self._here, "once", False)
 
     def _table(self, entry: str) -> DispatchTable:
         with self.lock:

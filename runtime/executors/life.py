@@ -5,7 +5,6 @@ Asked are versions (`dispatching/version_table.py`), tier 0 (`context.py`), `spl
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
@@ -39,7 +38,6 @@ class Life:
     def __init__(self, context: Context, direct: DirectTable | None) -> None:
         place, program = context.place, context.program
         self.context, self.program, self.history = context, program, context.history
-        self._local = threading.local()
         self._refused: dict[Classes, NotCompiled] = {}  # why calls of these kinds have no version as a whole, for the next one
         self.assumptions: Assumptions | None = None
         self.splitting: RecordedSplits | GuardedSplits = RecordedSplits(context, self._refused)
@@ -81,7 +79,7 @@ class Life:
             return answered
         outcome = self._version_or_why_not(flat, signature, options)
         if isinstance(outcome, Version):
-            return self._call_once(flat, options)
+            return self.table.run_once(flat, options.entry)
         if isinstance(outcome, NotCompiled):
             return self._answer_refused(flat, signature, outcome, options)
         if outcome is Reason.PROFILE_OFF or outcome is Reason.DEPTH_EXHAUSTED and self._makes_none(options):
@@ -90,7 +88,7 @@ class Life:
 
     def _signature(self, flat: Flat, options: Options) -> Signature | Reason:
         """What the call looks like; or why tier 0 answers it, whatever there is."""
-        if getattr(self._local, "retrying", False):
+        if self.table.is_called_once:
             return Reason.SITE_GIVEN_UP
         if self._makes_none(options) and not self.splitting.table.splits:
             return Reason.DEPTH_EXHAUSTED
@@ -119,14 +117,6 @@ class Life:
             queue.wait(None, lambda job: job.is_for(self.history))
             return self._refused.pop(classes, None) or next(iter(self.table.versions), Reason.SITE_GIVEN_UP)
         return outcome
-
-    def _call_once(self, flat: Flat, options: Options) -> Flat:
-        """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
-        self._local.retrying = True
-        try:
-            return self.table.run(flat, options.entry)
-        finally:
-            self._local.retrying = False
 
     def _interpret(self, flat: Flat, reason: Reason, options: Options) -> Flat:
         """Tier 0, unrecorded: no version may be made for such a call."""
@@ -173,11 +163,7 @@ class Life:
             if failure is not None:
                 self.splitting.cut_later(record.arguments, *failure)
             return results
-        options = self.context.options()
-        wanted = self._handed_over.wanted(record, flat, options)
-        if wanted is not None and self._handed_over.give(record, wanted, lambda: self.maker.make_for_values(wanted, flat, options)):
-            return self._call_once(flat, options)
-        return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
+        return self._handed_over.answer(record, flat, self.maker.make_for_values)
 
     def failed_directly(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
         """As `_failed`, for a call that came through the direct table."""
@@ -194,7 +180,7 @@ class Life:
 
     def _split_in_place(self, classes: Classes) -> SplitInPlace | None:
         """The split for arguments of these classes, to be run where the arrays are."""
-        if not self.splitting.table.splits or self.context.options().strict or getattr(self._local, "retrying", False):
+        if not self.splitting.table.splits or self.context.options().strict or self.table.is_called_once:
             return None
         split = self.splitting.find(classes)
         return None if split is None else (split, self.splitting.table.ran_elsewhere)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from tierup.dialect import forking
 from tierup.runtime.account.history import History
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.backoff import Postponing
+from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.program import Program
 
 
@@ -37,10 +38,13 @@ class SimplePlan:
 
     def _make(self) -> Program | None:
 
-        program = self._program
-        try:
-            with failures_are_refusals("the simple plan"):
-                text, tier0 = steps.insensitive.insensitive(program.graph, program.entry)
-        except NotCompiled as e:
-            return None if self._postponed.failed(e, "the simple plan", "the pristine graph runs") else program
+        program, what = self._program, "the simple plan"
+
+        def make() -> tuple[str, Tier0]:
+            return steps.specialized.insensitive(program.graph, program.entry)
+
+        found = self._postponed.made(what, what, "the pristine graph runs", make)
+        if isinstance(found, NotCompiled):
+            return None if self._postponed.is_open else program
+        text, tier0 = found
         return Program(program.name, text, program.entry, program.names, tier0, program.place)

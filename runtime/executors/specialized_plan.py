@@ -7,9 +7,7 @@ spec."""
 
 from __future__ import annotations
 
-import threading
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
@@ -18,7 +16,7 @@ from tierup.runtime.account import last_plan
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
@@ -29,13 +27,14 @@ from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.errors import NotOptimized
 from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.executors.plan_log import MOST_VERSIONS, PlanLog
-from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
-from tierup.runtime.publication import Publication
-from tierup.runtime.splits.split import Split, culprits, executors_of
+from tierup.runtime.splits.split import Split, culprits, cut_into_split
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
+
+if TYPE_CHECKING:
+    from tierup.runtime.compiling.regions import SplitCode, ValueGraph
 
 _WHOLE = "the plan"  # what its split is for
 
@@ -43,9 +42,9 @@ _WHOLE = "the plan"  # what its split is for
 class ValuesProgram(Program):
     """A program told as values: it writes arguments when it is through, and whatever it raises, the pristine program raises instead."""
 
-    def __init__(self, pristine: Program, graph: str, tier0: Tier0, publication: Publication) -> None:
-        super().__init__(pristine.name, graph, pristine.entry, pristine.names, tier0, pristine.place)
-        self.publication, self._pristine = publication, pristine
+    def __init__(self, pristine: Program, made: ValueGraph) -> None:
+        super().__init__(pristine.name, made.text, pristine.entry, pristine.names, made.tier0, pristine.place)
+        self.publication, self._pristine = made.publication, pristine
 
     def run(self, flat: Flat) -> Flat:
         if self.publication.refusal() or not self.publication.fits(flat):
@@ -76,7 +75,6 @@ class SpecializedPlan:
         self._maker = VersionMaker(context, program, self.table, self._log, {}, most=MOST_VERSIONS)
         self._handed_over = HandedOver(context, self.table)
         self._lock = self.table.lock
-        self._local = threading.local()
         self._postponed = Postponing(context.history)  # cutting it
         self._is_uncut = False  # cutting it was tried, to no avail
         self._cutting = False
@@ -139,7 +137,7 @@ class SpecializedPlan:
     def _answer_without(self, *flat: Any) -> Flat:
         """No version fits the call: make one, or do without."""
         options = self.context.options()
-        if getattr(self._local, "retrying", False):
+        if self.table.is_called_once:
             return self.context.interpret(flat, Reason.SITE_GIVEN_UP, self.program)
         try:
             signature = signature_of(flat)
@@ -148,16 +146,8 @@ class SpecializedPlan:
             return self.context.interpret(flat, e.reason)
         outcome = self._maker.make(flat, signature, options)
         if isinstance(outcome, Version):
-            return self._call_once(flat, options)
+            return self.table.run_once(flat, options.entry)
         return self._without_version(flat, outcome.reason if isinstance(outcome, NotCompiled) else outcome, options)
-
-    def _call_once(self, flat: Flat, options: Options) -> Flat:
-        """Call the version that was just made. Should it not fit, tier 0 answers, and nothing more is made for this call."""
-        self._local.retrying = True
-        try:
-            return self.table.run(flat, options.entry)
-        finally:
-            self._local.retrying = False
 
     def _without_version(self, flat: Flat, reason: Reason, options: Options) -> Flat:
         refusal = self._log.refusal
@@ -178,11 +168,7 @@ class SpecializedPlan:
     def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: object = None) -> Flat:
         """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception, or gives
         the result, where the code has none."""
-        options = self.context.options()
-        wanted = self._handed_over.wanted(record, flat, options)
-        if wanted is not None and self._handed_over.give(record, wanted, lambda: self._maker.make_for_values(wanted, flat, options)):
-            return self._call_once(flat, options)
-        return self.context.run_again(flat, lambda: self._handed_over.count(record, flat))
+        return self._handed_over.answer(record, flat, self._maker.make_for_values)
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 
@@ -205,20 +191,17 @@ class SpecializedPlan:
         refusal = self._log.refusal
         if refusal is None or not self._may_cut:
             return None
-        program, start = self.program, time.perf_counter()
-        if not self._splits.excluded(_WHOLE):
+        program, excluded = self.program, self._splits.excluded
+        if not excluded(_WHOLE):
             self._splits.exclude(_WHOLE, culprits(program.graph, [(refusal.op, refusal.line)]))
-        try:
-            with failures_are_refusals("cutting the program"):
-                code = steps.specialized.regions(program.graph, program.entry, self._splits.excluded(_WHOLE))
-                regions, sites = executors_of(self.context, code)
-                tier0 = steps.regions.main_tier0(code, program.entry, sites)
-        except NotCompiled as e:
-            self._is_uncut = not self._postponed.failed(e, self.guards, "stays in tier 0")
+
+        def cut() -> tuple[SplitCode, None]:
+            return steps.specialized.regions(program.graph, program.entry, excluded(_WHOLE)), None
+
+        split = cut_into_split(self.context, self._postponed, _WHOLE, self.guards, self._publication, cut)
+        if isinstance(split, NotCompiled):
+            self._is_uncut = not self._postponed.is_open
             return None
-        self._postponed.succeeded()
-        milliseconds, call = (time.perf_counter() - start) * 1e3, self.context.calls() + 1
-        split = Split(_WHOLE, self.guards, code, self._publication, tier0, regions, call, milliseconds, program.name)
         self._splits.put(split)
         return split
 

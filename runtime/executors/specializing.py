@@ -16,7 +16,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
@@ -27,7 +27,6 @@ from tierup.runtime.executors.specialized_plan import SpecializedPlan, ValuesPro
 from tierup.runtime.options import Options
 from tierup.runtime.program import Program
 from tierup.runtime.protocols import Flat
-from tierup.runtime.publication import Publication
 from tierup.runtime.splits.split import Split
 
 if TYPE_CHECKING:
@@ -117,18 +116,19 @@ class SpecializingExecutor:
 
     def _make(self, key: tuple[CallSpec, bool], options: Options) -> Plan | None:
         """The plan for calls of a spec; None when there can be none now."""
-        spec, _ = key
-        program = self.program
-        try:
-            with failures_are_refusals("a plan"):
-                if not options.optimize:
-                    graph, tier0 = steps.specialized.required(program.graph, program.entry)
-                    return Program(program.name, graph, program.entry, program.names, tier0, program.place)
-                made = steps.specialized.specialize(program.graph, program.entry, spec)
-        except NotCompiled as e:
-            return None if self._postponed.failed(e, spec.describe(program.names), "the pristine graph runs") else program
-        self._postponed.succeeded()
-        return SpecializedPlan(self.context.apart(), spec, ValuesProgram(program, made.graph, made.tier0, Publication.of(made)))
+        spec, program = key[0], self.program
+
+        def make() -> Plan:
+            if not options.optimize:
+                graph, tier0 = steps.specialized.required(program.graph, program.entry)
+                return Program(program.name, graph, program.entry, program.names, tier0, program.place)
+            made = steps.specialized.specialize(program.graph, program.entry, spec)
+            return SpecializedPlan(self.context.apart(), spec, ValuesProgram(program, made))
+
+        found = self._postponed.made("a plan", spec.describe(program.names), "the pristine graph runs", make)
+        if isinstance(found, NotCompiled):
+            return None if self._postponed.is_open else program
+        return found
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
         """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""

@@ -301,7 +301,7 @@ def _insensitive(graph: str, entry: str) -> str:
     if graph.startswith("// "):
         return graph
 
-    return steps.insensitive.insensitive(graph, entry)[0]
+    return steps.specialized.insensitive(graph, entry)[0]
 
 
 def _with_guards(graph: str, entry: str, version: Version) -> str:

@@ -6,7 +6,6 @@ for which arguments: for the guards of the version that was refused, so that the
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from tierup.dialect import forking
@@ -14,19 +13,20 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.abi import ArgumentSpec
 from tierup.runtime.arguments import guards
 from tierup.runtime.arguments.signature import Signature, describe_specs
-from tierup.runtime.bailouts.continuations import Continuation, Continuations
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.bailouts.continuations import Continuations
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
 from tierup.runtime.context import Context
 from tierup.runtime.options import Options
 from tierup.runtime.protocols import Flat
-from tierup.runtime.splits.split import Split, culprits, executors_of
+from tierup.runtime.splits.split import Split, culprits, cut_into_split
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
 
 if TYPE_CHECKING:
     from tierup.runtime.bailouts.assumptions import Assumptions
+    from tierup.runtime.compiling.regions import SplitCode
     from tierup.runtime.splits.recorded import Classes, Recording
 
 Specs = tuple[ArgumentSpec, ...]
@@ -83,7 +83,7 @@ class GuardedSplits:
 
     def start(self, signature: Signature, flat: Flat, refusal: NotCompiled, options: Options) -> Flat:
         """Cut the program for the version that was refused; answer the call."""
-        specs, (instrumented, _) = self._assumptions.refused(refusal), self._assumptions.prepare()
+        specs, instrumented = self._assumptions.refused(refusal), self._assumptions.prepare()
         if specs is None or instrumented is None:
             if self._assumptions.postponed.is_open:
                 self._refused[signature.classes] = refusal
@@ -137,41 +137,31 @@ class GuardedSplits:
 
     def _finish(self, specs: Specs) -> Split | NotCompiled:
         """Cut the program for arguments of these guards; or why that cannot be."""
+        publication = self._assumptions.publication
+        assert publication is not None  # a run was recorded
+        described = describe_specs(specs, self._context.program.names)
         try:
-            with failures_are_refusals("cutting the program"):
-                split = self._make(specs)
-        except NotCompiled as e:
-            again = self._postponed.failed(e, describe_specs(specs, self._context.program.names), "stays in tier 0")
-            with self._lock:
-                if again:
-                    self._again.setdefault(specs, "")
-                else:
-                    self._given_up.add(specs)
-                    self._again.pop(specs, None)
-            return e
+            split = cut_into_split(self._context, self._postponed, specs, described, publication, lambda: self._code(specs))
         finally:
             with self._lock:
                 self._cutting.discard(specs)
-        self._postponed.succeeded()
         with self._lock:
-            without = self._again.pop(specs, "")
-        self.table.put(split, without=without)
+            if isinstance(split, Split):
+                without = self._again.pop(specs, "")
+            elif self._postponed.is_open:
+                self._again.setdefault(specs, "")
+            else:
+                self._given_up.add(specs)
+                self._again.pop(specs, None)
+        if isinstance(split, Split):
+            self.table.put(split, without=without)
         return split
 
-    def _make(self, specs: Specs) -> Split:
-        start, program, assumptions = time.perf_counter(), self._context.program, self._assumptions
-        code = assumptions.guarded(specs)
-        if code is None or assumptions.publication is None:
+    def _code(self, specs: Specs) -> tuple[SplitCode, Continuations]:
+        code = self._assumptions.guarded(specs)
+        if code is None:
             raise NotCompiled(Reason.MUTATION, "the program cannot be told as values")
-        cut = steps.bailouts.split(code, self.table.excluded(specs))
-        regions, sites = executors_of(self._context, cut)
-        continuations = assumptions.continuations_of(code)
-        resume = {i: Continuation(continuations, i) for i in range(len(code.assumptions))}
-        forcible = self._context.options().forcible
-        tier0 = steps.bailouts.tier0_with_bailouts(cut, program.entry, sites, resume, fail=forcible)
-        milliseconds, call = (time.perf_counter() - start) * 1e3, self._context.calls() + 1
-        described = describe_specs(specs, program.names)
-        return Split(specs, described, cut, assumptions.publication, tier0, regions, call, milliseconds, program.name, continuations)
+        return steps.bailouts.split(code, self.table.excluded(specs)), self._assumptions.continuations_of(code)
 
     def _run(self, split: Split, flat: Flat) -> Flat:
         results = self.table.run(split, flat)

@@ -6,7 +6,6 @@ program (`runtime/compiling/regions.py`).
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from tierup.dialect.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.signature import ArgumentClass, Signature
-from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import later, steps
 from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.compiling.later import Later
@@ -23,12 +22,11 @@ from tierup.runtime.context import Context
 from tierup.runtime.events import EventKind
 from tierup.runtime.options import Options
 from tierup.runtime.protocols import Flat
-from tierup.runtime.publication import Publication
-from tierup.runtime.splits.split import Split, culprits, executors_of
+from tierup.runtime.splits.split import Split, culprits, cut_into_split
 from tierup.runtime.splits.table import SPLITTABLE, SplitTable
 
 if TYPE_CHECKING:
-    from tierup.runtime.compiling.regions import Facts, Instrumented
+    from tierup.runtime.compiling.regions import Facts, SplitCode, ValueGraph
 
 Classes = tuple[ArgumentClass, ...]
 
@@ -37,8 +35,7 @@ Classes = tuple[ArgumentClass, ...]
 class Recording:
     """A program on its way to a split: what its instrumented runs have seen."""
 
-    instrumented: Instrumented
-    publication: Publication
+    instrumented: ValueGraph
     facts: Facts = field(default_factory=dict)
     runs: int = 0
 
@@ -108,23 +105,20 @@ class RecordedSplits:
 
     def _begin(self, classes: Classes, why: NotCompiled) -> NotCompiled | None:
         """Make the graph that records; or why there is none. `why`: the program is to be split."""
-        program = self._context.program
-        try:
-            with failures_are_refusals("recording values in mid-program"):
-                instrumented = steps.regions.instrument(program.graph, program.entry)
-            publication = Publication.of(instrumented)
-            if publication.refusal():
-                raise NotCompiled(Reason.VIEW_RESULT, publication.refusal())
-        except NotCompiled as e:
-            if self._postponed.failed(e, "the program", "stays in tier 0"):
+        made = self._postponed.made("recording values in mid-program", "the program", "stays in tier 0", self._instrument)
+        if isinstance(made, NotCompiled):
+            if self._postponed.is_open:
                 self._refused[classes] = why
             else:
                 self._gone(classes, False)
-            return e
-        self.table.exclude(classes, culprits(instrumented.text, [(why.op, why.line)]))
-        self._recordings[classes] = Recording(instrumented, publication)
-        self._postponed.succeeded()
+            return made
+        self.table.exclude(classes, culprits(made.text, [(why.op, why.line)]))
+        self._recordings[classes] = Recording(made)
         return None
+
+    def _instrument(self) -> ValueGraph:
+        program = self._context.program
+        return steps.regions.instrument(program.graph, program.entry)
 
     def _gone(self, classes: Classes, again: bool) -> None:
         """There is no split for arguments of these classes any more; never `again`?"""
@@ -136,7 +130,7 @@ class RecordedSplits:
     def _record_or_cut(self, classes: Classes, flat: Flat, options: Options) -> Flat:
         """Record a run, or cut the program when enough have been."""
         interpret, recording = self._context.interpret, self._recordings.get(classes)
-        if recording is None or not recording.publication.fits(flat):
+        if recording is None or not recording.instrumented.publication.fits(flat):
             return interpret(flat, Reason.NO_LOWERING)
         if recording.runs < max(options.num_profiled_runs, 1):
             return self._record(recording, flat)
@@ -156,8 +150,8 @@ class RecordedSplits:
         """Answer a call by a run that records. Whatever it raises, no argument has been written."""
         drawing.begin()
         try:
-            given = recording.instrumented.recorder.call(*flat, record=steps.regions.recorder_of(recording.facts))
-            results = recording.publication.results(flat, given)
+            given = recording.instrumented.tier0.call(*flat, record=steps.regions.recorder_of(recording.facts))
+            results = recording.instrumented.publication.results(flat, given)
         except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
             drawing.give_up()
             return self._context.interpret(flat, Reason.PROFILING)
@@ -171,23 +165,20 @@ class RecordedSplits:
 
     def _cut(self, recording: Recording, classes: Classes) -> Split | NotCompiled:
         """Cut the program for what was recorded; or why that cannot be."""
-        program, start = self._context.program, time.perf_counter()
+        program, instrumented = self._context.program, recording.instrumented
         guards = ", ".join(f"{n}: {c}" for n, c in zip(program.names, classes, strict=True))
+
+        def cut() -> tuple[SplitCode, None]:
+            text = steps.regions.with_facts(instrumented.text, program.entry, recording.facts)
+            return steps.regions.split(text, program.entry, self.table.excluded(classes)), None
+
         try:
-            with failures_are_refusals("cutting the program"):
-                text = steps.regions.with_facts(recording.instrumented.text, program.entry, recording.facts)
-                code = steps.regions.split(text, program.entry, self.table.excluded(classes))
-                regions, sites = executors_of(self._context, code)
-                tier0 = steps.regions.main_tier0(code, program.entry, sites)
-        except NotCompiled as e:
-            if not self._postponed.failed(e, guards, "stays in tier 0"):
-                self._gone(classes, False)
-            return e
+            split = cut_into_split(self._context, self._postponed, classes, guards, instrumented.publication, cut)
         finally:
             with self._lock:
                 self._cutting.discard(classes)
-        self._postponed.succeeded()
-        milliseconds, call = (time.perf_counter() - start) * 1e3, self._context.calls() + 1
-        split = Split(classes, guards, code, recording.publication, tier0, regions, call, milliseconds, program.name)
-        self.table.put(split)
+        if isinstance(split, Split):
+            self.table.put(split)
+        elif not self._postponed.is_open:
+            self._gone(classes, False)
         return split

@@ -10,7 +10,8 @@ again, raises what the user should see, and has written what it would have writt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ from tierup.runtime import faults
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.backoff import Postponing
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.protocols import ProgramExecutor
 from tierup.runtime.publication import Publication
@@ -110,10 +114,31 @@ def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def executors_of(context: Context, code: SplitCode) -> tuple[tuple[ProgramExecutor, ...], Mapping[str, Site]]:
-    """The executors of a split program's regions, and what its source calls for them, by name."""
-    regions = tuple(context.make_region(context.part(f"region {i}", region)) for i, region in enumerate(code.regions))
-    return regions, {region.name: Site(executor) for region, executor in zip(code.regions, regions, strict=True)}
+def cut_into_split(
+    context: Context,
+    postponed: Postponing,
+    key: Any,
+    guards: str,
+    publication: Publication,
+    cut: Callable[[], tuple[SplitCode, Continuations | None]],
+) -> Split | NotCompiled:
+    """A program cut by `cut`, which gives its code, and where the assumptions that stand in it go on: with an executor for each region, and
+    tier 0 that calls them. Or why there is none, which `postponed` has told."""
+    start, program = time.perf_counter(), context.program
+
+    def make() -> Split:
+        code, continuations = cut()
+        regions = tuple(context.make_region(context.part(f"region {i}", region)) for i, region in enumerate(code.regions))
+        sites = {region.name: Site(executor) for region, executor in zip(code.regions, regions, strict=True)}
+        if continuations is None:
+            tier0 = steps.regions.main_tier0(code, program.entry, sites)
+        else:
+            resume, fail = continuations.by_index(), context.options().forcible
+            tier0 = steps.bailouts.tier0_with_bailouts(code, program.entry, sites, resume, fail=fail)
+        milliseconds, call = (time.perf_counter() - start) * 1e3, context.calls() + 1
+        return Split(key, guards, code, publication, tier0, regions, call, milliseconds, program.name, continuations)
+
+    return postponed.made("cutting the program", guards, "stays in tier 0", make)
 
 
 class Site:

@@ -117,7 +117,7 @@ def test_what_runs_out_in_a_step_postpones_it(monkeypatch, step, function, optio
 
 @pytest.mark.parametrize("how", [{}, {"compile": "background"}], ids=["blocking", "background"])
 def test_the_simple_plan_is_made_again(monkeypatch, how):
-    fails = RunsOut(monkeypatch, "insensitive.insensitive")
+    fails = RunsOut(monkeypatch, "specialized.insensitive")
     f = called(chain, {"bailout_depth": 0} | how, 8)
     assert not fails.left and [e.kind for e in all_events(f)].count(EventKind.POSTPONED) == 2
     assert all(kind.simple.made is not kind.program for e in f._executors for kind in e._kinds.values())

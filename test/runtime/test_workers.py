@@ -123,7 +123,7 @@ def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):
 
 @pytest.mark.parametrize(
     ("part", "function", "options"),
-    [(steps.regions, sorted_between, {}), (steps.bailouts, clip, {"speculate": "bailout"}), (steps.insensitive, chain, {"bailout_depth": 0}),
+    [(steps.regions, sorted_between, {}), (steps.bailouts, clip, {"speculate": "bailout"}), (steps.specialized, chain, {"bailout_depth": 0}),
      (steps.specialized, chain, {"executor": "specializing"})],
     ids=["recording", "bailouts", "the simple plan", "a specialised plan"],
 )  # fmt: skip
