@@ -63,6 +63,12 @@ def place_of(location: ir.Location | str) -> Place:
     return Place(unescaped(match["file"]), int(match["line"]), int(match["column"]))
 
 
+def where(location: ir.Location | str) -> str:
+    """The first file position in a location as text, "" where there is none."""
+    place = place_of(location)
+    return str(place) if place.line else ""
+
+
 def excerpt(line: str, column: int) -> list[str]:
     """A source line with a caret under the column; of a very long line what stands around it."""
     start = max(0, column - _SHOWN // 2) if len(line) > _SHOWN else 0

@@ -36,5 +36,4 @@ def origin(location: ir.Location | str) -> Origin | None:
     match = _NAMED.search(text)
     if match is None:
         return None
-    place = diagnostics.place_of(text)
-    return Origin(match["op"].removeprefix("torch."), str(place) if place.line else "")
+    return Origin(match["op"].removeprefix("torch."), diagnostics.where(text))

@@ -18,7 +18,6 @@ class Refused(PassFailure):
 
     def __init__(self, op: ir.Operation, why: str, *, named: str = "", blames: bool = True, reason: Reason = Reason.NO_LOWERING) -> None:
         super().__init__(op, why)
-        place = diagnostics.place_of(op.location)
-        found = origin(op.location) or Origin(torch_name(op), str(place) if place.line else "")
+        found = origin(op.location) or Origin(torch_name(op), diagnostics.where(op.location))
         self.origin = (replace(found, op=named) if named else found) if blames else Origin("", "")
         self.why, self.reason = why, reason

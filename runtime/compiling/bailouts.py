@@ -109,7 +109,7 @@ def guarded(profiled: str, entry: str, arguments: Sequence[ArgumentSpec], facts:
         if op.name == "tierup.bailout":
             slots = frozenset(watched.get(root(op.operands[0]), ()))  # none of one that the program came with: it is not dropped
             index, fact = ir.IntegerAttr(op.attributes["index"]).value, facts_of(op.attributes["expected"])
-            found[index] = Assumption(slots, fact, _what(op), _place(op))
+            found[index] = Assumption(slots, fact, _what(op), diagnostics.where(op.location))
     implied = frozenset(s for slots in watched.values() for s in slots) - frozenset(s for each in found.values() for s in each.slots)
     return Guarded(text_of(module), entry, tuple(found[i] for i in range(len(found))), implied, recorded)
 
@@ -175,8 +175,3 @@ def _what(bailout: ir.Operation) -> str:
     if str(value.type) == "!torch.bool":
         return f"the condition ({name})"
     return f"the {'int' if str(value.type) == '!torch.int' else 'result'} of {name}"
-
-
-def _place(op: ir.Operation) -> str:
-    place = diagnostics.place_of(op.location)
-    return str(place) if place.line else ""

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.speculation.reasons import Reason
@@ -82,21 +82,11 @@ def _dump(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec,
 
 def _version(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec, ...], compiled: LoadedCode, call: int) -> Version:
     artifact = compiled.artifact
-    if not isinstance(artifact, Artifact):
-        record = VersionRecord(
-            specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, exits=artifact.exits, on_device=True
-        )
-        return Version(speculation, record, compiled, call, describe_specs(specs, program.names), program.name)
     record = VersionRecord(
-        specs,
-        artifact.results,
-        compiled.code.address,
-        keepalive=compiled.code,
-        work=artifact.work,
-        form=Form.TUPLE,
-        scalars=False,
-        exits=artifact.exits,
-        polls=polling.POLL in artifact.externals,
-        allocates=allocating.may_fail(artifact.externals),
+        specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, exits=artifact.exits, on_device=True
     )
+    if isinstance(artifact, Artifact):
+        polls, allocates = polling.POLL in artifact.externals, allocating.may_fail(artifact.externals)
+        address = compiled.code.address
+        record = replace(record, address=address, work=artifact.work, polls=polls, allocates=allocates, on_device=False)
     return Version(speculation, record, compiled, call, describe_specs(specs, program.names), program.name)

@@ -201,8 +201,8 @@ def outlined_region(func: ir.Operation, name: str) -> RegionCode:
         made = func.clone(ir.InsertionPoint(alone.body)).operation
     del made.attributes["sym_visibility"]
     first = next((op for op in walk(func) if weight(op)), func)
-    place = diagnostics.place_of(first.location)
-    return RegionCode(name, text_of(alone), tuple(argument_names(made)), translate(alone, name), str(place) if place.line else "")
+    place = diagnostics.where(first.location)
+    return RegionCode(name, text_of(alone), tuple(argument_names(made)), translate(alone, name), place)
 
 
 def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
@@ -212,8 +212,7 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
         name = torch_name(op)
         row = lookup(name)
         if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
-            place = diagnostics.place_of(op.location)
-            found.append((name, str(place) if place.line else ""))
+            found.append((name, diagnostics.where(op.location)))
     return tuple(dict.fromkeys(found))
 
 

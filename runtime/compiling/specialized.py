@@ -77,8 +77,7 @@ def regions(graph: str, entry: str, excluded: Collection[str]) -> SplitCode:
     module = parse_module(graph)
     func = function_names(module)[entry]
     if (op := doubtful_view(func)) is not None:
-        place = diagnostics.place_of(op.location)
-        raise NotCompiled(Reason.STRIDES, f"{op.name} has an operand that need not be row-major", str(place) if place.line else "")
+        raise NotCompiled(Reason.STRIDES, f"{op.name} has an operand that need not be row-major", diagnostics.where(op.location))
     row_major = doubtful_view(func, range(len(func.regions[0].blocks[0].arguments))) is not None
     exclude(module, excluded)
     run(_FUSE, module, Reason.PROGRAM_RAISES)

@@ -88,8 +88,7 @@ def _place_of_lists(text: str) -> str | None:
     for func in defined_functions(module):
         for op in b.walk(func):
             if op.name == "torch.prim.Loop" and any(str(r.type).startswith("!torch.list<vtensor") for r in op.results):
-                place = diagnostics.place_of(op.location)
-                return str(place) if place.line else ""
+                return diagnostics.where(op.location)
     return None
 
 

@@ -7,6 +7,7 @@ gets them. The executors of a function whose calls are of that kind add their ve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -147,19 +148,7 @@ class DirectTable:
 
     def add(self, owner: Owner, version: Version) -> None:
         r = version.record
-        mine = VersionRecord(
-            r.arguments,
-            r.results,
-            r.address,
-            keepalive=r.keepalive,
-            work=r.work,
-            form=self.convention.form,
-            scalars=self.convention.scalars,
-            serial=r.serial,
-            exits=r.exits,
-            polls=r.polls,
-            allocates=r.allocates,
-        )
+        mine = replace(r, form=self.convention.form, scalars=self.convention.scalars)
         with self._lock:
             self._records[id(r)] = mine
             self._owners[mine] = owner, r

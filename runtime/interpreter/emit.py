@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tierup.runtime.errors import Origin, UnsupportedOp
-from tierup.runtime.interpreter.graph import Body, Function, Global, If, Let, Loop, Node, Piece, Var, variables
+from tierup.runtime.interpreter.graph import Body, Function, Global, If, Let, Loop, Node, Piece, Var, expressions, variables
 from tierup.runtime.interpreter.memory import Memory
 from tierup.runtime.interpreter.names import Names
 
@@ -64,20 +64,13 @@ class FunctionEmitter:
     def emit(self, function: Function, header: Iterable[str], prologue: Iterable[str], *, as_tuple: bool = False) -> None:
         """`header`: parameters that come before the function's own. `prologue`: statements that come first. `as_tuple`: one result is
         returned as a tuple of one."""
-        self._count(function.body)
+        self.reads.update(v for e in expressions(function.body) for v in variables(e))
         parameters = [*header, *(self.variable(a) for a in function.body.arguments)]
         self.source.add(0, f"def {self.globals[f'@{function.name}']}({', '.join(parameters)}):")
         for line in prologue:
             self.source.add(1, line)
         self._body(function.body, 1, {})
         self.source.add(1, "return " + (", ".join(map(self.text, function.body.yields)) or "None") + ("," if as_tuple else ""))
-
-    def _count(self, body: Body) -> None:
-        for node in body.nodes:
-            self.reads.update(v for e in node.expressions() for v in variables(e))
-            for inner in node.bodies():
-                self._count(inner)
-        self.reads.update(v for y in body.yields for v in variables(y))
 
     # --- names and expressions ------------------------------------------------------------------------------------------
 

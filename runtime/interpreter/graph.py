@@ -58,13 +58,18 @@ def call(function: Piece, items: list[Piece]) -> Group:
     return Group((function, listing(items, "(", ")")))
 
 
+def atoms(piece: Piece) -> Iterator[str | Var | Global]:
+    """What an expression is made of, in order."""
+    if isinstance(piece, Group):
+        for part in piece.pieces:
+            yield from atoms(part)
+    else:
+        yield piece
+
+
 def variables(piece: Piece) -> Iterator[Var]:
     """The variables that an expression reads, in order."""
-    if isinstance(piece, Var):
-        yield piece
-    elif isinstance(piece, Group):
-        for part in piece.pieces:
-            yield from variables(part)
+    return (atom for atom in atoms(piece) if isinstance(atom, Var))
 
 
 @dataclass
@@ -165,6 +170,15 @@ class Function:
 
     name: str
     body: Body
+
+
+def expressions(body: Body) -> Iterator[Piece]:
+    """All that a body and the bodies in it evaluate and yield, in order."""
+    for node in body.nodes:
+        yield from node.expressions()
+        for inner in node.bodies():
+            yield from expressions(inner)
+    yield from body.yields
 
 
 def nodes(body: Body) -> Iterator[Node]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.records import dataclass
 
+Convert = Callable[[object, "Kind", "Parameter"], object]
 NATIVE = frozenset(d.numpy for d in dtypes.ALL)
 
 
@@ -107,42 +109,32 @@ def shape_text(sizes: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("?" if s is None else str(s) for s in sizes) + ("," if len(sizes) == 1 else "") + ")"
 
 
-def _int(value: object, kind: Kind, parameter: Parameter) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise _wrong(parameter, kind, value)
-    return int(value)
+def _is_bool(value: object) -> bool:
+    return isinstance(value, (bool, np.bool_))
 
 
-def _float(value: object, kind: Kind, parameter: Parameter) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.floating, np.integer)):
-        raise _wrong(parameter, kind, value)
-    return float(value)
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not _is_bool(value)
 
 
-def _bool(value: object, kind: Kind, parameter: Parameter) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise _wrong(parameter, kind, value)
-    return bool(value)
+def _is_real(value: object) -> bool:
+    return isinstance(value, (int, float, np.floating, np.integer)) and not _is_bool(value)
 
 
-def _number(value: object, kind: Kind, parameter: Parameter) -> int | float:
-    integral = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    return int(value) if integral else _float(value, kind, parameter)  # type: ignore[call-overload]  # integral says it is one
+def _scalar(fits: Callable[[object], bool], make: Callable[[Any], object]) -> Convert:
+    """Of what `fits`, what `make` makes of it; TypeError for all else."""
 
+    def convert(value: object, kind: Kind, parameter: Parameter) -> object:
+        if not fits(value):
+            raise _wrong(parameter, kind, value)
+        return make(value)
 
-def _str(value: object, kind: Kind, parameter: Parameter) -> str:
-    if not isinstance(value, str):
-        raise _wrong(parameter, kind, value)
-    return value
+    return convert
 
 
 def _none(value: object, kind: Kind, parameter: Parameter) -> None:
     if value is not None:
         raise TypeError(f"argument {parameter.name}: expected None, got {type(value).__name__}")
-
-
-def _any(value: object, kind: Kind, parameter: Parameter) -> object:
-    return value
 
 
 def _list(value: object, kind: Kind, parameter: Parameter) -> list[object]:
@@ -164,7 +156,9 @@ def _optional(value: object, kind: Kind, parameter: Parameter) -> object:
     return None if value is None else _convert(value, kind.items[0], parameter)
 
 
-_CONVERTERS: dict[str, Callable[[object, Kind, Parameter], object]] = {
-    "tensor": _tensor, "int": _int, "float": _float, "bool": _bool, "number": _number, "str": _str, "device": _str,
-    "none": _none, "any": _any, "list": _list, "tuple": _tuple, "optional": _optional,
+_text = _scalar(lambda value: isinstance(value, str), lambda value: value)
+_CONVERTERS: dict[str, Convert] = {
+    "tensor": _tensor, "int": _scalar(_is_integer, int), "float": _scalar(_is_real, float), "bool": _scalar(_is_bool, bool),
+    "number": _scalar(lambda v: _is_integer(v) or _is_real(v), lambda v: int(v) if _is_integer(v) else float(v)), "str": _text,
+    "device": _text, "none": _none, "any": lambda value, kind, parameter: value, "list": _list, "tuple": _tuple, "optional": _optional,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.written import COPIES, INPLACE
 from tierup.dialect.passes import diagnostics
 from tierup.runtime.errors import Origin, UnsupportedOp
-from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call
+from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call, nodes
 
 Handler = Callable[["Reader", ir.Operation, "list[Piece]"], None]  # of one kind of op: see structural.py
 _SUPPORT = "tierup.runtime.interpreter.support"
@@ -69,18 +69,8 @@ class Reader:
             name = pending.pop(0)
             if name not in self.functions:
                 self.functions[name] = self._function(name)
-                pending += self._callees(name)
+                pending += [n.callee for n in nodes(self.functions[name].body) if isinstance(n, Let) and n.callee is not None]
         return self.functions
-
-    def _callees(self, name: str) -> list[str]:
-        found: list[str] = []
-        stack = [self.functions[name].body]
-        while stack:
-            for node in stack.pop().nodes:
-                stack += node.bodies()
-                if isinstance(node, Let) and node.callee is not None:
-                    found.append(node.callee)
-        return found
 
     def _function(self, name: str) -> Function:
         func = self._declared[name]

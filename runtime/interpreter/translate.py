@@ -9,7 +9,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.speculation import CONTINUATION
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
-from tierup.runtime.interpreter.graph import Body, Function, Global, Group, Let, Piece, nodes
+from tierup.runtime.interpreter.graph import Function, Global, Let, atoms, expressions, nodes
 from tierup.runtime.interpreter.memory import Memory
 from tierup.runtime.interpreter.names import Names, identifier
 from tierup.runtime.interpreter.parameters import Kind, Parameter
@@ -103,27 +103,8 @@ def _is_ambiguous(func: ir.Operation, functions: Mapping[str, Function]) -> bool
 
 def _globals(functions: Mapping[str, Function]) -> list[Global]:
     """The names of the source's module that the functions use, in order."""
-    found: list[Global] = []
-
-    def expression(piece: Piece) -> None:
-        if isinstance(piece, Global):
-            found.append(piece)
-        elif isinstance(piece, Group):
-            for part in piece.pieces:
-                expression(part)
-
-    def body(block: Body) -> None:
-        for node in block.nodes:
-            for piece in node.expressions():
-                expression(piece)
-            for inner in node.bodies():
-                body(inner)
-        for piece in block.yields:
-            expression(piece)
-
-    for function in functions.values():
-        body(function.body)
-    return found
+    pieces = (piece for function in functions.values() for piece in expressions(function.body))
+    return [atom for piece in pieces for atom in atoms(piece) if isinstance(atom, Global)]
 
 
 def _misfit(name: str, kind: Kind, constants: dict[str, object]) -> str:

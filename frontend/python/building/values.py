@@ -170,6 +170,11 @@ FALSE, TRUE = Const(False), Const(True)
 ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
 
 
+def is_none(value: Value) -> bool:
+    """Whether a value is None, known when the graph is built."""
+    return isinstance(value, Const) and value.value is None
+
+
 def is_number(value: Value) -> bool:
     """A Python int, float or bool, known now or later."""
     return isinstance(value, Scalar) or (isinstance(value, Const) and type(value.value) in PYTHON_SCALARS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import constant, function
+from tierup.frontend.python.building.table import Handler, constant, function
 from tierup.frontend.python.building.values import (
     FALSE,
     ZERO,
@@ -39,24 +39,14 @@ ZERO_FLOAT = Const(0.0)
 EMPTY = Sequence("tuple", [])
 
 
-@function(range)
-def range_(frame: Frame, node: ast.AST, *args: Value) -> Value:
-    return iteration.range_of(frame, node, list(args))
-
-
-@function(enumerate)
-def enumerate_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
-    return iteration.enumerated(frame, node, iterable, start)
+function(range)(iteration.range_of)
+function(enumerate)(iteration.enumerated)
+function(reversed)(iteration.reversed_)
 
 
 @function(zip)
 def zip_(frame: Frame, node: ast.AST, *args: Value, strict: Value = FALSE) -> Value:
     return iteration.zipped(frame, node, list(args), strict=bool(constant(frame, node, strict, "`strict`")))
-
-
-@function(reversed)
-def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Value:
-    return iteration.reversed_(frame, node, sequence)
 
 
 @function(tuple)
@@ -131,10 +121,13 @@ def _refuse_special(frame: Frame, number: ir.Value) -> None:
 
 @function(float)
 def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
-    em = frame.em
-    if isinstance(x, Scalar):
-        return Scalar(to_float(frame, x), "float")
-    return Scalar(em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float), "float")
+    return Scalar(_as_float(frame, node, x), "float")
+
+
+def _as_float(frame: Frame, node: ast.AST, x: Value) -> ir.Value:
+    if is_number(x):
+        return to_float(frame, x)
+    return frame.em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], frame.em.types.float)
 
 
 @function(bool)
@@ -144,28 +137,21 @@ def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
     return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else array_operators.truth(frame, node, x), "bool")
 
 
-def _extreme(frame: Frame, node: ast.AST, args: tuple[Value, ...], *, larger: bool) -> Value:
-    name = "max" if larger else "min"
-    if len(args) == 1:
-        if isinstance(args[0], Array):
-            raise frame.error(node, f"the built-in {name}() of an array", f"use np.{name}")
-        args = tuple(static_items(frame, node, args[0]))
-    if not args:
-        raise WillRaise(ValueError(f"{name}() iterable argument is empty"))
-    result = args[0]
-    for other in args[1:]:
-        result = iteration.pick(frame, node, result, other, larger=larger)
-    return result
+def _extreme(name: str) -> Handler:
+    def handler(frame: Frame, node: ast.AST, *args: Value) -> Value:
+        if len(args) == 1:
+            if isinstance(args[0], Array):
+                raise frame.error(node, f"the built-in {name}() of an array", f"use np.{name}")
+            args = tuple(static_items(frame, node, args[0]))
+        if not args:
+            raise WillRaise(ValueError(f"{name}() iterable argument is empty"))
+        return reduce(partial(iteration.pick, frame, node, larger=name == "max"), args)
+
+    return handler
 
 
-@function(max)
-def max_(frame: Frame, node: ast.AST, *args: Value) -> Value:
-    return _extreme(frame, node, args, larger=True)
-
-
-@function(min)
-def min_(frame: Frame, node: ast.AST, *args: Value) -> Value:
-    return _extreme(frame, node, args, larger=False)
+function(max)(_extreme("max"))
+function(min)(_extreme("min"))
 
 
 @function(sum)
@@ -220,7 +206,7 @@ def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
 def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
     """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""
     em = frame.em
-    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    number = _as_float(frame, node, x)
     raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", "math domain error")
     tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
     return Scalar(em.numpy("aten.Float.Tensor", [em.numpy("aten.sqrt", [tensor])], em.types.float), "float")
@@ -229,10 +215,9 @@ def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
 @function(math.floor)
 def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
     """The int below: truncation, less one for a negative fraction."""
-    em = frame.em
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
-    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    number = _as_float(frame, node, x)
     truncated = Scalar(_truncated(frame, number), "int")
     above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
     return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
@@ -243,36 +228,33 @@ def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     em = frame.em
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
-    number = to_float(frame, x) if is_number(x) else em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], em.types.float)
+    number = _as_float(frame, node, x)
     _refuse_special(frame, number)
     return Scalar(em.scalar("aten.ceil.float", [number], em.types.int), "int")
 
 
-@function(all)
-def all_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
-    return _any_all(frame, node, iterable, is_all=True)
+def _any_all(is_all: bool) -> Handler:
+    def handler(frame: Frame, node: ast.AST, iterable: Value) -> Value:
+        if isinstance(iterable, Array):
+            raise frame.error(node, "the built-in any() or all() of an array", "use np.any or np.all")
+        result: Value = Const(is_all)
+        for item in reversed(static_items(frame, node, iterable)):
+            if is_number(item) and isinstance(item, Const):
+                if bool(item.value) is not is_all:
+                    result = Const(not is_all)
+                continue
+            if not (is_number(item) or is_array_like(item)):
+                raise frame.error(node, f"any() or all() over {describe(item)}")
+            test = array_operators.truth(frame, node, item)
+            later, decided = partial(_same, result), partial(Const, not is_all)
+            result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
+        return result
+
+    return handler
 
 
-@function(any)
-def any_(frame: Frame, node: ast.AST, iterable: Value) -> Value:
-    return _any_all(frame, node, iterable, is_all=False)
-
-
-def _any_all(frame: Frame, node: ast.AST, iterable: Value, *, is_all: bool) -> Value:
-    if isinstance(iterable, Array):
-        raise frame.error(node, "the built-in any() or all() of an array", "use np.any or np.all")
-    result: Value = Const(is_all)
-    for item in reversed(static_items(frame, node, iterable)):
-        if is_number(item) and isinstance(item, Const):
-            if bool(item.value) is not is_all:
-                result = Const(not is_all)
-            continue
-        if not (is_number(item) or is_array_like(item)):
-            raise frame.error(node, f"any() or all() over {describe(item)}")
-        test = array_operators.truth(frame, node, item)
-        later, decided = partial(_same, result), partial(Const, not is_all)
-        result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
-    return result
+function(all)(_any_all(True))
+function(any)(_any_all(False))
 
 
 def _same(value: Value) -> Value:

@@ -60,11 +60,11 @@ def static_items(frame: Frame, node: ast.AST, value: Value) -> list[Value]:
     return [iterable.item(Const(i)) for i in range(iterable.length.value)]
 
 
-def range_of(frame: Frame, node: ast.AST, bounds: list[Value]) -> Iterable_:
+def range_of(frame: Frame, node: ast.AST, *args: Value) -> Iterable_:
     """range(stop), range(start, stop), range(start, stop, step)."""
-    if not 1 <= len(bounds) <= 3:
-        raise frame.error(node, f"range with {len(bounds)} arguments")
-    ints = [_integer(frame, node, b) for b in bounds]
+    if not 1 <= len(args) <= 3:
+        raise frame.error(node, f"range with {len(args)} arguments")
+    ints = [_integer(frame, node, b) for b in args]
     start, stop = (Const(0), ints[0]) if len(ints) == 1 else ints[:2]
     step = ints[2] if len(ints) == 3 else Const(1)
     if isinstance(step, Const) and step.value == 0:
@@ -115,8 +115,8 @@ def multiply(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     return binary(frame, node, ast.Mult, a, b)
 
 
-def enumerated(frame: Frame, node: ast.AST, value: Value, start: Value) -> Iterable_:
-    inner = iterate(frame, node, value)
+def enumerated(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Iterable_:
+    inner = iterate(frame, node, iterable)
 
     def item(i: Value) -> Value:
         return Sequence("tuple", [add(frame, node, i, start), inner.item(i)])
@@ -148,8 +148,8 @@ def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     return Scalar(frame.em.scalar("prim.min.int", [arrays.as_int(frame, node, v) for v in (a, b)], frame.em.types.int), "int")
 
 
-def reversed_(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
-    inner = iterate(frame, node, value)
+def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
+    inner = iterate(frame, node, sequence)
 
     def item(i: Value) -> Value:
         length = inner.length

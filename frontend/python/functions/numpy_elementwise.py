@@ -13,7 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function, method
-from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_number, number_kind
+from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_none, is_number, number_kind
 from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import broadcast_rank, ufunc_dtype
@@ -130,7 +130,7 @@ def _float_one(frame: Frame, operand: Array) -> ir.Value:
 
 @function(np.where)
 def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Value = NONE) -> Value:
-    if isinstance(x, Const) and x.value is None and isinstance(y, Const) and y.value is None:
+    if is_none(x) and is_none(y):
         return nonzero(frame, node, condition)
     if x is NONE or y is NONE:
         raise WillRaise(ValueError("either both or neither of x and y should be given"))
@@ -173,12 +173,12 @@ def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: V
     """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""
     low, high = min, max
     x = as_array(frame, node, a)
-    if _none(low) and _none(high):
+    if is_none(low) and is_none(high):
         return array_operators.unary(frame, node, ast.UAdd, x)
-    bounds = [v for v in (low, high) if not _none(v)]
+    bounds = [v for v in (low, high) if not is_none(v)]
     if all(is_number(v) and number_kind(v) != "bool" for v in bounds):
         em = frame.em
-        operands = [em.none if _none(v) else number(frame, v) for v in (low, high)]
+        operands = [em.none if is_none(v) else number(frame, v) for v in (low, high)]
         return Array(
             em.numpy("aten.clamp", [x.ssa, *operands]),
             x.rank,
@@ -190,14 +190,10 @@ def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: V
         if not is_number(bound):
             of_all = array_operators.binary(frame, node, ast.Mult, of_all, arrays.one_like(frame, as_array(frame, node, bound)))
     low, high = (weak(frame, v, of_all) if is_number(v) else v for v in (low, high))
-    each = [None if _none(v) else as_array(frame, node, v) for v in (low, high)]
+    each = [None if is_none(v) else as_array(frame, node, v) for v in (low, high)]
     rank, least = broadcast_rank(x, *filter(None, each))
     operands = [x.ssa, *(frame.em.none if bound is None else bound.ssa for bound in each)]
     return Array(frame.em.numpy("aten.clamp.Tensor", operands), rank, least)
-
-
-def _none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
 
 
 @function(np.round, method="round")
@@ -229,7 +225,7 @@ def nan_to_num(
     if not constant(frame, node, copy, "`copy`"):
         raise frame.error(node, "np.nan_to_num in place", "write x[...] = np.nan_to_num(x)")
     operand = as_array(frame, node, x)
-    numbers = [em.none if _none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]
+    numbers = [em.none if is_none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]
     return Array(em.numpy("aten.nan_to_num", [operand.ssa, *numbers]), operand.rank, operand.min_rank, operand.dtype)
 
 

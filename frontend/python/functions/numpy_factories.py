@@ -23,6 +23,7 @@ from tierup.frontend.python.building.values import (
     Sequence,
     ShapeOf,
     Value,
+    is_none,
     is_number,
     number_kind,
 )
@@ -35,10 +36,6 @@ DEFAULT_POINTS = Const(50)
 FLOAT64 = Const(np.dtype(np.float64))
 
 
-def is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
-
-
 def _made(frame: Frame, node: ast.AST, name: str, shape: Value, dtype: Value, *fill: ir.Value) -> Array:
     em = frame.em
     sizes, rank = int_list(frame, node, shape)
@@ -47,19 +44,16 @@ def _made(frame: Frame, node: ast.AST, name: str, shape: Value, dtype: Value, *f
     return Array(em.numpy(name, [sizes, *fill, code, *trailing]), rank, dtype=known, decays=False)
 
 
-@function(np.zeros)
-def zeros(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
-    return _made(frame, node, "aten.zeros", shape, dtype)
+def _of_shape(name: str) -> Handler:
+    def handler(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
+        return _made(frame, node, name, shape, dtype)
+
+    return handler
 
 
-@function(np.ones)
-def ones(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
-    return _made(frame, node, "aten.ones", shape, dtype)
-
-
-@function(np.empty)
-def empty(frame: Frame, node: ast.AST, shape: Value, dtype: Value = NONE) -> Value:
-    return _made(frame, node, "aten.empty.memory_format", shape, dtype)
+function(np.zeros)(_of_shape("aten.zeros"))
+function(np.ones)(_of_shape("aten.ones"))
+function(np.empty)(_of_shape("aten.empty.memory_format"))
 
 
 @function(np.full)

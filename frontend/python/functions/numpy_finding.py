@@ -11,8 +11,7 @@ from tierup.dialect import dtypes
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
-from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_number
-from tierup.frontend.python.functions.numpy_reductions import is_none
+from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
 from tierup.frontend.python.operations.arrays import as_array, as_int, refuse_axis

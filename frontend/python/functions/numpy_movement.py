@@ -14,8 +14,8 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function
-from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_number
-from tierup.frontend.python.functions.numpy_reductions import is_none, sum_
+from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_none, is_number
+from tierup.frontend.python.functions.numpy_reductions import sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis

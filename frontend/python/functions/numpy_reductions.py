@@ -12,15 +12,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, function, method, spelled
-from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_number
+from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
 from tierup.frontend.python.operations.scalars import number, to_bool
-
-
-def is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
 
 
 def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
@@ -56,77 +52,60 @@ def reduced(x: Array, dims: list[ir.Value] | None, keepdims: Value, ssa: ir.Valu
     return Array(ssa, rank, max(0, x.at_least - len(dims)), dtype)
 
 
-def _flag(frame: Frame, value: Value) -> ir.Value:
-    return to_bool(frame, value)
-
-
 def _keeps(value: Value) -> bool:
     return not (isinstance(value, Const) and not value.value)
 
 
-@function(np.sum, method="sum")
-def sum_(
-    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
-) -> Value:
-    _no_out(frame, node, out)
-    x = as_array(frame, node, a)
-    code, known = dtype_code(frame, node, dtype)
-    return _over_axes(frame, node, x, axis, keepdims, "aten.sum", "aten.sum.dim_IntList", code, known)
-
-
-@function(np.mean, method="mean")
-def mean(
-    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
-) -> Value:
-    _no_out(frame, node, out)
-    x = as_array(frame, node, a)
-    code, known = dtype_code(frame, node, dtype)
-    return _over_axes(frame, node, x, axis, keepdims, "aten.mean", "aten.mean.dim", code, known)
+_ONE_AXIS = ("prod", "any", "all")  # of which there are ops for one axis at a time
 
 
 def _over_axes(
-    frame: Frame, node: ast.AST, x: Array, axis: Value, keepdims: Value, whole: str, by_dim: str, code: ir.Value, dtype: np.dtype | None
+    frame: Frame, node: ast.AST, name: str, by_axes: str, x: Array, axis: Value, keepdims: Value, dtype: np.dtype | None, *code: ir.Value
 ) -> Array:
-    em = frame.em
-    dims = axes(frame, node, axis)
+    """The reduction `name` of all elements, or, by the op `by_axes`, over some axes. `code`: of the dtype, of those that take one."""
+    em, dims = frame.em, axes(frame, node, axis)
     if dims is None and not _keeps(keepdims):
-        return reduced(x, dims, keepdims, em.numpy(whole, [x.ssa, code]), dtype)
-    listed = em.none if dims is None else em.int_list(dims)
-    return reduced(x, dims, keepdims, em.numpy(by_dim, [x.ssa, listed, _flag(frame, keepdims), code], ranks=(x.rank,)), dtype)
+        return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa, *code]), dtype)
+    if name in _ONE_AXIS:
+        if dims is None or len(dims) != 1:
+            raise frame.error(node, f"np.{name} over several axes", "one axis at a time, or none and no keepdims")
+        which = dims[0]
+    else:
+        which = em.none if dims is None and code else em.int_list(dims or [])
+    ssa = em.numpy(by_axes, [x.ssa, which, to_bool(frame, keepdims), *code], ranks=(x.rank,))
+    return reduced(x, dims, keepdims, ssa, dtype)
 
 
-@function(np.prod, method="prod")
-def prod(
-    frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
-) -> Value:
-    _no_out(frame, node, out)
-    em = frame.em
-    x = as_array(frame, node, a)
-    code, known = dtype_code(frame, node, dtype)
-    dims = axes(frame, node, axis)
-    if dims is None and not _keeps(keepdims):
-        return reduced(x, dims, keepdims, em.numpy("aten.prod", [x.ssa, code]), known)
-    if dims is None or len(dims) != 1:
-        raise frame.error(node, "np.prod over several axes", "one axis at a time, or none and no keepdims")
-    return reduced(x, dims, keepdims, em.numpy("aten.prod.dim_int", [x.ssa, dims[0], _flag(frame, keepdims), code], ranks=(x.rank,)), known)
-
-
-def _extreme(name: str) -> Handler:
-    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+def _arithmetic(name: str, by_axes: str) -> Handler:
+    def handler(
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
+    ) -> Value:
         _no_out(frame, node, out)
-        em = frame.em
         x = as_array(frame, node, a)
-        dims = axes(frame, node, axis)
-        if dims is None and not _keeps(keepdims):
-            return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), x.dtype)
-        listed = em.int_list(dims or [])
-        return reduced(x, dims, keepdims, em.numpy(f"aten.a{name}", [x.ssa, listed, _flag(frame, keepdims)], ranks=(x.rank,)), x.dtype)
+        code, known = dtype_code(frame, node, dtype)
+        return _over_axes(frame, node, name, by_axes, x, axis, keepdims, known, code)
 
     return handler
 
 
-function(np.max, np.amax, method="max")(_extreme("max"))
-function(np.min, np.amin, method="min")(_extreme("min"))
+def _choice(name: str, by_axes: str, dtype: np.dtype | None = None) -> Handler:
+    """A reduction that gives elements, or of a dtype of its own."""
+
+    def handler(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
+        _no_out(frame, node, out)
+        x = as_array(frame, node, a)
+        return _over_axes(frame, node, name, by_axes, x, axis, keepdims, dtype or x.dtype)
+
+    return handler
+
+
+sum_ = function(np.sum, method="sum")(_arithmetic("sum", "aten.sum.dim_IntList"))
+function(np.mean, method="mean")(_arithmetic("mean", "aten.mean.dim"))
+function(np.prod, method="prod")(_arithmetic("prod", "aten.prod.dim_int"))
+maximum = function(np.max, np.amax, method="max")(_choice("max", "aten.amax"))
+minimum = function(np.min, np.amin, method="min")(_choice("min", "aten.amin"))
+function(np.any, method="any")(_choice("any", "aten.any.dim", np.dtype(bool)))
+function(np.all, method="all")(_choice("all", "aten.all.dim", np.dtype(bool)))
 
 
 def _position(name: str) -> Handler:
@@ -135,7 +114,7 @@ def _position(name: str) -> Handler:
         em = frame.em
         x = as_array(frame, node, a)
         dims = _one_axis(frame, node, axis)
-        ssa = em.numpy(name, [x.ssa, em.none if dims is None else dims[0], _flag(frame, keepdims)])
+        ssa = em.numpy(name, [x.ssa, em.none if dims is None else dims[0], to_bool(frame, keepdims)])
         return reduced(x, dims, keepdims, ssa, np.dtype(np.int64))
 
     return handler
@@ -143,28 +122,6 @@ def _position(name: str) -> Handler:
 
 function(np.argmax, method="argmax")(_position("aten.argmax"))
 function(np.argmin, method="argmin")(_position("aten.argmin"))
-
-
-@function(np.any, method="any")
-def any_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
-    return _logical(frame, node, a, axis, out, keepdims, "any")
-
-
-@function(np.all, method="all")
-def all_(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
-    return _logical(frame, node, a, axis, out, keepdims, "all")
-
-
-def _logical(frame: Frame, node: ast.AST, a: Value, axis: Value, out: Value, keepdims: Value, name: str) -> Value:
-    _no_out(frame, node, out)
-    em = frame.em
-    x = as_array(frame, node, a)
-    dims = axes(frame, node, axis)
-    if dims is None and not _keeps(keepdims):
-        return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa]), np.dtype(bool))
-    if dims is None or len(dims) != 1:
-        raise frame.error(node, f"np.{name} over several axes", "one axis at a time, or none and no keepdims")
-    return reduced(x, dims, keepdims, em.numpy(f"aten.{name}.dim", [x.ssa, dims[0], _flag(frame, keepdims)]), np.dtype(bool))
 
 
 def _spread(name: str) -> Handler:
@@ -182,7 +139,7 @@ def _spread(name: str) -> Handler:
         correction = ddof if is_none(correction) else correction
         if not is_number(correction):
             raise frame.error(node, f"`ddof` of np.{name} that is not a number")
-        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), _flag(frame, keepdims)], ranks=(x.rank,))
+        ssa = em.numpy(f"aten.{name}.correction", [x.ssa, listed, number(frame, correction), to_bool(frame, keepdims)], ranks=(x.rank,))
         return reduced(x, dims, keepdims, ssa)
 
     return handler
@@ -239,7 +196,7 @@ def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> 
 
 @function(np.ptp)
 def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
-    high, low = (_extreme(n)(frame, node, a, axis, out, keepdims) for n in ("max", "min"))
+    high, low = (extreme(frame, node, a, axis, out, keepdims) for extreme in (maximum, minimum))
     return array_operators.binary(frame, node, ast.Sub, high, low)
 
 

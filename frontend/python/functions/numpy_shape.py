@@ -10,8 +10,7 @@ import numpy as np
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
-from tierup.frontend.python.building.values import NONE, Array, Const, Sequence, Value
-from tierup.frontend.python.functions.numpy_reductions import is_none
+from tierup.frontend.python.building.values import NONE, Array, Const, Sequence, Value, is_none
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, is_scalar, refuse_axis, taken, viewable
 from tierup.frontend.python.operations.scalars import raise_if
 

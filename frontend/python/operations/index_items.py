@@ -12,7 +12,7 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import Array, Const, Scalar, Sequence, Slice, Value, describe
+from tierup.frontend.python.building.values import Array, Const, Scalar, Sequence, Slice, Value, describe, is_none
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int
 from tierup.frontend.python.operations.scalars import check_zero_step, raise_if
@@ -25,11 +25,6 @@ class Items:
     left: list[Value]
     right: list[Value]
     has_ellipsis: bool
-
-
-def is_none(value: Value) -> bool:
-    """Whether a value is None, known when the graph is built."""
-    return isinstance(value, Const) and value.value is None
 
 
 def has_index_arrays(items: Items) -> bool:

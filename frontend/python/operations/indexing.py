@@ -20,10 +20,11 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_array_like,
+    is_none,
 )
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
-from tierup.frontend.python.operations.index_items import Items, gather, has_index_arrays, is_none, take_apart, view_of, with_index_arrays
+from tierup.frontend.python.operations.index_items import Items, gather, has_index_arrays, take_apart, view_of, with_index_arrays
 from tierup.frontend.python.operations.scalars import raise_if
 
 
