@@ -6,7 +6,9 @@ Another distribution of the upstream bindings can be put in its place by editing
 from __future__ import annotations
 
 import ctypes
+import sys
 from importlib import import_module
+from types import ModuleType
 
 from tierup.dialect.shielded import shielded
 
@@ -23,7 +25,12 @@ __all__ = ["address", "ir", "passmanager", "register_torch_dialect", "rewrite", 
 # The bindings import the generated op classes of a dialect (torch's: 100 ms) when they first meet an op of it. Looked for
 # here first, torch, linalg, arith, ... have none, and their ops arrive as plain ir.OpView; who wants the classes of a dialect
 # imports torch_mlir.dialects.<it>.
-_LIGHT = "tierup.dialect.bindings"
+_LIGHT = "tierup.dialect.no_op_classes"
+_DIALECTS = (
+    "affine", "arith", "bufferization", "builtin", "cf", "func", "gpu", "index", "linalg", "llvm", "math", "memref", "nvvm", "scf", "tensor",
+    "tierup", "torch", "torch_c", "ub", "vector",
+)  # fmt: skip
+sys.modules.update({f"{_LIGHT}.{dialect}": ModuleType(f"{_LIGHT}.{dialect}") for dialect in _DIALECTS})
 if _LIGHT not in _bindings.dialect_search_modules:
     _bindings.dialect_search_modules = [_LIGHT, *_bindings.dialect_search_modules]
 

@@ -115,7 +115,6 @@ def preload() -> None:
     import tierup.tools.opt
     import tierup.tools.run  # noqa: F401
     from tierup.dialect import gradients, optable, registry
-    from tierup.dialect.bindings import func, torch  # noqa: F401
 
     registry.passes()
     optable.table()

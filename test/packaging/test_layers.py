@@ -14,7 +14,7 @@ ROOT = Path(tierup.__path__[0])
 TYPES_ALONE = "runtime.protocols"
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dialect": (
-        ("bindings", "dtypes", "forking", "records", "spelling", "switches"),
+        ("dtypes", "forking", "records", "spelling", "switches"),
         ("facts", "shielded"),
         ("mlir",),
         ("passes",),  # what one is

@@ -1,1 +1,0 @@
-"""Stand-ins for the bindings' generated op classes, found before them: see dialect/mlir.py."""
