@@ -27,8 +27,8 @@ __all__ = ["address", "ir", "passmanager", "register_torch_dialect", "rewrite", 
 # imports torch_mlir.dialects.<it>.
 _LIGHT = "tierup.dialect.no_op_classes"
 _DIALECTS = (
-    "affine", "arith", "bufferization", "builtin", "cf", "func", "gpu", "index", "linalg", "llvm", "math", "memref", "nvvm", "scf", "tensor",
-    "tierup", "torch", "torch_c", "ub", "vector",
+    "affine", "arith", "bufferization", "builtin", "cf", "func", "gpu", "index", "linalg", "llvm", "math", "memref", "nvvm", "scf",
+    "tensor", "tierup", "torch", "torch_c", "ub", "vector",
 )  # fmt: skip
 sys.modules.update({f"{_LIGHT}.{dialect}": ModuleType(f"{_LIGHT}.{dialect}") for dialect in _DIALECTS})
 if _LIGHT not in _bindings.dialect_search_modules:
