@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tierup.dialect.inference.refine import is_called
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import set_signature, signature
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.runtime.arguments.trees import CallShape, Leaf, Tree, leaf_names
@@ -38,9 +39,8 @@ def specialise(graph: GraphResult, shape: CallShape) -> GraphResult:
             argument.replace_all_uses_with(value)
         for _ in old:
             block.erase_argument(0)
-        results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in block.arguments], results))
         func.attributes["arg_attrs"] = ir.ArrayAttr.get(maker.attributes)
+        set_signature(func, signature(func).results)
     graph.module.operation.verify()
     leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
     return GraphResult(graph.module, entry, leaves, graph.output, writes=graph.writes)

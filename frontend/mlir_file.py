@@ -6,6 +6,7 @@ import linecache
 from pathlib import Path
 
 from tierup.dialect.ir import nesting, torch_types
+from tierup.dialect.ir.structure import signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import InvalidIR, check_nesting, parse_file, parse_module
 from tierup.dialect.passes.diagnostics import excerpt
@@ -63,7 +64,7 @@ def _program(module: ir.Module, where: str, entry: str | None) -> GraphResult:
     func.attributes["tierup.source"] = ir.StringAttr.get("mlir", module.context)
     arguments = func.regions[0].blocks[0].arguments
     leaves = tuple((n, _leaf(a.type)) for n, a in zip(_names(func, len(arguments)), arguments, strict=True))
-    results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
+    results = signature(func).results
     outputs: tuple[OutputTree, ...] = tuple(Output(_kind(t)) for t in results)
     nothing = [str(t) for t in results] in ([], ["!torch.none"])
     output = Output("const") if nothing else outputs[0] if len(outputs) == 1 else OutputNode("tuple", outputs)

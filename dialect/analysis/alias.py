@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.moving import carry_out, plan_move
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable, row_of
+from tierup.dialect.ir.structure import blocks, handed_over, last_of
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
@@ -200,10 +201,9 @@ class AliasAnalysis:
         if found is None:
             found = self._leaf(op) if not len(op.regions) or not is_known(op) else _NONE
             self._effects[op] = found
-            for region in op.regions:
-                for block in region.blocks:
-                    for view in block.operations:
-                        found = found | self.effects(view.operation)
+            for block in blocks(op):
+                for view in block.operations:
+                    found = found | self.effects(view.operation)
             self._effects[op] = found
         return found
 
@@ -302,14 +302,14 @@ def _handed_on(op: ir.Operation) -> Iterator[tuple[ir.Value, ir.Value]]:
     name = op.name
     if name == "torch.prim.Loop":
         body = op.regions[0].blocks[0]
-        after = list(list(body.operations)[-1].operation.operands)[1:]
+        after = handed_over(body)[1:]
         for init, yielded, argument, result in zip(list(op.operands)[2:], after, list(body.arguments)[1:], op.results, strict=True):
             yield from ((init, argument), (init, result), (yielded, argument), (yielded, result))
         return
     for region in list(op.regions)[:1] if name == "tierup.differentiable" else op.regions:
         for block in region.blocks if name != "func.func" else ():
             yield from zip(op.operands, block.arguments, strict=False)
-            yield from zip(list(block.operations)[-1].operation.operands, op.results, strict=False)
+            yield from zip(last_of(block).operands, op.results, strict=False)
     row = row_of(op)
     if not len(op.regions) and (row is None or row.aliasing is not Aliasing.FRESH or row.kind is Kind.SCALAR):
         for result in op.results:

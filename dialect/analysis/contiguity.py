@@ -20,9 +20,10 @@ from tierup.dialect import optable
 from tierup.dialect.analysis.showing import reached
 from tierup.dialect.facts.values import Shape
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks, handed_over, last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout
-from tierup.dialect.rewriting.core import int_of, maker
+from tierup.dialect.rewriting.core import int_of
 from tierup.dialect.rewriting.float_constants import is_from_python
 
 # Parts that are row-major in dim 0; and which operand is the step, that must be 1
@@ -63,7 +64,7 @@ def _deciding(func: ir.Operation) -> set[ir.Operation]:
     aliases = func.attributes["tierup.result_aliases"] if "tierup.result_aliases" in func.attributes else ()
     if not any("may_result:" in str(alias) for alias in aliases):
         return set()
-    returned = list(func.regions[0].blocks[0].operations)[-1].operation.operands
+    returned = last_of(func.regions[0].blocks[0]).operands
     makers = (maker(value) for value in reached(returned))
     return {op for op in makers if op is not None and (row := optable.lookup(op.name)) is not None and row.aliasing is Aliasing.MAY_VIEW}
 
@@ -113,17 +114,16 @@ def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
 
 
 def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
-    blocks = [block for region in op.regions for block in region.blocks]
     carried = op.name == "torch.prim.Loop"
     grown = True
     while grown:
         before = dict(loose)
-        for block in blocks:
+        for block in blocks(op):
             arguments = list(block.arguments)[1:] if carried else list(block.arguments)
             entering = list(op.operands)[2:] if carried else list(op.operands)
             _flow(entering, arguments, loose)
             yield from _doubtful(block, loose, shape_of, deciding)
-            yielded = list(list(block.operations)[-1].operation.operands)
+            yielded = handed_over(block)
             _flow(yielded[1:] if carried else yielded, list(op.results), loose)
             if carried:
                 _flow(yielded[1:], arguments, loose)

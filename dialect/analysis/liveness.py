@@ -9,6 +9,7 @@ from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import TERMINATORS, Location, inner_ops, is_known
 from tierup.dialect.analysis.raising import Raising
 from tierup.dialect.inference.infer import LIST_WRITERS
+from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, made_again
 from tierup.dialect.mlir import ir
 
 IF, LOOP = "torch.prim.If", "torch.prim.Loop"
@@ -88,7 +89,7 @@ class _Marker:
         while op not in self.live.ops:
             self.live.ops.add(op)
             if op.name == LOOP:
-                self._pending += [op.operands[0], op.operands[1], list(op.regions[0].blocks[0].operations)[-1].operation.operands[0]]
+                self._pending += [op.operands[0], op.operands[1], last_of(op.regions[0].blocks[0]).operands[0]]
             elif op.name == IF:
                 self._pending.append(op.operands[0])
             elif len(op.regions):
@@ -102,9 +103,8 @@ class _Marker:
     def _mark_body(self, op: ir.Operation) -> None:
         """A group or fallback keeps its results and operands as long as it stands: its twin has the same."""
         self._pending += op.operands
-        for region in op.regions:
-            for block in region.blocks:
-                self._pending += list(block.operations)[-1].operation.operands
+        for block in blocks(op):
+            self._pending += last_of(block).operands
 
     def _mark_value(self, value: ir.Value) -> None:
         if value in self.live.values:
@@ -126,12 +126,12 @@ class _Marker:
             if op.name == LOOP:
                 self._mark_carried(op, at)
             else:
-                self._pending += [list(r.blocks[0].operations)[-1].operation.operands[at] for r in op.regions]
+                self._pending += [last_of(r.blocks[0]).operands[at] for r in op.regions]
 
     def _mark_carried(self, loop: ir.Operation, slot: int) -> None:
         """A slot lives in all four places or in none."""
         body = loop.regions[0].blocks[0]
-        after = list(body.operations)[-1].operation
+        after = last_of(body)
         self._pending += [loop.operands[2 + slot], body.arguments[1 + slot], after.operands[1 + slot], loop.results[slot]]
 
     def _mark_writes(self) -> None:
@@ -172,7 +172,7 @@ def _plan_block(block: ir.Block, live: Live) -> list[_Plan]:
         if op not in live.ops:
             plans.append(_Plan(op))
         elif len(op.regions):
-            inside = [_plan_block(inner, live) for region in op.regions for inner in region.blocks]
+            inside = [_plan_block(inner, live) for inner in blocks(op)]
             plans.append(_Plan(op, [i for i, r in enumerate(op.results) if r in live.values], inside))
     return plans
 
@@ -193,12 +193,9 @@ def _sweep_block(plans: list[_Plan]) -> None:
 
 def _prune_yields(op: ir.Operation, kept: list[int]) -> None:
     for region in op.regions:
-        last = list(region.blocks[0].operations)[-1].operation
-        operands = list(last.operands)
+        operands = handed_over(region.blocks[0])
         first = 1 if op.name == LOOP else 0  # a loop's condition comes first
-        remaining = [*operands[:first], *(operands[first + i] for i in kept)]
-        ir.Operation.create(last.name, [], remaining, loc=last.location, ip=ir.InsertionPoint(last))
-        last.erase()
+        hand_over(region.blocks[0], [*operands[:first], *(operands[first + i] for i in kept)])
 
 
 def _prune(op: ir.Operation, kept: list[int]) -> None:
@@ -211,12 +208,7 @@ def _prune(op: ir.Operation, kept: list[int]) -> None:
             if i not in kept:
                 body.erase_argument(1 + i)
         operands = [*operands[:2], *(operands[2 + i] for i in kept)]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    new = ir.Operation.create(
-        op.name, [results[i].type for i in kept], operands, attributes, regions=len(op.regions), loc=op.location, ip=ir.InsertionPoint(op)
-    ).operation
-    for old_region, new_region in zip(op.regions, new.regions, strict=True):
-        old_region.blocks[0].append_to(new_region)
+    new = made_again(op, operands, [results[i].type for i in kept])
     for i, result in zip(kept, new.results, strict=True):
         results[i].replace_all_uses_with(result)
     op.erase()

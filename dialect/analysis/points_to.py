@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from tierup.dialect import optable
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -267,12 +268,11 @@ class PointsTo:
         seen = {loc for operand in op.operands for loc in self.reach(operand)}
         self._put([self.caller_containers], seen | outside)
         anything = set(reachable({self.caller_containers}))
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    self._add(argument, anything)
-                for yielded in self._block(block):
-                    self._put([self.caller_containers], self.reach(yielded))
+        for block in blocks(op):
+            for argument in block.arguments:
+                self._add(argument, anything)
+            for yielded in self._block(block):
+                self._put([self.caller_containers], self.reach(yielded))
         self._spread(op, anything)
 
     def _view(self, op: ir.Operation, *, may_be_fresh: bool) -> None:
@@ -325,7 +325,6 @@ def reachable(start: Iterable[Location]) -> Locations:
 def inner_ops(op: ir.Operation) -> Iterator[ir.Operation]:
     """The op and all ops in it."""
     yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield from inner_ops(view.operation)
+    for block in blocks(op):
+        for view in block.operations:
+            yield from inner_ops(view.operation)

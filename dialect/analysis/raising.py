@@ -25,6 +25,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.written import INPLACE, check_copy
@@ -64,8 +65,7 @@ class Raising:
         if name in _SAFE or name.startswith("torch.constant."):
             return False
         if name in _WITH_REGIONS:
-            blocks = [block for region in op.regions for block in region.blocks]
-            return any(self.may_raise(view.operation) for block in blocks for view in block.operations)
+            return any(self.may_raise(view.operation) for block in blocks(op) for view in block.operations)
         if name == "torch.tensor_static_info_cast":
             return not _forgets(op)
         row = row_of(op)

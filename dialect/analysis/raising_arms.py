@@ -15,6 +15,7 @@ raises stays in it.
 from __future__ import annotations
 
 from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.ir.structure import if_, move_out, take_place, yield_
 from tierup.dialect.mlir import ir
 
 _KINDS = {"ShapeError": "ValueError"}
@@ -35,25 +36,19 @@ def leave_out_arm(error: InferenceError) -> bool:
         return False
     branch = branch.operation
     raising = next(i for i, region in enumerate(branch.regions) if region == arm)
-    ip, place = ir.InsertionPoint(branch), branch.location
     arm_ops = [view.operation for view in error.op.block.operations]
     before = arm_ops[: next(i for i, op in enumerate(arm_ops) if op == error.op)]
-    guard = ir.Operation.create("torch.prim.If", [], [branch.operands[0]], regions=2, loc=place, ip=ip)
+    _, *arms = if_(branch.operands[0], [], branch.location, ir.InsertionPoint(branch))
     kind = type(error.__cause__).__name__
-    for i, region in enumerate(guard.regions):
-        at = ir.InsertionPoint(region.blocks.append())
+    for i, block in enumerate(arms):
         if i == raising:
+            at = ir.InsertionPoint(block)
             for op in before:
                 at.insert(op.detach_from_parent())
             words = [_string(text, error.op.location, at) for text in (str(error), _KINDS.get(kind, kind))]
             ir.Operation.create("torch.prim.RaiseException", [], words, loc=error.op.location, ip=at)
-        ir.Operation.create("torch.prim.If.yield", [], [], loc=place, ip=at)
-    *body, terminator = [view.operation for view in branch.regions[1 - raising].blocks[0].operations]
-    for op in body:
-        op.move_before(branch)
-    for result, value in zip(branch.results, list(terminator.operands), strict=True):
-        result.replace_all_uses_with(value)
-    branch.erase()
+        yield_(block)
+    take_place(branch, move_out(branch.regions[1 - raising].blocks[0], branch))
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tierup.dialect import optable
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -48,5 +49,5 @@ def reached(values: Iterable[ir.Value], shown: Shown = shown) -> Iterator[ir.Val
 
 
 def _yielded(region: ir.Region, number: int) -> ir.Value:
-    ended = list(region.blocks[0].operations)[-1].operation
+    ended = last_of(region.blocks[0])
     return ended.operands[number]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import blocks, bool_of, maker
+from tierup.dialect.rewriting.core import bool_of
 
 Facts = dict[ir.Value, int]
 

@@ -13,10 +13,11 @@ from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import bool_of, drop_unused, is_none, is_used
+from tierup.dialect.rewriting.core import bool_of, drop_unused, is_none
 
 Defined = bool | None  # whether a gradient, or an optional value, is there
 
@@ -74,9 +75,8 @@ class Simplify:
         elif is_sum_to_size(op):
             self.sum_to_size(op)
         elif len(op.regions):
-            for region in op.regions:
-                for inner in region.blocks:
-                    self.block(inner)
+            for inner in blocks(op):
+                self.block(inner)
         else:
             row = optable.lookup(name)
             made = name.endswith(".literal") or (row is not None and row.kind is not Kind.SCALAR)
@@ -143,11 +143,10 @@ class Simplify:
 
     def splice(self, op: ir.Operation, taken: ir.Block) -> None:
         """A block of an op in the op's place."""
-        *inner, terminator = [view.operation for view in taken.operations]
-        for moved in inner:
-            moved.move_before(op)
+        inner = [view.operation for view in taken.operations][:-1]
+        values = move_out(taken, op)
         self.run(inner)
-        self.replace(op, list(terminator.operands))
+        self.replace(op, values)
 
     def branch(self, op: ir.Operation) -> None:
         condition = bool_of(op.operands[0])
@@ -157,7 +156,7 @@ class Simplify:
             return
         for arm in arms:
             self.block(arm)
-        yields = [list(list(arm.operations)[-1].operation.operands) for arm in arms]
+        yields = [handed_over(arm) for arm in arms]
         for result, values in zip(op.results, zip(*yields, strict=True), strict=True):
             states = {self.known.get(v) for v in values}
             self.known[result] = states.pop() if len(states) == 1 else None

@@ -20,10 +20,11 @@ from tierup.dialect.facts.values import Int, Shape, Tensor
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks, is_used, read_others, unprofiled
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import int_of, is_used
+from tierup.dialect.rewriting.core import int_of
 
 _COMPARISONS = tuple(f"torch.aten.{relation}." for relation in ("eq", "ne", "lt", "le", "gt", "ge"))
 
@@ -69,7 +70,7 @@ class Captures:
         forward, _ = self._parts()
         for op in forward:
             if op.name == "tierup.profile":
-                self._replace(op.results[0], _under(op.results[0]))
+                self._replace(op.results[0], unprofiled(op.results[0]))
         read = self._read(queries=False)
         given = {*self.arguments, *(r for op in forward for r in op.results)}
         for op in reversed(forward):
@@ -78,7 +79,7 @@ class Captures:
             if _gives_parts(op) or all(self._is_at_hand(v, read) for v in op.operands):
                 self._again(op)
                 read -= {*op.results}
-                read |= {_under(v) for v in op.operands} & given if not _asks(op) else set()
+                read |= {unprofiled(v) for v in op.operands} & given if not _asks(op) else set()
         if self.inference is not None:
             self._capture_comparisons(self.inference)
             Sizes(self, self.inference).capture()
@@ -95,7 +96,7 @@ class Captures:
 
     def _is_at_hand(self, value: ir.Value, read: set[ir.Value]) -> bool:
         """Whether computing with a value again captures no tensor that is not an input or captured anyway."""
-        under = _under(value)
+        under = unprofiled(value)
         if under in self.at_hand or under in read or not torch_types.is_tensor(under.type):
             return True
         op = under.owner.operation
@@ -106,17 +107,13 @@ class Captures:
         _, reverse = self._parts()
         twin = op.clone(ir.InsertionPoint(reverse[0])).operation
         for i, value in enumerate(twin.operands):
-            twin.operands[i] = _under(value)
+            twin.operands[i] = unprofiled(value)
         for old, new in zip(op.results, twin.results, strict=True):
             self._replace(old, new)
 
     def _replace(self, old: ir.Value, new: ir.Value) -> None:
         """Let the reverse ops read another value."""
-        _, reverse = self._parts()
-        for op in _all(reverse):
-            for i, value in enumerate(op.operands):
-                if value == old:
-                    op.operands[i] = new
+        read_others(self._parts()[1], {old: new})
 
     def _capture_sizes(self) -> None:
         """Ask for sizes and dtypes of tensors that are not captured while the tensors are there."""
@@ -241,13 +238,6 @@ def _query(value: ir.Value, d: int, location: ir.Location, ip: ir.InsertionPoint
     return ir.Operation.create("torch.aten.size.int", [int_], [value, number], loc=location, ip=ip).results[0]
 
 
-def _under(value: ir.Value) -> ir.Value:
-    """A value without the profiles of it."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.profile":
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _is_cheap(op: ir.Operation) -> bool:
     if op.name.startswith(("torch.constant.", "torch.aten.to.dtype")) or op.name.startswith(_COMPARISONS) or op.name.endswith(".literal"):
         return True
@@ -264,9 +254,7 @@ def _gives_parts(op: ir.Operation) -> bool:
 
 
 def _all(ops: Iterable[ir.Operation]) -> Iterable[ir.Operation]:
-    for op in ops:
-        yield op
-        yield from walk(op)
+    return (inner for op in ops for inner in (op, *walk(op)))
 
 
 def drop_unused(block: ir.Block, behind: ir.Operation | None = None) -> None:
@@ -277,6 +265,5 @@ def drop_unused(block: ir.Block, behind: ir.Operation | None = None) -> None:
         if len(op.results) and not any(is_used(r) for r in op.results):
             op.erase()
             continue
-        for region in op.regions:
-            for inner in region.blocks:
-                drop_unused(inner)
+        for inner in blocks(op):
+            drop_unused(inner)

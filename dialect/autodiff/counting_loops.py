@@ -18,20 +18,14 @@ from collections.abc import Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.ir.structure import read_others
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import bool_of
 
 _PLAIN = frozenset({
     "torch.prim.If", "torch.prim.If.yield", "torch.prim.Loop", "torch.prim.Loop.condition", "torch.derefine", "torch.prim.unchecked_cast",
     "torch.tensor_static_info_cast",
 })  # fmt: skip
-
-
-def is_counted(loop: ir.Operation) -> bool:
-    """Whether the number of iterations is known before the loop."""
-    last = list(loop.regions[0].blocks[0].operations)[-1].operation
-    return bool_of(loop.operands[1]) is True and bool_of(last.operands[0]) is True
 
 
 def only_computes(loop: ir.Operation) -> bool:
@@ -63,7 +57,7 @@ def count_first(e: Emitter, loop: ir.Operation, dropped: Sequence[int], unread: 
             for op in inside:
                 if op not in unread:
                     twin = op.clone(e.ip).operation
-                    _read(twin, now)
+                    read_others([twin], now)
                     now.update(zip(op.results, twin.results, strict=True))
             more = e.call("aten.add.int", block.arguments[0], 1, type_="!torch.int")
             handed = [now.get(v, v) for v in (last.operands[0], *(last.operands[1 + k] for k in kept))]
@@ -72,11 +66,3 @@ def count_first(e: Emitter, loop: ir.Operation, dropped: Sequence[int], unread: 
     with e.before(last):
         last.operands[0] = e.value(True)
     return True
-
-
-def _read(op: ir.Operation, now: dict[ir.Value, ir.Value]) -> None:
-    """Let an op, and those inside it, read other values."""
-    for inner in (op, *walk(op)):
-        for i, value in enumerate(inner.operands):
-            if value in now:
-                inner.operands[i] = now[value]

@@ -16,10 +16,10 @@ from tierup.dialect.fusion.nativeness import Nativeness
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.structure import is_used, move_out, take_place
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import is_used
 
 DIFFERENTIABLE = "tierup.differentiable"
 PROFILE = "tierup.profile"
@@ -87,14 +87,8 @@ def undo(op: ir.Operation) -> None:
     """Put what `forward` computes in the group's place. Its values are detached no more, so nothing is known of what they require."""
     update_records(op.regions[0], None)
     body = op.regions[0].blocks[0]
-    for argument, operand in zip(body.arguments, op.operands, strict=True):
-        argument.replace_all_uses_with(operand)
-    *inner, terminator = [view.operation for view in body.operations]
-    for result, value in zip(op.results, terminator.operands, strict=False):  # temporaries for the gradient follow
-        result.replace_all_uses_with(value)
-    for moved in inner:
-        moved.move_before(op)
-    op.erase()
+    inner = [view.operation for view in body.operations][:-1]
+    take_place(op, move_out(body, op, list(op.operands))[: len(op.results)])  # temporaries for the gradient follow
     for moved in reversed(inner):  # no scalar op joins a group: those are sizes and dtypes for the gradient, which nobody wants any more
         row = optable.lookup(moved.name)
         if row is not None and row.kind is Kind.SCALAR and not any(is_used(r) for r in moved.results):
@@ -103,13 +97,12 @@ def undo(op: ir.Operation) -> None:
 
 def update_records(region: ir.Region, state: State) -> None:
     """Let all tensors that profiles in a region saw have required a gradient, or not, or either."""
-    for block in region.blocks:
-        for view in block.operations:
-            for op in (view.operation, *walk(view.operation)):
-                if op.name == PROFILE and "profiled" in op.attributes:
-                    fact = facts_of(op.attributes["profiled"])
-                    if isinstance(fact, Profiled) and fact.defined is not False and fact.requires_grad != state:
-                        op.attributes["profiled"] = profiled_attr(replace(fact, requires_grad=state))
+    ops = (op for block in region.blocks for view in block.operations for op in (view.operation, *walk(view.operation)))
+    for op in ops:
+        if op.name == PROFILE and "profiled" in op.attributes:
+            fact = facts_of(op.attributes["profiled"])
+            if isinstance(fact, Profiled) and fact.defined is not False and fact.requires_grad != state:
+                op.attributes["profiled"] = profiled_attr(replace(fact, requires_grad=state))
 
 
 def has_gradient(group: ir.Operation) -> bool:

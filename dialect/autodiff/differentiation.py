@@ -18,6 +18,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import forget_results, hand_over, handed_over, last_of, set_signature, values_inside
 from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
@@ -28,7 +29,7 @@ REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 
 _ONE_FUNCTION = "builtin.module(tierup-inline,tierup-remove-list-mutation)"
 _VALUE_FORM = "builtin.module(tierup-functionalize,func.func(tierup-expose-statistics))"
-_WRITEBACKS, _ALIASES = "tierup.writebacks", "tierup.result_aliases"
+_WRITEBACKS = "tierup.writebacks"
 
 
 def gradient_of_function(
@@ -103,7 +104,7 @@ def _check(
     writes: bool = False,
 ) -> None:
     block = func.regions[0].blocks[0]
-    returned = list(list(block.operations)[-1].operation.operands)
+    returned = handed_over(block)
     for what, indices, values in (("argument", wrt, list(block.arguments)), ("result", results, returned)):
         for i in indices:
             if not 0 <= i < len(values):
@@ -132,9 +133,7 @@ def activity(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> tuple
     """Of each value of a function whether it may require a gradient when the arguments `wrt` do; and the types it went by."""
     count = len(func.regions[0].blocks[0].arguments)
     states = RequiresGrad(func, function_names(module), arguments=[i in set(wrt) for i in range(count)])
-    values = [v for op in (func, *walk(func)) for v in op.results]
-    values += [v for op in (func, *walk(func)) for region in op.regions for block in region.blocks for v in block.arguments]
-    return Notes((v, states.may(v)) for v in values), states.inference
+    return Notes((v, states.may(v)) for v in values_inside(func)), states.inference
 
 
 class _Function:
@@ -145,7 +144,7 @@ class _Function:
         self.block = func.regions[0].blocks[0]
         self.arguments = list(self.block.arguments)
         self.active, inference = activity(module, func, wrt)
-        self.last = list(self.block.operations)[-1].operation
+        self.last = last_of(self.block)
         self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, inference)
 
     def run(self, cotangents: bool, keep_results: bool) -> None:
@@ -164,11 +163,11 @@ class _Function:
         found = [reverse.take(self.arguments[i]) for i in self.wrt]
         gradients = [reverse.whole(self.arguments[i], g) for g, i in zip(found, self.wrt, strict=True)]
         handed = [*(returned if keep_results else []), *gradients]
-        ir.Operation.create("func.return", operands=handed, loc=self.last.location, ip=ir.InsertionPoint(self.last))
-        self.last.erase()
+        hand_over(self.block, handed)
         sweep(self.block, start)  # the program's own ops stay: they may raise
         start.erase()
-        self._describe(handed, len(returned) if keep_results else 0)
+        set_signature(self.func, kept=len(returned) if keep_results else 0)
+        forget_results(self.func)
 
     def _argument(self, like: ir.Value) -> ir.Value:
         """A new argument, the gradient of a result."""
@@ -195,16 +194,3 @@ class _Function:
         elif rank:
             raise PassFailure(self.last, f"gives a result of rank {rank}: only a result of rank 0 has a gradient without a cotangent")
         return e.call("aten.ones", [], e.dtype(result), None, None, None)
-
-    def _describe(self, handed: Sequence[ir.Value], kept: int) -> None:
-        with self.func.context:
-            inputs = [a.type for a in self.block.arguments]
-            self.func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in handed]))
-            for name, size in (("arg_attrs", len(inputs)), ("res_attrs", len(handed))):
-                if name in self.func.attributes:
-                    given = list(ir.ArrayAttr(self.func.attributes[name]))
-                    given = given if name == "arg_attrs" else given[:kept]
-                    self.func.attributes[name] = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * (size - len(given))])
-            for name in (_ALIASES, "tierup.read_only", "tierup.perhaps_read_only"):  # of the function as it was
-                if name in self.func.attributes:
-                    del self.func.attributes[name]

@@ -25,10 +25,11 @@ from typing import Any, Union
 
 from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import activity
+from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, maker, set_signature, take_place, with_more
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting.core import bool_of, int_of, maker
+from tierup.dialect.rewriting.core import bool_of, int_of
 
 TRUE = 0
 Parts = Mapping[int, int]
@@ -67,7 +68,7 @@ def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flow
     path decides."""
     active, _ = activity(module, func, wrt)
     block = func.regions[0].blocks[0]
-    last = list(block.operations)[-1].operation
+    last = last_of(block)
     finder = _Finder(active)
     for bit, i in enumerate(wrt):
         finder.parts[block.arguments[i]] = {TRUE: 1 << bit}
@@ -80,14 +81,8 @@ def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flow
     returned = [*last.operands, *(held.operands[0] for held in holders)]
     for held in holders:
         held.erase()
-    with func.context, last.location:
-        ir.Operation.create("func.return", operands=returned, ip=ir.InsertionPoint(last))
-        last.erase()
-        inputs = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in returned]))
-        if "res_attrs" in func.attributes:
-            more = [ir.DictAttr.get({})] * len(deciding)
-            func.attributes["res_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(func.attributes["res_attrs"]), *more])
+    hand_over(block, returned)
+    set_signature(func)
     pairs = [tuple((k, parts[e]) for k, parts in enumerate(results) if e in parts) for e in deciding]
     return Flows(tuple(parts.get(TRUE, 0) for parts in results), tuple(pairs))
 
@@ -332,7 +327,7 @@ class _Emitter:
             return self._op("torch.aten.__not__", [op.operands[0]], before)
         if expression not in self._given:
             self._given[expression] = made = self._stand_in(op)
-            arms = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
+            arms = [last_of(region.blocks[0]) for region in op.regions]
             self._add(op, made, [self.held(e, last) for e, last in zip((then, otherwise), arms, strict=True)])
         return self._given[expression]
 
@@ -343,7 +338,7 @@ class _Emitter:
         parts: list[ir.Operation] = []
         self._add(op, made, parts)  # in the order of the body's arguments, before others of this loop are asked for
         parts.append(self.held(first, op))
-        parts.append(self.held(then, list(body.operations)[-1].operation))
+        parts.append(self.held(then, last_of(body)))
 
     def held(self, expression: int | None, before: ir.Operation) -> ir.Operation:
         """An op that has the truth value as its operand: also when who gives it is made again."""
@@ -375,24 +370,14 @@ def _with_results(op: ir.Operation, more: Sequence[tuple[ir.Value, Sequence[ir.O
     """A branch or a loop with further results in its place. Of each: what stands for it, and what holds that which the arms yield, or the
     loop begins with and hands on."""
     is_loop = op.name == "torch.prim.Loop"
-    operands = [*op.operands, *(parts[0].operands[0] for _, parts in more if is_loop)]
-    types = [*(r.type for r in op.results), *(v.type for v, _ in more)]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    count, ip = len(op.regions), ir.InsertionPoint(op)
-    made = ir.Operation.create(op.name, types, operands, attributes, regions=count, loc=op.location, ip=ip).operation
-    for i, (old, new) in enumerate(zip(op.regions, made.regions, strict=True)):
-        old.blocks[0].append_to(new)
-        last = list(new.blocks[0].operations)[-1].operation
-        handed = [parts[1 if is_loop else i].operands[0] for _, parts in more]
-        ir.Operation.create(last.name, [], [*last.operands, *handed], loc=last.location, ip=ir.InsertionPoint(last))
-        last.erase()
-    for before, after in zip((*op.results, *(v for v, _ in more)), made.results, strict=True):
-        before.replace_all_uses_with(after)
-    for value, parts in more:
+    for i, block in enumerate(blocks(op)):
+        hand_over(block, [*handed_over(block), *(parts[1 if is_loop else i].operands[0] for _, parts in more)])
+    count, starts = len(op.results), [parts[0].operands[0] for _, parts in more if is_loop]
+    made = with_more(op, [*op.operands, *starts], [v.type for v, _ in more])
+    for (value, parts), result in zip(more, list(made.results)[count:], strict=True):
         for held in parts:
             held.erase()
-        value.owner.operation.erase()
-    op.erase()
+        take_place(value.owner.operation, [result])
 
 
 def _runs(op: ir.Operation) -> bool:

@@ -34,10 +34,11 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import ListGradient
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import Notes, backwards, ops_of, torch_name
+from tierup.dialect.ir.structure import is_used, made_again
+from tierup.dialect.ir.walking import Notes, backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
-from tierup.dialect.rewriting.core import int_of, is_used
+from tierup.dialect.rewriting.core import int_of
 
 REMEDY = "give it a rule in dialect/gradients, or keep what it gives out of the differentiated result (stop_gradient, detach)"
 
@@ -277,18 +278,7 @@ def settle(
     draft: ir.Operation, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None
 ) -> ir.Operation:
     """An op like `draft`, whose regions were filled before its operands and results were known, in its place and with its regions."""
-    made = ir.Operation.create(
-        draft.name, results=results, operands=operands, attributes=attributes or {}, regions=len(draft.regions),
-        loc=draft.location, ip=ir.InsertionPoint(draft),
-    ).operation  # fmt: skip
-    for old, new in zip(draft.regions, made.regions, strict=True):
-        for block in old.blocks:
-            types = [a.type for a in block.arguments]
-            moved = new.blocks.append(*types, arg_locs=[draft.location] * len(types))
-            for before, after in zip(block.arguments, moved.arguments, strict=True):
-                before.replace_all_uses_with(after)
-            for each in ops_of(block):
-                moved.append(each)
+    made = made_again(draft, operands, results, attributes or {})
     draft.erase()
     return made
 

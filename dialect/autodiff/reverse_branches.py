@@ -23,10 +23,10 @@ from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import ListGradient, is_list
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker, read_others, values_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
-from tierup.dialect.rewriting.core import maker
 
 
 def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:
@@ -112,15 +112,13 @@ def replay(
     made = []
     for op in body:
         twin = op.clone(e.ip).operation
-        for inner in (twin, *walk(twin)):
-            for i, operand in enumerate(inner.operands):
-                if operand in now:
-                    inner.operands[i] = now[operand]
+        read_others([twin], now)
         now.update(zip(op.results, twin.results, strict=True))
-        for old, new in zip(_values(op), _values(twin), strict=True):
-            if old in known:
-                known[new] = known[old]
-            active[new] = active.get(old, False)
+        for mine, its in zip((op, *walk(op)), (twin, *walk(twin)), strict=True):
+            for old, new in zip(values_of(mine), values_of(its), strict=True):
+                if old in known:
+                    known[new] = known[old]
+                active[new] = active.get(old, False)
         made.append(twin)
     return made, now
 
@@ -135,12 +133,3 @@ def refuse_draws(block: ir.Block) -> None:
                 raise PassFailure(op, f"{name}draws random numbers in a branch or a loop, which gradients compute again: draw before it")
 
 
-def _values(op: ir.Operation) -> list[ir.Value]:
-    """All values that an op defines, those inside it included, in order."""
-    found = list(op.results)
-    for region in op.regions:
-        for block in region.blocks:
-            found += block.arguments
-            for view in block.operations:
-                found += _values(view.operation)
-    return found

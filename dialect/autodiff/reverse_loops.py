@@ -35,10 +35,11 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.structure import attributes_of, hand_over, handed_over, is_used, last_of, made_again, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
-from tierup.dialect.rewriting.core import bool_of, int_of, is_used
+from tierup.dialect.rewriting.core import int_of
+from tierup.dialect.rewriting.loops import is_counted
 
 _ALWAYS, _FIRST, _LATER, _ANY = range(4)  # iterations of the backward loop at whose beginning the gradient of what is carried is there
 
@@ -64,7 +65,7 @@ def loop(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Seque
     stand_ins, passed, backwards = back.stand_ins, back.passed, back.backwards
 
     needed = [k for k, v in enumerate(entering) if is_used(stand_ins[v])]
-    counted = bool_of(op.operands[1]) is True and bool_of(last.operands[0]) is True
+    counted = is_counted(op)
     joins = {v for v in passed if reverse.when is True and v not in backwards}  # what they have so far is added to
     earlier = {v: reverse.path(v).when for v in joins}
     with e.before(back.draft):
@@ -189,37 +190,30 @@ def _saving(reverse: Reverse, op: ir.Operation, needed: Sequence[int], counted: 
     if not needed and counted:
         return op
     e = reverse.emitter
-    old = op.regions[0].blocks[0]
-    last = list(old.operations)[-1].operation
     elements = [_element(op.operands[2 + k].type) for k in needed]
     lists = [ir.Type.parse(f"!torch.list<{t.removeprefix('!torch.')}>", e.context) for t in elements]
     with e.before(op):
         starts = [e.create("torch.prim.ListConstruct", [t], []).results[0] for t in lists]
         starts += [] if counted else [e.value(0)]
-        types = [*(r.type for r in op.results), *(v.type for v in starts)]
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        if "tierup.site" in attributes:  # whoever numbers ops (split_gradient.py) can tell what the further results are
-            attributes["tierup.saved"] = ir.DenseI64ArrayAttr.get([*needed, *([] if counted else [-1])], e.context)
-        made = e.create("torch.prim.Loop", types, [*op.operands, *starts], attributes, regions=1)
-    arguments = [*(a.type for a in old.arguments), *(v.type for v in starts)]
-    block = made.regions[0].blocks.append(*arguments, arg_locs=[op.location] * len(arguments))
-    for each in ops_of(old):
-        block.append(each)
-    number, *entering = old.arguments
-    with e.before(last):
+    attributes = attributes_of(op)
+    if "tierup.site" in attributes:  # whoever numbers ops (split_gradient.py) can tell what the further results are
+        attributes["tierup.saved"] = ir.DenseI64ArrayAttr.get([*needed, *([] if counted else [-1])], e.context)
+    made = made_again(op, [*op.operands, *starts], [*(r.type for r in op.results), *(v.type for v in starts)], attributes)
+    block = made.regions[0].blocks[0]
+    number, *entering = block.arguments
+    further = [block.add_argument(v.type, op.location) for v in starts]
+    with e.before(last_of(block)):
         more = []
-        for k, items in zip(needed, list(block.arguments)[len(old.arguments) :], strict=False):
+        for k, items in zip(needed, further, strict=False):
             value = cast(entering[k], ir.Type.parse(_element(entering[k].type), e.context), e.ip)
             one = e.create("torch.prim.ListConstruct", [items.type], [value]).results[0]
             more.append(e.create("torch.aten.add.t", [items.type], [items, one]).results[0])
         if not counted:
             more.append(e.call("aten.add.int", number, 1, type_="!torch.int"))
-        e.create("torch.prim.Loop.condition", [], [*last.operands, *more])
-    last.erase()
-    for before, after in zip((*old.arguments, *op.results), (*list(block.arguments)[: len(old.arguments)], *made.results), strict=False):
-        before.replace_all_uses_with(after)
+    hand_over(block, [*handed_over(block), *more])
+    for before, after in zip(op.results, made.results, strict=False):
         if before in e.inference.values:
-            e.inference.values[after] = e.inference.values.pop(before)
-        reverse.active[after] = reverse.active.pop(before, False)
-    op.erase()
+            e.inference.values[after] = e.inference.values[before]
+        reverse.active[after] = reverse.active.get(before, False)
+    take_place(op, list(made.results)[: len(op.results)])
     return made

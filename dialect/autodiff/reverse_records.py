@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.autodiff.counting_loops import is_counted
 from tierup.dialect.autodiff.reverse import Found, Reverse
 from tierup.dialect.gradients import lists
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import ListGradient, is_list
+from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting.core import int_of, items_of, maker
+from tierup.dialect.rewriting.core import int_of, items_of
+from tierup.dialect.rewriting.loops import is_counted
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Record:
 def records(op: ir.Operation) -> dict[int, Record]:
     """The lists of a loop that only grow, by what is written down, and are not looked at in it."""
     body = op.regions[0].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = last_of(body)
     found = {}
     for k, entering in enumerate(list(body.arguments)[1:]):
         grown = maker(last.operands[1 + k], "torch.aten.add.t") if is_list(entering) else None
@@ -93,7 +94,7 @@ def _runs(loop: ir.Operation, count: ir.Value) -> bool:
     if is_counted(loop):
         return bool(count == loop.operands[0])
     body = loop.regions[0].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = last_of(body)
     for k, result in enumerate(loop.results):
         if result == count:
             more = maker(last.operands[1 + k], "torch.aten.add.int")

@@ -27,11 +27,11 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
+from tierup.dialect.ir.walking import function_names, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Promotion, Tie
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting.core import replace_inside
 
 Key = Hashable
 SITE = "tierup.site"  # the number of a forward op, the same each time the function is differentiated
@@ -108,7 +108,7 @@ class _Splitter:
             op.attributes[SITE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, func.context), i)
         self.assumed = _refine(func, known, sizes, function_names(module)) if known else []
         self.active, self.inference = activity(module, func, wrt)
-        self.last = list(self.block.operations)[-1].operation
+        self.last = last_of(self.block)
         self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, self.inference)
 
     def _differentiable_results(self) -> list[int]:
@@ -202,13 +202,14 @@ class _Splitter:
         at = next(i for i, op in enumerate(found) if op == marker)
         for op in found[at + 1 :]:
             body.append(op)
-        replace_inside(body, dict(zip([*captured, *stand_ins], body.arguments, strict=True)))
+        read_others(ops_of(body), dict(zip([*captured, *stand_ins], body.arguments, strict=True)))
         with self.func.context, self.func.location:
             ir.Operation.create("func.return", operands=[*returned, *saved], ip=ir.InsertionPoint(self.block))
         for value in stand_ins:
             value.owner.operation.erase()
         marker.erase()
-        self._describe([*returned, *saved], len(returned))
+        set_signature(self.func, kept=len(returned))
+        forget_results(self.func)
         for op in (*walk(self.func), *walk(backward)):
             for attribute in (SITE, SAVED):
                 if attribute in op.attributes:
@@ -241,18 +242,6 @@ class _Splitter:
             if "tierup.name" in given:
                 return str(ir.StringAttr(given["tierup.name"]).value)
         return f"{source.kind}{source.index}"
-
-    def _describe(self, handed: Sequence[ir.Value], results: int) -> None:
-        with self.func.context:
-            inputs = [a.type for a in self.block.arguments]
-            self.func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in handed]))
-            if "res_attrs" in self.func.attributes:
-                given = list(ir.ArrayAttr(self.func.attributes["res_attrs"]))[:results]
-                more = [ir.DictAttr.get({})] * (len(handed) - len(given))
-                self.func.attributes["res_attrs"] = ir.ArrayAttr.get([*given, *more])
-            for name in ("tierup.result_aliases", "tierup.read_only", "tierup.perhaps_read_only"):
-                if name in self.func.attributes:
-                    del self.func.attributes[name]
 
 
 class _Keys:
@@ -296,7 +285,7 @@ def _refine(
         if not one:
             break
         shapes = {argument: tuple(one.get(dim, dim) for dim in shape) for argument, shape in shapes.items()}
-    _retype(func, block)
+    set_signature(func, signature(func).results)
     return assumed
 
 
@@ -356,10 +345,4 @@ def _restore(func: ir.Operation, types: Sequence[ir.Type]) -> None:
     symbols.erase(block)
     for argument, type_ in zip(block.arguments, types, strict=True):
         argument.set_type(type_)
-    _retype(func, block)
-
-
-def _retype(func: ir.Operation, block: ir.Block) -> None:
-    results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
-    with func.context:
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in block.arguments], results))
+    set_signature(func, signature(func).results)

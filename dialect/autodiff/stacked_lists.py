@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tierup.dialect.autodiff.counting_loops import count_first, is_counted, only_computes
+from tierup.dialect.autodiff.counting_loops import count_first, only_computes
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import drop_unused, int_of, items_of, maker
+from tierup.dialect.rewriting.core import drop_unused, int_of, items_of
+from tierup.dialect.rewriting.loops import is_counted
 from tierup.dialect.rewriting.typed import infer_or_remark
 
 _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
@@ -56,7 +58,7 @@ def _is_record(loop: ir.Operation, k: int) -> bool:
     """Whether the list that a loop carries as its k-th value gets one item in each iteration, and no more is done with it than that items
     are taken."""
     body = loop.regions[0].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = last_of(body)
     grown = maker(last.operands[1 + k], _APPEND)
     if grown is None:
         return False
@@ -76,7 +78,7 @@ def _joins(op: ir.Operation) -> bool:
 def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
     """Count the iterations of a loop that ends by its condition first, if all it saves can be stacked then; whether they are counted."""
     body = loop.regions[0].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = last_of(body)
     grown = [last.operands[1 + k].owner.operation for k in records]
     still = all(_stands_still(e, loop, (items_of(op.operands[1]) or [])[0]) for op in grown)
     lists = [k for k, r in enumerate(loop.results) if str(r.type).startswith(_LIST)]
@@ -85,7 +87,7 @@ def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
 
 def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     body = loop.regions[0].blocks[0]
-    last = list(body.operations)[-1].operation
+    last = last_of(body)
     argument, result, start = body.arguments[1 + k], loop.results[k], loop.operands[2 + k]
     grown = last.operands[1 + k].owner.operation
     added = (items_of(grown.operands[1]) or [])[0]  # _is_record saw one

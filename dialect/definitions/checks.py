@@ -8,6 +8,8 @@ from tierup.dialect.definitions.definition import Broken
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, is_profiled
+from tierup.dialect.ir.structure import values_of
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 
 
@@ -131,30 +133,13 @@ def yielded(block: ir.Block, what: str) -> list[ir.Type]:
 
 def check_isolated(op: ir.Operation, region: int, what: str) -> None:
     """No op in the region reads a value from outside."""
-    inside = _values_in(op.regions[region])
-    for inner in _ops_in(op.regions[region]):
+    blocks = list(op.regions[region].blocks)
+    ops = [inner for block in blocks for view in block.operations for inner in (view.operation, *walk(view.operation))]
+    inside = {v for of in (*(block.arguments for block in blocks), *map(values_of, ops)) for v in of}
+    for inner in ops:
         for value in inner.operands:
             if value not in inside:
                 raise Broken(f"{what} is isolated from above, but {inner.name} in it reads a value of type {value.type} from outside")
-
-
-def _ops_in(region: ir.Region) -> Iterable[ir.Operation]:
-    for block in region.blocks:
-        for view in block.operations:
-            yield view.operation
-            for nested in view.operation.regions:
-                yield from _ops_in(nested)
-
-
-def _values_in(region: ir.Region) -> set[ir.Value]:
-    values: set[ir.Value] = set()
-    for block in region.blocks:
-        values.update(block.arguments)
-        for view in block.operations:
-            values.update(view.operation.results)
-            for nested in view.operation.regions:
-                values |= _values_in(nested)
-    return values
 
 
 def check_types(actual: Sequence[ir.Type], expected: Sequence[ir.Type], what: str, than: str) -> None:

@@ -15,9 +15,11 @@ to, in the body itself, and so once in each iteration. Up to the loop nobody els
 from __future__ import annotations
 
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import hand_over, handed_over, maker, with_more
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import create, maker
-from tierup.dialect.rewriting.loops import LOOP, loops_inside
+from tierup.dialect.rewriting.core import create
+from tierup.dialect.rewriting.loops import loops_inside
+from tierup.dialect.rewriting.regions import top_level
 
 _APPEND, _CONSTRUCT = "torch.aten.append.t", "torch.prim.ListConstruct"
 
@@ -43,39 +45,19 @@ def _is_carried(loop: ir.Operation, append: ir.Operation) -> bool:
             before = False
         elif not before:
             behind.append(op.operation)
-    return all(user == append or _holder(user, loop.block) in behind for user in (use.owner.operation for use in list_.uses))
-
-
-def _holder(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
-    """The op of a block that an op is or stands in."""
-    at: ir.Operation | None = op
-    while at is not None and at.block != block:
-        parent = at.parent
-        at = None if parent is None or parent.operation.name == "func.func" else parent.operation
-    return at
+    return all(user == append or top_level(user, loop.block) in behind for user in (use.owner.operation for use in list_.uses))
 
 
 def _carry(loop: ir.Operation, appends: list[ir.Operation]) -> None:
     lists = [op.operands[0] for op in appends]
-    body, types = loop.regions[0].blocks[0], [list_.type for list_ in lists]
-    attributes = {name: loop.attributes[name] for name in loop.attributes}
-    new = ir.Operation.create(
-        LOOP, [*(r.type for r in loop.results), *types], [*loop.operands, *lists], attributes,
-        regions=1, loc=loop.location, ip=ir.InsertionPoint(loop),
-    ).operation  # fmt: skip
-    body.append_to(new.regions[0])
-    grown = []
+    new = with_more(loop, [*loop.operands, *lists], [list_.type for list_ in lists])
+    body, grown = new.regions[0].blocks[0], []
     for op, list_ in zip(appends, lists, strict=True):
-        argument = body.add_argument(list_.type, loop.location)
+        argument = body.add_argument(list_.type, new.location)
         one = create(op, _CONSTRUCT, [op.operands[1]], list_.type)
         grown.append(create(op, "torch.aten.add.t", [argument, one], list_.type))
         op.erase()
-    last = list(body.operations)[-1].operation
-    ir.Operation.create(last.name, [], [*last.operands, *grown], loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
-    for old, result in zip(loop.results, new.results, strict=False):
-        old.replace_all_uses_with(result)
-    loop.erase()
+    hand_over(body, [*handed_over(body), *grown])
     entering = len(new.operands) - len(lists)
     for i, (list_, result) in enumerate(zip(lists, list(new.results)[-len(lists) :], strict=True)):
         list_.replace_all_uses_with(result)

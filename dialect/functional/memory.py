@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TypeAlias
 
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
@@ -167,11 +168,10 @@ class Liveness:
 
     def _number(self, op: ir.Operation, loops: tuple[ir.Operation, ...]) -> None:
         inner = (*loops, op) if op.name == "torch.prim.Loop" else loops
-        for region in op.regions:
-            for block in region.blocks:
-                for view in block.operations:
-                    self._place[view.operation] = len(self._place), loops if inner is loops else inner
-                    self._number(view.operation, inner)
+        for block in blocks(op):
+            for view in block.operations:
+                self._place[view.operation] = len(self._place), loops if inner is loops else inner
+                self._number(view.operation, inner)
 
     def used_after(self, value: ir.Value, point: ir.Operation) -> bool:
         """Whether a run that has passed `point` may use this binding of `value` again."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.functional.memory import Step, value_type
 from tierup.dialect.ir.attributes import LOCKED, PROMOTION
+from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 
@@ -19,11 +20,6 @@ IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torc
 _PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
-
-
-def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
-    """The attributes of an op by name."""
-    return {name: op.attributes[name] for name in op.attributes}
 
 
 def apply(step: Step, whole: ir.Value, ip: ir.InsertionPoint) -> ir.Value:

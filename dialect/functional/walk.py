@@ -22,8 +22,8 @@ from tierup.dialect.functional.memory import (
     value_type,
 )
 from tierup.dialect.functional.read_only import perhaps_read_only
-from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir

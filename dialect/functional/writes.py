@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.functional.views import attributes_of
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
 from tierup.dialect.optable.families import inplace

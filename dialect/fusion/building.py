@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.fusion.grouping import external_operands, is_boundary
+from tierup.dialect.fusion.grouping import is_boundary
 from tierup.dialect.fusion.nativeness import is_copied
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import external_operands
 from tierup.dialect.ir.walking import backwards, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import yield_

@@ -9,12 +9,13 @@ after the whole group.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import external_operands, maker
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import lookup
@@ -30,24 +31,6 @@ _WITH_MAKER = SIZES | {"torch.prim.ListUnpack", "torch.aten.__getitem__.t"}
 def is_boundary(type_: ir.Type) -> bool:
     """Whether a kernel takes and gives values of this type: tensors and numbers of one kind."""
     return torch_types.is_tensor(type_) or str(type_) in _NUMBERS
-
-
-def external_operands(op: ir.Operation) -> Iterator[ir.Value]:
-    """What an op reads from around it: its operands, and what its regions capture."""
-    yield from op.operands
-    if len(op.regions):
-        inside = set(_values_inside(op))
-        for inner in walk(op):
-            yield from (v for v in inner.operands if v not in inside)
-
-
-def _values_inside(op: ir.Operation) -> Iterator[ir.Value]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.arguments
-            for view in block.operations:
-                yield from view.operation.results
-                yield from _values_inside(view.operation)
 
 
 def weight(op: ir.Operation) -> int:
@@ -130,11 +113,8 @@ def _has_a_list(op: ir.Operation) -> bool:
 
 
 def _definer(value: ir.Value, block: ir.Block) -> ir.Operation | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.block != block:
-        return None
-    found: ir.Operation = owner.operation
-    return found
+    op = maker(value)
+    return op if op is not None and op.block == block else None
 
 
 def _grow(graph: _Graph, native: Nativeness, refused: set[int]) -> list[list[int]]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tierup.dialect.fusion.grouping import external_operands
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import blocks, external_operands, maker
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting import regions
-from tierup.dialect.rewriting.core import blocks, maker
 
 GROUP = "tierup.fusion_group"
 

@@ -12,6 +12,7 @@ from tierup.dialect.fusion.formula_expansion import can_build, is_formula
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
@@ -135,8 +136,7 @@ class Nativeness:
         if is_copied(op) or op.name in _DECLARATIONS or op.name in _TERMINATORS or op.name == "torch.tensor_static_info_cast":
             return False
         if op.name in ("torch.prim.If", "torch.prim.Loop"):
-            blocks = [block for region in op.regions for block in region.blocks]
-            return any(self.is_ordered(view.operation) for block in blocks for view in block.operations)
+            return any(self.is_ordered(view.operation) for block in blocks(op) for view in block.operations)
         row = optable.lookup(op.name)
         if row is None or raises_for_values(op, row, self.inference) or row.random or row.writes or row.results == 0:
             return True

@@ -14,9 +14,9 @@ from tierup.dialect.facts.values import Tensor
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import maker
 
 _CHUNK, _UNPACK, _CAT = "torch.aten.chunk", "torch.prim.ListUnpack", "torch.aten.cat"
 _LEGACY = frozenset({_CHUNK, _CAT})

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis, Effects
-from tierup.dialect.fusion.grouping import external_operands
+from tierup.dialect.ir.structure import external_operands
 from tierup.dialect.mlir import ir
 
 SIDES = ("left", "right")  # operand 0 and operand 1 of a product

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import int_of, maker
+from tierup.dialect.rewriting.core import int_of
 
 PRODUCT = "torch.aten.mm"
 ADD = "torch.aten.add.Tensor"

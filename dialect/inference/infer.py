@@ -17,6 +17,7 @@ from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
+from tierup.dialect.ir.structure import last_of, signature
 from tierup.dialect.ir.walking import Notes, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
@@ -123,7 +124,7 @@ class _Walker:
         self.ctx.scope = scope
         self.entered.pop()
         if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
-            declared = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
+            declared = signature(func).results
             return tuple(map(torch_types.value_of, declared))
         return results
 
@@ -311,7 +312,7 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     then = walker.block(op.regions[0].blocks[0])
     values.update(before)
     arms = [then, walker.block(op.regions[1].blocks[0])]
-    unset = [[_is_unset(v) for v in list(region.blocks[0].operations)[-1].operation.operands] for region in op.regions]
+    unset = [[_is_unset(v) for v in last_of(region.blocks[0]).operands] for region in op.regions]
     rows = zip(op.results, *arms, *unset, strict=True)
     return tuple(b if no_a else a if no_b else walker.join_at(site, a, b) for site, a, b, no_a, no_b in rows)
 

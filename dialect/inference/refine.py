@@ -19,11 +19,11 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks, handed_over, is_used, last_of, move_out, set_signature, signature, take_place, values_of
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.passes.core import functions as functions_of
-from tierup.dialect.passes.core import refuse_several_blocks
 
 STALE = "tierup.stale_types"  # the unit attribute of a function in which a pass left values without the types that inference gives
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
@@ -62,7 +62,7 @@ def specialise(
         _type_results(op, inference)
     match_edges(_without_identities(func), functions or {})
     bind(block, known)
-    set_signature(func, block)
+    set_signature(func)
     return [tie for tie in inference.ties if tie.left != tie.right]
 
 
@@ -120,9 +120,7 @@ def splice(block: ir.Block, inference: Inference) -> None:
     for op in ops_of(block):
         if op.name == "torch.prim.Loop" and _runs_no_round(op, inference):
             _forget([*op.results, *op.regions[0].blocks[0].arguments], op.regions[0], inference)
-            for result, value in zip(op.results, list(op.operands)[2:], strict=True):
-                result.replace_all_uses_with(value)
-            op.erase()
+            take_place(op, list(op.operands)[2:])
             continue
         condition = inference.values.get(op.operands[0]) if op.name == "torch.prim.If" else None
         if isinstance(condition, Bool) and condition.value is not None:
@@ -130,18 +128,16 @@ def splice(block: ir.Block, inference: Inference) -> None:
             arm = op.regions[taken].blocks[0]
             splice(arm, inference)
             _forget(op.results, op.regions[1 - taken], inference)
-            *body, terminator = [inner.operation for inner in arm.operations]
-            for inner in body:
-                inner.move_before(op)
-            for result, value in zip(op.results, list(terminator.operands), strict=True):
-                if torch_types.is_tensor(result.type) and not torch_types.is_tensor(value.type):  # an optional, known to be a tensor
-                    value = cast(value, result.type, ir.InsertionPoint(op))
-                result.replace_all_uses_with(value)
-            op.erase()
+            pairs = zip(op.results, move_out(arm, op), strict=True)
+            take_place(op, [_as_tensor(value, result.type, ir.InsertionPoint(op)) for result, value in pairs])
             continue
-        for region in op.regions:
-            for inner_block in region.blocks:
-                splice(inner_block, inference)
+        for inner_block in blocks(op):
+            splice(inner_block, inference)
+
+
+def _as_tensor(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
+    """A value that is known to be a tensor where one is wanted: an optional, under the type of the tensor."""
+    return cast(value, type_, ip) if torch_types.is_tensor(type_) and not torch_types.is_tensor(value.type) else value
 
 
 def _runs_no_round(op: ir.Operation, inference: Inference) -> bool:
@@ -155,7 +151,7 @@ def _forget(values: Iterable[ir.Value], region: ir.Region, inference: Inference)
     for value in values:
         inference.values.pop(value, None)
     for dead in _ops_of(region):
-        for value in (*dead.results, *(a for inner in dead.regions for b in inner.blocks for a in b.arguments)):
+        for value in values_of(dead):
             inference.values.pop(value, None)
 
 
@@ -173,7 +169,7 @@ def type_argument(func: ir.Operation, argument: ir.Value, value: Value) -> None:
     """An argument's type; who took a number or an optional still does."""
     old, new = argument.type, refined_type(func, argument.type, value)
     argument.set_type(new)
-    if new != old and not torch_types.is_tensor(old) and any(True for _ in argument.uses):
+    if new != old and not torch_types.is_tensor(old) and is_used(argument):
         _recast(argument, old, ir.InsertionPoint.at_block_begin(argument.owner))
 
 
@@ -196,7 +192,7 @@ def _type_results(op: ir.Operation, inference: Inference) -> None:
 def _type_backward(op: ir.Operation, inference: Inference) -> None:
     """What backward takes has the types of the forward values that it is."""
     forward, backward = (region.blocks[0] for region in op.regions)
-    outputs, inputs = list(list(forward.operations)[-1].operation.operands), list(op.operands)
+    outputs, inputs = handed_over(forward), list(op.operands)
     taken = (("vjp_outputs", outputs), ("captured_inputs", inputs), ("captured_outputs", outputs))
     sources = [values[i] for name, values in taken for i in ir.DenseI64ArrayAttr(op.attributes[name])]
     for argument, source in zip(backward.arguments, sources, strict=True):
@@ -238,7 +234,7 @@ def _pin(op: ir.Operation, value: ir.Value, type_: ir.Type, inference: Inference
     if value not in inference.values:
         return
     full = refined_type(op, type_, inference[value])
-    if full != type_ and any(True for _ in value.uses):
+    if full != type_ and is_used(value):
         _recast(value, full, _after(value))
 
 
@@ -275,18 +271,18 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
     elif op.name == "func.call":
         callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         if callee is not None:
-            _match(op, 0, list(_signature(callee).inputs))
+            _match(op, 0, list(signature(callee).inputs))
     elif op.name in _COPIES:
         _match(op, 0, [torch_types.same_but(op.results[0].type, value_semantics=op.name == "torch.copy.to_tensor")])
     elif op.name == "torch.overwrite.tensor.contents":
         _match(op, 0, [torch_types.same_but(op.operands[1].type, value_semantics=True)])
     elif op.name == "func.return" and (is_called(op.parent.operation) or _may_leave(op.parent.operation)):
-        _match(op, 0, list(_signature(op.parent.operation).results))
+        _match(op, 0, list(signature(op.parent.operation).results))
 
 
 def _widen_results(op: ir.Operation) -> None:
     """Give results of a prim.If that are typed by the arm that is taken a type of what the other yields, too, and their users a cast."""
-    yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
+    yields = [last_of(region.blocks[0]) for region in op.regions]
     for result, *each in zip(op.results, *(y.operands for y in yields), strict=True):
         yielded = [v for v in map(under_derefine, each) if torch_types.is_tensor(v.type)]  # of another optional any tensor is made
         if not torch_types.is_tensor(result.type) or not any(_clash(result.type, v.type) for v in yielded):
@@ -295,7 +291,7 @@ def _widen_results(op: ir.Operation) -> None:
         common = reduce(both, values)
         assert isinstance(common, Tensor)
         result.set_type(torch_types.tensor_type(common, value_semantics=torch_types.is_value_tensor(full), context=op.context))
-        if any(True for _ in result.uses):
+        if is_used(result):
             _recast(result, full, _after(result))
 
 
@@ -339,18 +335,6 @@ def is_called(func: ir.Operation) -> bool:
 def _may_leave(func: ir.Operation) -> bool:
     """Whether a continuation may give the function's results, of which its guards say nothing."""
     return any(op.name == "tierup.bailout" for op in walk(func))
-
-
-def _signature(func: ir.Operation) -> ir.FunctionType:
-    return ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-
-
-def set_signature(func: ir.Operation, block: ir.Block) -> None:
-    """Make the function's type that of its arguments and of what it returns."""
-    refuse_several_blocks(func)
-    returned = list(block.operations)[-1].operation
-    types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands], context=func.context)
-    func.attributes["function_type"] = ir.TypeAttr.get(types)
 
 
 def bind(block: ir.Block, known: Sequence[Value]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 
@@ -18,18 +19,16 @@ class Order:
     def __init__(self, func: ir.Operation) -> None:
         self._at: dict[ir.Operation, int] = Notes()
         self._path: dict[ir.Operation, tuple[tuple[ir.Block, int], ...]] = Notes()
-        for region in func.regions:
-            for block in region.blocks:
-                self._visit(block, ())
+        for block in blocks(func):
+            self._visit(block, ())
 
     def _visit(self, block: ir.Block, above: tuple[tuple[ir.Block, int], ...]) -> None:
         for i, view in enumerate(block.operations):
             op = view.operation
             self._at[op] = len(self._at)
             self._path[op] = (*above, (block, i))
-            for region in op.regions:
-                for inner in region.blocks:
-                    self._visit(inner, self._path[op])
+            for inner in blocks(op):
+                self._visit(inner, self._path[op])
 
     def __getitem__(self, op: ir.Operation) -> int:
         """The op's place in the text."""

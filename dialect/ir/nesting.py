@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic, Place
@@ -85,6 +86,6 @@ def check_program(module: ir.Module) -> Diagnostic | None:
         op, depth = pending.pop()
         if depth > MAX_REGIONS + 2:  # those of the module and the function are none
             return diagnostics.at(op, "error", TOO_MANY_REGIONS)
-        inner = [(view.operation, depth + 1) for region in op.regions for block in region.blocks for view in block.operations]
+        inner = [(view.operation, depth + 1) for block in blocks(op) for view in block.operations]
         pending += reversed(inner)
     return None

@@ -6,12 +6,13 @@ exceptions that they may raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Value
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import blocks, is_used, maker, under
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 
@@ -45,12 +46,6 @@ def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
     return changed
 
 
-def blocks(op: ir.Operation) -> Iterator[ir.Block]:
-    """The blocks of all regions of an op, in order."""
-    for region in op.regions:
-        yield from region.blocks
-
-
 def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     """`values` in place of the op's results, under the results' types; the op goes, and what served only it."""
     for result, value in zip(op.results, values, strict=True):
@@ -79,27 +74,9 @@ def drop_unused(values: Iterable[ir.Value]) -> None:
             pending.update(dict.fromkeys(operands))
 
 
-def is_used(value: ir.Value) -> bool:
-    """Whether an op takes the value."""
-    return any(True for _ in value.uses)
-
-
-def maker(value: ir.Value, name: str | None = None) -> ir.Operation | None:
-    """The op that makes a value, if it has that name (with `torch.`); None for a block argument."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return None
-    op: ir.Operation = owner.operation
-    return op if name is None or op.name == name else None
-
-
 def under_casts(value: ir.Value) -> ir.Value:
     """The value itself, without `torch.derefine` and `torch.prim.unchecked_cast`, which say only what it is called."""
-    op = maker(value)
-    while op is not None and op.name in _CASTS:
-        value = op.operands[0]
-        op = maker(value)
-    return value
+    return under(value, _CASTS)
 
 
 def int_of(value: ir.Value) -> int | None:
@@ -184,13 +161,3 @@ def says_as_much(type_: ir.Type, wanted: ir.Type) -> bool:
     return sizes is not None and len(sizes) == len(wanted_sizes) and all(w in (None, s) for s, w in zip(sizes, wanted_sizes, strict=True))
 
 
-def replace_inside(block: ir.Block, values: Mapping[ir.Value, ir.Value]) -> None:
-    """Let the ops in a block, and in regions of theirs, read other values."""
-    for view in block.operations:
-        op = view.operation
-        for i, value in enumerate(op.operands):
-            if value in values:
-                op.operands[i] = values[value]
-        for region in op.regions:
-            for inner in region.blocks:
-                replace_inside(inner, values)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tierup.dialect.ir.structure import blocks, is_used, last_of
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import bool_of, create, is_used
+from tierup.dialect.rewriting.core import bool_of, create
 
 LOOP = "torch.prim.Loop"
 FOREVER = (1 << 63) - 1  # the trip count of a loop that only its condition ends
@@ -19,17 +20,16 @@ _NOT_EXECUTED = frozenset({
 
 def loops_inside(op: ir.Operation) -> Iterator[ir.Operation]:
     """The loops inside `op`, inner before outer. The caller may rewrite one before it asks for the next."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in ops_of(block):
-                yield from loops_inside(inner)
-                if inner.name == LOOP:
-                    yield inner
+    for block in blocks(op):
+        for inner in ops_of(block):
+            yield from loops_inside(inner)
+            if inner.name == LOOP:
+                yield inner
 
 
 def is_counted(loop: ir.Operation) -> bool:
     """Whether the trip count alone ends the loop: both conditions are constants, and true."""
-    after = list(loop.regions[0].blocks[0].operations)[-1].operation
+    after = last_of(loop.regions[0].blocks[0])
     return bool_of(loop.operands[1]) is True and bool_of(after.operands[0]) is True
 
 
@@ -52,7 +52,7 @@ def size_of(block: ir.Block) -> int:
     for view in block.operations:
         op = view.operation
         count += not (op.name.startswith("torch.constant.") or op.name in _NOT_EXECUTED)
-        count += sum(size_of(inner) for region in op.regions for inner in region.blocks)
+        count += sum(size_of(inner) for inner in blocks(op))
     return count
 
 

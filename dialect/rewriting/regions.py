@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
-from tierup.dialect.inference.refine import both, is_called, match_edges, set_signature
+from tierup.dialect.inference.refine import both, is_called, match_edges
+from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import arguments_of, blocks, is_used, last_of, move_out, set_signature, take_place
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
@@ -37,19 +39,23 @@ def inline(op: ir.Operation) -> None:
     for argument, operand in zip(body.arguments, op.operands, strict=True):
         argument.replace_all_uses_with(operand)
     drop_declarations(body)
-    *inner, terminator = [view.operation for view in body.operations]
-    for result, value in zip(op.results, list(terminator.operands), strict=True):
-        result.replace_all_uses_with(value)
-    for moved in inner:
-        moved.move_before(op)
-    op.erase()
+    take_place(op, move_out(body, op))
+
+
+def return_plain(func: ir.Operation, before: ir.Operation | None = None) -> None:
+    """Let a function promise no dtypes and sizes of its results: it returns them under plain types, cast before an op or the return."""
+    returned = last_of(func.regions[0].blocks[0])
+    ip = ir.InsertionPoint(returned if before is None else before)
+    for i, value in enumerate(list(returned.operands)):
+        returned.operands[i] = cast(value, plain_type(value.type), ip)
+    set_signature(func)
 
 
 def drop_declarations(block: ir.Block) -> None:
     """Remove a block's symbols of sizes."""
     for name in _DECLARATIONS:  # uses before what they use
         for op in ops_of(block):
-            if op.name == name and not any(True for r in op.results for _ in r.uses):
+            if op.name == name and not any(map(is_used, op.results)):
                 op.erase()
 
 
@@ -77,9 +83,8 @@ def _forget(block: ir.Block, kept: frozenset[str]) -> None:
             continue
         for result in op.results:
             result.set_type(op.operands[0].type if op.name == "tierup.profile" else plain_type(result.type))  # a literal's stays
-        for region in op.regions:
-            for inner in region.blocks:
-                _forget(inner, kept)
+        for inner in blocks(op):
+            _forget(inner, kept)
 
 
 def _drop_casts(block: ir.Block) -> None:
@@ -101,7 +106,7 @@ def forget_unproven(func: ir.Operation, functions: Mapping[str, ir.Operation]) -
     _drop_casts(block)
     match_edges(list(walk(func)), functions)
     if not is_called(func):
-        set_signature(func, block)
+        set_signature(func)
 
 
 def forget_unproven_in(group: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
@@ -111,7 +116,7 @@ def forget_unproven_in(group: ir.Operation, functions: Mapping[str, ir.Operation
         if not _forget_once(group, inference, in_groups=True):
             break
     body = group.regions[0].blocks[0]
-    for result, value in zip(group.results, list(body.operations)[-1].operands, strict=True):
+    for result, value in zip(group.results, last_of(body).operands, strict=True):
         result.set_type(value.type)
     _drop_casts(body)
     match_edges(list(walk(group)), functions)
@@ -122,8 +127,7 @@ def _forget_once(func: ir.Operation, inference: Inference, *, in_groups: bool = 
     for op in walk(func):
         if op.name in _REFINING or op.name in _LITERALS or (not in_groups and _in_group(op)):
             continue
-        blocks = [block for region in op.regions for block in region.blocks]
-        for value in (*op.results, *(a for block in blocks for a in block.arguments)):
+        for value in (*op.results, *arguments_of(op)):
             known = inference.cast_from.get(value) if op.name == _INFO_CAST else inference.values.get(value)
             if torch_types.is_value_tensor(value.type) and isinstance(known, Tensor) and not follows(value.type, known):
                 value.set_type(torch_types.tensor_type(known, context=value.context))

@@ -18,6 +18,7 @@ from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, 
 from tierup.dialect.inference.infer import Inference, InferenceError
 from tierup.dialect.inference.refined_types import constant, refined_type
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
@@ -128,13 +129,12 @@ class Site:
     def raise_if(self, condition: ir.Value, kind: str, message: str) -> None:
         """Raise the built-in exception `kind` when a rank-0 bool tensor is true."""
         (asked,) = self.build("aten.Bool.Tensor", [condition], [ir.Type.parse("!torch.bool", self.op.context)])
-        loc = self.op.location
-        branch = ir.Operation.create("torch.prim.If", [], [asked], regions=2, loc=loc, ip=self._ip).operation
-        arms = [ir.InsertionPoint(region.blocks.append()) for region in branch.regions]
-        words = [constant(Str(text), arms[0]) for text in (message, kind)]
-        ir.Operation.create("torch.prim.RaiseException", [], words, loc=loc, ip=arms[0])
-        for arm in arms:
-            ir.Operation.create("torch.prim.If.yield", [], [], loc=loc, ip=arm)
+        branch, wrong, fine = if_(asked, [], self.op.location, self._ip)
+        at = ir.InsertionPoint(wrong)
+        words = [constant(Str(text), at) for text in (message, kind)]
+        ir.Operation.create("torch.prim.RaiseException", [], words, loc=self.op.location, ip=at)
+        yield_(wrong)
+        yield_(fine)
         self._record(branch, [])
 
     def _record(self, op: ir.Operation, values: Sequence[Value]) -> list[ir.Value]:

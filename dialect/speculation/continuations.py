@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.structure import captured, external_operands, is_used, last_of, maker, signature, values_inside
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting import regions
+from tierup.dialect.rewriting.outlining import private_function
 from tierup.dialect.speculation import CONTINUATION
-from tierup.dialect.speculation.resume_points import definer, is_made_again, root
+from tierup.dialect.speculation.resume_points import is_made_again, root
 
-_SOURCE = "tierup.source"  # where a program comes from: its rest comes from there too
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})
 _WATCHING = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile"})
 
@@ -23,19 +24,8 @@ def build(bailout: ir.Operation, func: ir.Operation, name: str, functions: Mappi
     Its parameters are the bailout's operands, its results `func`'s. Guards in it hand through, and no type in it says what a guard
     proved: it runs on any values. `functions`: callees by name. Raises PassFailure when the rest reads what the bailout does not capture.
     """
-    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    types = ir.FunctionType.get([v.type for v in bailout.operands], signature.results)
-    attributes = {
-        "sym_name": ir.StringAttr.get(name),
-        "sym_visibility": ir.StringAttr.get("private"),
-        "function_type": ir.TypeAttr.get(types),
-        CONTINUATION: ir.UnitAttr.get(),
-    }
-    if _SOURCE in func.attributes:
-        attributes[_SOURCE] = func.attributes[_SOURCE]
-    ip = ir.InsertionPoint(func.parent.regions[0].blocks[0])
-    made = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=bailout.location, ip=ip).operation
-    body = ir.Block.create_at_start(made.regions[0], types.inputs, [bailout.location] * len(types.inputs))
+    types = ir.FunctionType.get([v.type for v in bailout.operands], signature(func).results)
+    made, body = private_function(func, name, types, CONTINUATION, bailout.location)
     rest = _Rest(bailout, body, {root(v): a for v, a in zip(bailout.operands, body.arguments, strict=True)})
     rest.known[bailout.results[0]] = body.arguments[0]
     rest.follow(bailout)
@@ -80,7 +70,7 @@ class _Rest:
         left = self.create("torch.aten.sub.int", [self.value(trip), done], [int_], location).result
         made = self.clone(loop, [left, *given])
         counter = made.regions[0].blocks[0].arguments[0]
-        if any(True for _ in counter.uses):
+        if is_used(counter):
             ip = ir.InsertionPoint.at_block_begin(made.regions[0].blocks[0])
             shifted = self.create("torch.aten.add.int", [counter, done], [int_], location, ip=ip)
             counter.replace_all_uses_except(shifted.result, shifted)
@@ -88,9 +78,9 @@ class _Rest:
 
     def clone(self, op: ir.Operation, operands: list[ir.Value] | None = None) -> ir.Operation:
         """A copy of `op` that reads what its values are here; `operands`: instead of its own."""
-        outside = {v: self.value(v) for v in _reads(op, nested_only=operands is not None)}
+        outside = {v: self.value(v) for v in (external_operands(op) if operands is None else captured(op))}
         made = op.clone(self.ip).operation
-        inside = _defined_in(made)
+        inside = values_inside(made)
         for inner in (made, *walk(made)):
             for i, value in enumerate(list(inner.operands)):
                 if inner == made and operands is not None:
@@ -103,7 +93,7 @@ class _Rest:
         """What a value of the program is here. What is not captured because it is made again is made now."""
         if value in self.known:
             return self.known[value]
-        op = definer(value)
+        op = maker(value)
         below = root(value)
         if below != value:
             found = self.value(below)
@@ -129,25 +119,6 @@ class _Rest:
         return made.operation
 
 
-def _reads(op: ir.Operation, *, nested_only: bool) -> list[ir.Value]:
-    """What `op` and the ops in it read from outside of it, in order."""
-    inside = _defined_in(op)
-    readers = walk(op) if nested_only else (op, *walk(op))
-    return list(dict.fromkeys(v for inner in readers for v in inner.operands if v not in inside))
-
-
-def _defined_in(op: ir.Operation) -> set[ir.Value]:
-    """What the regions of `op` define."""
-    found: set[ir.Value] = set()
-    for inner in (op, *walk(op)):
-        if inner != op:
-            found.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                found.update(block.arguments)
-    return found
-
-
 def _despecialise(body: ir.Block, types: ir.FunctionType, functions: Mapping[str, ir.Operation]) -> None:
     """Guards hand through; types are forgotten but for those of the signature, which casts meet."""
     for op in unerased(op for op in walk(body.owner.operation) if op.name in _WATCHING):
@@ -159,9 +130,9 @@ def _despecialise(body: ir.Block, types: ir.FunctionType, functions: Mapping[str
         if type_ == plain:
             continue
         argument.set_type(type_)
-        if any(True for _ in argument.uses):
+        if is_used(argument):
             known = cast(argument, plain, ir.InsertionPoint.at_block_begin(body))
             argument.replace_all_uses_except(known, known.owner.operation)
-    returned = list(body.operations)[-1].operation
+    returned = last_of(body)
     for i, type_ in enumerate(types.results):
         returned.operands[i] = cast(returned.operands[i], type_, ir.InsertionPoint(returned))

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tierup.dialect.ir.structure import hand_over, if_, last_of, maker, with_more, yield_
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import bool_of, create, maker, number
+from tierup.dialect.rewriting.core import bool_of, create, number
 
 IF, LOOP, BAILOUT = "torch.prim.If", "torch.prim.Loop", "tierup.bailout"
 UNSET = "torch.prim.Uninitialized"
@@ -65,7 +66,7 @@ class Leaving:
         if flags:
             values = [_value(flag.value, terminator) for flag in flags]
             first = 1 if len(flags) == 2 else 0
-            _recreate(terminator, [*values[:first], *list(terminator.operands)[first:], *values[first:]])
+            hand_over(block, [*values[:first], *list(terminator.operands)[first:], *values[first:]])
 
     def _point(self, op: ir.Operation) -> _Point | None:
         if op.name == BAILOUT and _index(op) in self._stays:
@@ -78,7 +79,7 @@ class Leaving:
         if op.name == LOOP:
             op.regions[0].blocks[0].add_argument(_bool(op), op.location)  # where an iteration begins control never left
             operands.append(number(op, False))
-        made = _recreate(op, operands, _bool(op))
+        made = with_more(op, operands, [_bool(op)])
         return _Point(made, left=made.results[len(made.results) - 1])
 
     def _may_leave(self, op: ir.Operation) -> bool:
@@ -121,18 +122,17 @@ class Leaving:
         """`if stays { rest; yield values } else { leave }`, or `if left { } else { rest; yield values }`."""
         location = point.op.location
         condition = point.stays if point.stays is not None else point.left
-        types, ip = [v.type for v in values], ir.InsertionPoint(before)
-        made = ir.Operation.create(IF, types, [condition], regions=2, loc=location, ip=ip).operation
-        arms = [region.blocks.append() for region in made.regions]
+        made, *arms = if_(condition, [v.type for v in values], location, ir.InsertionPoint(before))
         staying, leaving = arms if point.stays is not None else reversed(arms)
-        last = ir.Operation.create(IF + ".yield", [], values, loc=location, ip=ir.InsertionPoint(staying)).operation
         for op in rest:
-            op.move_before(last)
-        end = ir.Operation.create(IF + ".yield", [], [], loc=location, ip=ir.InsertionPoint(leaving)).operation
+            staying.append(op)
+        yield_(staying, values)
+        yield_(leaving)
+        end = last_of(leaving)
         if point.stays is not None:
             self._exit(point.op, end)
         unset = values[: len(values) - len(on_leaving)]
-        _recreate(end, [*(create(end, UNSET, [], v.type) for v in unset), *(number(end, v) for v in on_leaving)])
+        hand_over(leaving, [*(create(end, UNSET, [], v.type) for v in unset), *(number(end, v) for v in on_leaving)])
         return made
 
 
@@ -140,7 +140,7 @@ def where_control_stayed(value: ir.Value) -> ir.Value:
     """The value that a branch gives unless control left in it, and the value itself where it is no such branch's."""
     while (op := maker(value, IF)) is not None:
         number_ = ir.OpResult(value).result_number
-        then, orelse = (list(region.blocks[0].operations)[-1].operation.operands[number_] for region in op.regions)
+        then, orelse = (last_of(region.blocks[0]).operands[number_] for region in op.regions)
         if (maker(then, UNSET) is None) is (maker(orelse, UNSET) is None):
             break
         value = then if maker(then, UNSET) is None else orelse
@@ -173,17 +173,3 @@ def _bool(op: ir.Operation) -> ir.Type:
 
 def _index(op: ir.Operation) -> int:
     return int(ir.IntegerAttr(op.attributes["index"]).value)
-
-
-def _recreate(op: ir.Operation, operands: Sequence[ir.Value], *more: ir.Type) -> ir.Operation:
-    """The op again with these operands and `more` results; its regions move."""
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    types = [*(r.type for r in op.results), *more]
-    ip = ir.InsertionPoint(op)
-    made = ir.Operation.create(op.name, types, list(operands), attributes, regions=len(op.regions), loc=op.location, ip=ip).operation
-    for old, new in zip(op.regions, made.regions, strict=True):
-        old.blocks[0].append_to(new)
-    for result, new_result in zip(op.results, made.results, strict=False):
-        result.replace_all_uses_with(new_result)
-    op.erase()
-    return made

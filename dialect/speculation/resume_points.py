@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tierup.dialect.fusion.grouping import external_operands
-from tierup.dialect.ir.walking import backwards, walk
+from tierup.dialect.ir.structure import blocks, captured, external_operands, maker, under
+from tierup.dialect.ir.walking import backwards
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 
@@ -22,15 +22,7 @@ _CONTROL_FLOW = frozenset({"torch.prim.If", "torch.prim.Loop"})
 
 def root(value: ir.Value) -> ir.Value:
     """What a chain of guards and casts of tensors hands through."""
-    while (op := definer(value)) is not None and op.name in _SAME_VALUE:
-        value = op.operands[0]
-    return value
-
-
-def definer(value: ir.Value) -> ir.Operation | None:
-    """The op that makes a value; None for a block's argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    return under(value, _SAME_VALUE)
 
 
 def is_made_again(op: ir.Operation) -> bool:
@@ -49,7 +41,7 @@ def _results_share(op: ir.Operation) -> bool:
 def _captured(value: ir.Value) -> Iterator[ir.Value]:
     """The roots that a value is made of."""
     value = root(value)
-    op = definer(value)
+    op = maker(value)
     if op is not None and is_made_again(op):
         for operand in op.operands:
             yield from _captured(operand)
@@ -70,7 +62,7 @@ def live_values(func: ir.Operation, points: Iterable[ir.Operation]) -> list[list
     wanted = {point.results[0] for point in points}
     live: dict[ir.Value, set[ir.Value]] = {}
     _visit(func.regions[0].blocks[0], set(), wanted, live)
-    place = _definition_order(func)
+    place = {value: i for i, value in enumerate(_definition_order(func))}
     return [sorted(live[point.results[0]] - {root(point.operands[0])}, key=place.__getitem__) for point in points]
 
 
@@ -94,7 +86,7 @@ def _visit(block: ir.Block, after: set[ir.Value], wanted: set[ir.Value], found: 
         reads = {v for operand in external_operands(op) for v in _captured(operand)}
         if op.name == "torch.prim.Loop":
             body = op.regions[0].blocks[0]
-            again = {v for operand in _captures(op) for v in _captured(operand)}
+            again = {v for operand in captured(op) for v in _captured(operand)}
             trip = set(_captured(op.operands[0]))
             _visit(body, live | again | trip | {body.arguments[0]}, wanted, found)
         elif op.name == "torch.prim.If":
@@ -103,32 +95,10 @@ def _visit(block: ir.Block, after: set[ir.Value], wanted: set[ir.Value], found: 
         live |= reads
 
 
-def _captures(op: ir.Operation) -> Iterator[ir.Value]:
-    """What an op's regions read from outside."""
-    inside: set[ir.Value] = set()
-    for inner in (op, *walk(op)):
-        for region in inner.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-                for view in block.operations:
-                    inside.update(view.operation.results)
-    for inner in walk(op):
-        yield from (v for v in inner.operands if v not in inside)
-
-
-def _definition_order(func: ir.Operation) -> dict[ir.Value, int]:
-    place: dict[ir.Value, int] = {}
-
-    def visit(block: ir.Block) -> None:
-        for argument in block.arguments:
-            place[argument] = len(place)
+def _definition_order(op: ir.Operation) -> Iterator[ir.Value]:
+    """All values that are defined in an op, what an op in it gives behind what is in that."""
+    for block in blocks(op):
+        yield from block.arguments
         for view in block.operations:
-            for region in view.operation.regions:
-                for inner in region.blocks:
-                    visit(inner)
-            for result in view.operation.results:
-                place[result] = len(place)
-
-    for block in func.regions[0].blocks:
-        visit(block)
-    return place
+            yield from _definition_order(view.operation)
+            yield from view.operation.results

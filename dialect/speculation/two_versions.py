@@ -12,7 +12,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import infer_function
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.structure import if_, maker, move_into, yield_
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import fallback
 from tierup.dialect.optable.core import Tie
@@ -52,9 +52,7 @@ def branch(
     `wanted`: the operands that were checked. `refined`: gives them with the types that the group takes, on the fast side.
     """
     types = [regions.plain_type(r.type) for r in group.results]
-    ip = ir.InsertionPoint(group)
-    made = ir.Operation.create("torch.prim.If", results=types, operands=[answer], regions=2, loc=group.location, ip=ip)
-    then, otherwise = (region.blocks.append() for region in made.operation.regions)
+    made, then, otherwise = if_(answer, types, group.location, ir.InsertionPoint(group))
     for result, new in zip(group.results, made.results, strict=True):
         result.replace_all_uses_with(new)
 
@@ -74,13 +72,13 @@ def branch(
 def is_checked(group: ir.Operation, i: int) -> bool:
     """Whether operand `i` was checked: a check refined it, or the group stands where a check_shapes found that it fits."""
     value = group.operands[i]
-    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.check":
+    if maker(value, "tierup.check") is not None:
         return True
     below, inner = source(value), group
     while (outer := inner.parent.operation).name != "func.func":
         if outer.name == "torch.prim.If" and inner.block == outer.regions[0].blocks[0]:
-            asks = outer.operands[0].owner
-            if not isinstance(asks, ir.Block) and asks.name == "tierup.check_shapes" and below in list(asks.operands):
+            asks = maker(outer.operands[0], "tierup.check_shapes")
+            if asks is not None and below in list(asks.operands):
                 return True
         inner = outer
     return False
@@ -88,8 +86,8 @@ def is_checked(group: ir.Operation, i: int) -> bool:
 
 def source(value: ir.Value) -> ir.Value:
     """What a chain of casts says more or less of; of a tensor, what is of a tensor's type, too."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CASTS:
-        inner = value.owner.operation.operands[0]
+    while (op := maker(value)) is not None and op.name in _CASTS:
+        inner = op.operands[0]
         if torch_types.is_tensor(value.type) and not torch_types.is_tensor(inner.type):
             break  # an optional
         value = inner
@@ -111,8 +109,7 @@ def _symbol(dim: Dim) -> str | None:
 
 def _yield(block: ir.Block, values: list[ir.Value], types: list[ir.Type]) -> None:
     ip = ir.InsertionPoint(block)
-    operands = [cast(v, t, ip) for v, t in zip(values, types, strict=True)]
-    ir.Operation.create("torch.prim.If.yield", operands=operands, loc=block.owner.operation.location, ip=ip)
+    yield_(block, [cast(v, t, ip) for v, t in zip(values, types, strict=True)])
 
 
 def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mapping[str, ir.Operation]) -> ir.Operation:
@@ -120,11 +117,7 @@ def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mappi
     ip = ir.InsertionPoint(group)
     plain = [cast(v, regions.plain_type(v.type), ip) for v in operands]
     made = fallback(plain, [regions.plain_type(r.type) for r in group.results], loc=group.location, ip=ip)
-    old, new = group.regions[0].blocks[0], made.regions[0].blocks[0]
-    for argument, replacement in zip(old.arguments, new.arguments, strict=True):
-        argument.replace_all_uses_with(replacement)
-    for each in ops_of(old):
-        new.append(each)
-    regions.forget_types(new, callees)
+    move_into(group.regions[0].blocks[0], made.regions[0].blocks[0])
+    regions.forget_types(made.regions[0].blocks[0], callees)
     group.erase()
     return made

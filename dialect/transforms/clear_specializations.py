@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.inference.refine import place_of_casts
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.structure import last_of, signature
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
@@ -51,12 +51,10 @@ def clear_types(module: ir.Module, *, everywhere: bool = False) -> None:
     for func in found:
         block = func.regions[0].blocks[0]
         regions.forget_types(block, names, everywhere=everywhere)
-        returned = list(block.operations)[-1].operation
-        for i, value in enumerate(list(returned.operands)):
-            returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(place_of_casts(returned)))
+        regions.return_plain(func, place_of_casts(last_of(block)))
 
 
 def _clear_signature(func: ir.Operation) -> None:
-    old = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
+    old = signature(func)
     new = ir.FunctionType.get([regions.plain_type(t) for t in old.inputs], [regions.plain_type(t) for t in old.results])
     func.attributes["function_type"] = ir.TypeAttr.get(new)

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import BODIES, row_of
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
@@ -68,7 +69,7 @@ def merge_equal_ops(func: ir.Operation, aliases: AliasAnalysis) -> None:
 def _block(block: ir.Block, table: Table, aliases: AliasAnalysis) -> None:
     for op in ops_of(block):
         isolated = op.name in BODIES  # sees its arguments only
-        for inner in (b for region in op.regions for b in region.blocks):
+        for inner in (b for b in blocks(op)):
             _block(inner, ChainMap() if isolated else table.new_child(), aliases)
         if not _is_candidate(op, aliases):
             continue

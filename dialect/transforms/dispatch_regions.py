@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.structure import move_out, take_place
 from tierup.dialect.ir.walking import function_names, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
@@ -72,11 +73,7 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
         return
     if not all(op is calls[0] or op.name in ("torch.tensor_static_info_cast", "torch.prim.If.yield") for op in otherwise):
         return
-    for op in otherwise[:-1]:
-        op.move_before(branch)
-    for result, value in zip(branch.results, list(otherwise[-1].operands), strict=True):
-        result.replace_all_uses_with(value)
-    branch.erase()
+    take_place(branch, move_out(branch.regions[1].blocks[0], branch))
     for refined, source in zip(list(check.results)[:-1], check.operands, strict=True):
         for use in list(refined.uses):
             owner = use.owner.operation
@@ -87,9 +84,4 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
 def _forget_types(func: ir.Operation) -> None:
     """A region's function takes any values: its table holds what was assumed of them."""
     regions.forget_types(func.regions[0].blocks[0], {})
-    block = func.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation
-    for i, value in enumerate(list(returned.operands)):
-        returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
-    types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands])
-    func.attributes["function_type"] = ir.TypeAttr.get(types)
+    regions.return_plain(func)

@@ -42,11 +42,12 @@ from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
+from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.guard_facts import Proven, meet, proves
-from tierup.dialect.speculation.resume_points import definer, root
+from tierup.dialect.speculation.resume_points import root
 
 _STANDS_FIRST = ("torch.bind_symbolic_shape", "torch.constant.", "torch.symbolic_int")
 _CAST = "torch.tensor_static_info_cast"
@@ -87,10 +88,9 @@ def _move_all_up(func: ir.Operation) -> None:
 def _move_up(block: ir.Block) -> None:
     """Each guard of a block, and of those in it, goes to where its value is made, or to the block's start."""
     for op in ops_of(block):
-        for region in op.regions:
-            for inner in region.blocks:
-                _move_up(inner)
-                _leave_gradient_branch(inner)
+        for inner in blocks(op):
+            _move_up(inner)
+            _leave_gradient_branch(inner)
     now = [view.operation for view in block.operations]
     rest = [op for op in now if op.name != "tierup.guard"]
     here = {r for op in now for r in op.results}
@@ -126,7 +126,7 @@ def _leave_gradient_branch(block: ir.Block) -> None:
     branch = block.owner.operation
     if branch.name != "torch.prim.If" or block != branch.regions[0].blocks[0]:
         return
-    asks = definer(branch.operands[0])
+    asks = maker(branch.operands[0])
     if asks is None or asks.name != "tierup.any_nonzero":
         return
     for op in [view.operation for view in block.operations]:
@@ -249,5 +249,5 @@ def _open_fact(guard: ir.Operation, states: RequiresGrad | None) -> Fact:
 
 def _may_be_typed(value: ir.Value) -> bool:
     """Whether the op that makes the value may have a result of a more refined type."""
-    op = definer(value)
+    op = maker(value)
     return op is not None and op.name not in STRUCTURE and optable.lookup(op.name) is not None and torch_types.is_value_tensor(value.type)

@@ -29,6 +29,7 @@ from tierup.dialect.facts.dims import Dim, symbol
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -50,11 +51,10 @@ class ExpandToTorch(Pass):
 
 def _if(op: ir.Operation) -> Sequence[ir.Value]:
     condition, *values = op.operands
-    made = ir.Operation.create("torch.prim.If", [op.results[0].type], [condition], regions=2, loc=op.location, ip=ir.InsertionPoint(op))
-    for region, value in zip(made.operation.regions, values, strict=True):
-        block = region.blocks.append()
-        ir.Operation.create("torch.prim.If.yield", [], [value], loc=op.location, ip=ir.InsertionPoint(block))
-    return list(made.operation.results)
+    made, *arms = if_(condition, [op.results[0].type], op.location, ir.InsertionPoint(op))
+    for block, value in zip(arms, values, strict=True):
+        yield_(block, [value])
+    return list(made.results)
 
 
 def _chunks(op: ir.Operation) -> Sequence[ir.Value]:

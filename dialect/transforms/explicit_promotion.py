@@ -17,8 +17,9 @@ from __future__ import annotations
 from tierup.dialect import optable
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.inference.refine import callees, is_called, match_edges, set_signature, splice
+from tierup.dialect.inference.refine import callees, is_called, match_edges, splice
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -49,7 +50,7 @@ class ExplicitPromotion(Pass):
             _rewrite(op, inference)
         match_edges(list(walk(func)), callees(func))  # what was put in may say more of its type than what it replaces
         if not is_called(func):
-            set_signature(func, func.regions[0].blocks[0])
+            set_signature(func)
 
     def _marked(self, func: ir.Operation) -> list[ir.Operation]:
         roots = [op for op in walk(func) if op.name == "tierup.fusion_group"] if self.groups_only else [func]

@@ -41,8 +41,9 @@ from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.functional.regions import regions
-from tierup.dialect.functional.views import attributes_of, identity, perhaps_identity, read_only
+from tierup.dialect.functional.views import identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
+from tierup.dialect.ir.structure import attributes_of, last_of, set_signature
 from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import refuse_several_blocks
@@ -106,12 +107,15 @@ class _Function:
         with w.inside(block):
             returned = w.block(old)
             entries = [w.entry(v) for v in returned]
-            terminator = list(old.operations)[-1].operation
+            terminator = last_of(old)
             results = [w.cast(w.read(e), value_type(v.type), terminator) for e, v in zip(entries, returned, strict=True)]
             written = [(i, w.memory.current[s], s.type) for i, s, value in arguments if s is not None and w.memory.current[s] != value]
             results += [w.cast(value, type_, terminator) for _, value, type_ in written]
             ir.Operation.create("func.return", [], results, loc=terminator.location, ip=w.ip)
-        self._describe(new, inputs, results, self._aliases(entries), [i for i, _, _ in written])
+        set_signature(new.operation)
+        new.attributes[ALIASES] = ir.ArrayAttr.get([ir.StringAttr.get(a, func.context) for a in self._aliases(entries)], func.context)
+        if written:
+            new.attributes[WRITEBACKS] = ir.DenseI64ArrayAttr.get([i for i, _, _ in written], func.context)
         if locked := [i for i, entry in enumerate(entries) if isinstance(entry, Ref) and read_only(entry.chain)]:
             new.attributes[READ_ONLY] = ir.DenseI64ArrayAttr.get(locked, func.context)
         if unclear := [i for i, value in enumerate(results[: len(entries)]) if i not in locked and perhaps_read_only(value)]:
@@ -150,18 +154,6 @@ class _Function:
             return "fresh"
         unclear = entry.storage.taken or any(_of_a_region(memory.current[s]) for s in others)
         return f"{'unclear' if unclear else 'may'}_view:{others[0].argument}"
-
-    def _describe(
-        self, new: ir.Operation, inputs: list[ir.Type], results: list[ir.Value], aliases: list[str], written: list[int]
-    ) -> None:
-        with new.context:
-            new.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in results]))
-            new.attributes[ALIASES] = ir.ArrayAttr.get([ir.StringAttr.get(a) for a in aliases])
-            if written:
-                new.attributes[WRITEBACKS] = ir.DenseI64ArrayAttr.get(written)
-                if "res_attrs" in new.attributes:
-                    given = list(ir.ArrayAttr(new.attributes["res_attrs"]))
-                    new.attributes["res_attrs"] = ir.ArrayAttr.get([*given, *[ir.DictAttr.get({})] * len(written)])
 
 
 def _of_a_region(value: ir.Value) -> bool:

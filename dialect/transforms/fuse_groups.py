@@ -55,6 +55,7 @@ from tierup.dialect.fusion.nativeness import REFUSED
 from tierup.dialect.fusion.policies import POLICIES, NativePolicy
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import function_names, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
@@ -109,7 +110,7 @@ class FuseGroups(Pass):
         undone = False
         found = plan(block, inference, native, self.min_group_size)
         if found is not None:
-            terminator = list(block.operations)[-1].operation
+            terminator = last_of(block)
             for item in found.order:  # the new order first: groups are then built in place
                 for op in item if isinstance(item, list) else [item]:
                     op.move_before(terminator)

@@ -24,8 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect import ops
-from tierup.dialect.inference.refine import is_called, set_signature
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.inference.refine import is_called
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -55,12 +54,4 @@ class InsertBailouts(Pass):
         for guard in guards:
             guard.erase()
         if not is_called(func):
-            _promise_nothing(func)
-
-
-def _promise_nothing(func: ir.Operation) -> None:
-    block = func.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation
-    for i, value in enumerate(list(returned.operands)):
-        returned.operands[i] = cast(value, regions.plain_type(value.type), ir.InsertionPoint(returned))
-    set_signature(func, block)
+            regions.return_plain(func)

@@ -48,6 +48,7 @@ from dataclasses import dataclass
 from tierup.dialect import ops, optable
 from tierup.dialect.contracts import STRUCTURE, VALUES
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -194,7 +195,7 @@ def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:
 
 
 def _count_run(func: ir.Operation, block: ir.Block, counted: bool) -> None:
-    last = list(block.operations)[-1].operation
+    last = last_of(block)
     if last.name != "func.return":
         raise PassFailure(func, f"ends with {last.name}: only a function that returns at its end counts its runs")
     if not counted:

@@ -38,12 +38,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refine import is_called, set_signature
+from tierup.dialect.inference.refine import is_called
+from tierup.dialect.ir.structure import is_used, last_of, maker, set_signature
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import bool_of, create, maker, says_as_much
+from tierup.dialect.rewriting.core import bool_of, create, says_as_much
 from tierup.dialect.speculation.bailout_checks import Checks
 from tierup.dialect.speculation.exits import BAILOUT, Leaving
 
@@ -107,8 +108,7 @@ def _exit(bailout: ir.Operation, before: ir.Operation) -> None:
 
 def _promise(func: ir.Operation) -> None:
     """What the function returns follows from its guards now: who is given something else is not the one that it returns to."""
-    block = func.regions[0].blocks[0]
-    returned = list(block.operations)[-1].operation
+    returned = last_of(func.regions[0].blocks[0])
     casts: list[ir.Operation] = []
     for i, value in enumerate(list(returned.operands)):
         while (made := maker(value, "torch.tensor_static_info_cast")) is not None and says_as_much(made.operands[0].type, value.type):
@@ -116,9 +116,9 @@ def _promise(func: ir.Operation) -> None:
                 casts.append(made)
             value = made.operands[0]
         returned.operands[i] = value
-    set_signature(func, block)
+    set_signature(func)
     for op in casts:
-        if not any(True for _ in op.results[0].uses):
+        if not is_used(op.results[0]):
             op.erase()
 
 

@@ -26,9 +26,10 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Scope
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, create, int_of, is_none, items_of, maker, number, replace, rewrite
+from tierup.dialect.rewriting.core import Rule, create, int_of, is_none, items_of, number, replace, rewrite
 
 
 @register

@@ -25,10 +25,11 @@ from dataclasses import dataclass, field
 
 from tierup.dialect.functional.carried_lists import carry_lists
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import blocks, create, drop_unused, int_of
+from tierup.dialect.rewriting.core import create, drop_unused, int_of
 
 _CONSTRUCT = "torch.prim.ListConstruct"
 _APPEND, _INSERT, _SET = "torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"

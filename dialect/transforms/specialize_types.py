@@ -34,6 +34,7 @@ from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.structure import set_signature, unprofiled
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -69,18 +70,11 @@ class SpecializeTypes(Pass):
     def _drop(self, op: ir.Operation, seen: dict[ir.Value, Fact | None], arguments: list[ir.Value]) -> None:
         value = op.operands[0]
         if self.mid_program and value not in arguments:
-            known = value_of_fact(seen.get(_root(value)))
+            known = value_of_fact(seen.get(unprofiled(value)))
             if isinstance(known, Tensor) and torch_types.is_tensor(value.type):
                 value = cast(value, refined_type(op, value.type, known), ir.InsertionPoint(op))
         op.results[0].replace_all_uses_with(value)
         op.erase()
-
-
-def _root(value: ir.Value) -> ir.Value:
-    """What a chain of profiles watches."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.profile":
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _joined(profiles: list[ir.Operation]) -> dict[ir.Value, Fact | None]:
@@ -89,7 +83,7 @@ def _joined(profiles: list[ir.Operation]) -> dict[ir.Value, Fact | None]:
     for op in profiles:
         if "profiled" not in op.attributes:
             continue
-        value, fact = _root(op.operands[0]), facts_of(op.attributes["profiled"])
+        value, fact = unprofiled(op.operands[0]), facts_of(op.attributes["profiled"])
         before = seen.get(value, fact)
         seen[value] = None if before is None else profiled.join(before, fact)
     return seen
@@ -104,4 +98,4 @@ def _specialise(func: ir.Operation, facts: list[Fact | None]) -> None:
         refine.type_argument(func, argument, value)
     refine.match_edges(list(walk(func)), refine.callees(func))
     refine.bind(block, [stated.get(argument, Tensor()) for argument in block.arguments])
-    refine.set_signature(func, block)
+    set_signature(func)

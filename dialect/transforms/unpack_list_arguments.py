@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import forget_results, hand_over, last_of, set_signature, signature
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines.pipeline import parse
@@ -62,24 +63,19 @@ def unpack_list_arguments(module: ir.Module, func: ir.Operation, lengths: Sequen
     if lists:
         _unpack(func, block, dict(zip(lists, lengths, strict=True)))
     parse(_FOLD).run(module)
-    last = list(block.operations)[-1].operation
+    last = last_of(block)
     handed: list[ir.Value] = []
     counts = []
     for value in last.operands:
         items = items_of(value) if is_tensor_list(value.type) else None
         counts.append(-1 if items is None else len(items))
         handed += [value] if items is None else items
-    with func.context, last.location:
-        returned = list(last.operands)
-        ir.Operation.create("func.return", operands=handed, ip=ir.InsertionPoint(last))
-        last.erase()
-        drop_unused(returned)
-        types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in handed])
-        func.attributes["function_type"] = ir.TypeAttr.get(types)
-        func.attributes[LIST_RESULTS] = ir.DenseI64ArrayAttr.get(counts)
-        for name in ("res_attrs", "tierup.result_aliases", "tierup.read_only", "tierup.perhaps_read_only"):
-            if name in func.attributes:
-                del func.attributes[name]
+    returned = list(last.operands)
+    hand_over(block, handed)
+    drop_unused(returned)
+    set_signature(func)
+    func.attributes[LIST_RESULTS] = ir.DenseI64ArrayAttr.get(counts, func.context)
+    forget_results(func, "res_attrs")
     return counts
 
 
@@ -118,5 +114,4 @@ def _unpack(func: ir.Operation, block: ir.Block, lengths: dict[ir.Value, int]) -
         block.erase_argument(0)
     with func.context:
         func.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
-        results = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
+    set_signature(func, signature(func).results)

@@ -21,6 +21,7 @@ from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
@@ -98,9 +99,8 @@ def _behind(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def _check_types(op: ir.Operation, inference: Inference, contract: Contract) -> None:
     values = list(op.results)
-    for region in op.regions:
-        for block in region.blocks:
-            values.extend(block.arguments)
+    for block in blocks(op):
+        values.extend(block.arguments)
     for value in values:
         if not torch_types.is_tensor(value.type) or value not in inference.values:
             continue

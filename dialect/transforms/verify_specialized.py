@@ -19,6 +19,7 @@ from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
@@ -79,10 +80,9 @@ def _check_op(op: ir.Operation, contract: Contract) -> None:
         contract.broken(op, f"{op.name.removeprefix('torch.')} is left to tier 0: {why}")
     for i, result in enumerate(op.results):
         _check_type(op, result.type, f"result {i}" if len(op.results) > 1 else "the result", contract)
-    for region in op.regions:
-        for block in region.blocks:
-            for i, argument in enumerate(block.arguments):
-                _check_type(op, argument.type, f"argument {i} of its body", contract)
+    for block in blocks(op):
+        for i, argument in enumerate(block.arguments):
+            _check_type(op, argument.type, f"argument {i} of its body", contract)
 
 
 def _check_type(op: ir.Operation, type_: ir.Type, what: str, contract: Contract) -> None:

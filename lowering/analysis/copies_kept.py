@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.rewriting.core import maker
 from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
 

@@ -14,9 +14,9 @@ from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting.core import maker
 from tierup.dialect.speculation.exits import where_control_stayed
 
 

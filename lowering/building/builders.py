@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect.dtypes import BY_NAME, bool_
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import ops_of as ops_of
 from tierup.dialect.ir.walking import unerased as unerased
 from tierup.dialect.ir.walking import walk as walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import maker
 from tierup.lowering.building.arith import INDEX, Scalar, constant, lifted, of
 
 defining_op = maker

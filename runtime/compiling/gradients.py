@@ -16,6 +16,7 @@ from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, s
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -105,20 +106,18 @@ def split(
 
 def _refine_results(func: ir.Operation) -> None:
     """Return as tensors what are tensors under an optional type, as which a branch gave them before it was decided."""
-    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    last = last_of(func.regions[0].blocks[0])
     for k, value in enumerate(last.operands):
         inner = under_casts(value)
         if str(value.type).startswith("!torch.optional<") and torch_types.is_tensor(inner.type):
             last.operands[k] = inner
-    with func.context:
-        inputs = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).inputs
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [v.type for v in last.operands]))
+    set_signature(func)
 
 
 def _refuse_hidden(func: ir.Operation) -> None:
     """Raise PassFailure for a result that may hold tensors where no cotangent comes: an autograd would take its gradient for
     none. Of lists of a known length the items are results by now."""
-    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    last = last_of(func.regions[0].blocks[0])
     for k, value in enumerate(last.operands):
         if "tensor" in str(value.type) and not torch_types.is_tensor(value.type):
             remedy = "return tensors, tuples, and lists of a known length"

@@ -47,10 +47,10 @@ from tierup.dialect.fusion.product_sides import Batch, batches
 from tierup.dialect.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, functions, register
-from tierup.dialect.rewriting.core import blocks
 
 
 @register

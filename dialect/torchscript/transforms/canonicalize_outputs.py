@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import blocks, last_of, made_again
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -54,12 +55,11 @@ class CanonicalizeOutputs(Pass):
 
 def _order(op: ir.Operation) -> None:
     """Order the results of the ops inside `op`."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in backwards(block):
-                if inner.name in (_IF, _LOOP):
-                    inner = _permuted(inner)
-                _order(inner)
+    for block in blocks(op):
+        for inner in backwards(block):
+            if inner.name in (_IF, _LOOP):
+                inner = _permuted(inner)
+            _order(inner)
 
 
 def _permuted(op: ir.Operation) -> ir.Operation:
@@ -71,14 +71,9 @@ def _permuted(op: ir.Operation) -> ir.Operation:
     operands = list(op.operands)
     if op.name == _LOOP:
         operands[2:] = [operands[2 + i] for i in order]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    types = [op.results[i].type for i in order]
-    ip = ir.InsertionPoint(op)
-    made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions), loc=op.location, ip=ip).operation
-    for old, new in zip(op.regions, made.regions, strict=True):
-        block = old.blocks[0]
-        block.append_to(new)
-        terminator = list(block.operations)[-1].operation
+    made = made_again(op, operands, [op.results[i].type for i in order])
+    for block in blocks(made):
+        terminator = last_of(block)
         first = 1 if op.name == _LOOP else 0  # a loop's begins with whether to go on
         values = list(terminator.operands)[first:]
         for at, i in enumerate(order):

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.fusion.grouping import weight
+from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.dialect.rewriting.core import blocks, maker
 
 GROUP = "tierup.fusion_group"
 FALLBACK = "tierup.fallback"

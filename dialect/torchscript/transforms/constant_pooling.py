@@ -34,6 +34,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
 from tierup.dialect.analysis.points_to import BODIES
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
@@ -92,16 +93,14 @@ def _constants(block: ir.Block) -> Iterator[ir.Operation]:
         if is_constant(op):
             yield op
         elif op.name not in BODIES:
-            for region in op.regions:
-                for inner in region.blocks:
-                    yield from _constants(inner)
+            for inner in blocks(op):
+                yield from _constants(inner)
 
 
 def _bodies(block: ir.Block) -> Iterator[ir.Block]:
     """The bodies inside a block that see only their arguments."""
     for view in block.operations:
-        for region in view.operation.regions:
-            for inner in region.blocks:
-                if view.operation.name in BODIES:
-                    yield inner
-                yield from _bodies(inner)
+        for inner in blocks(view.operation):
+            if view.operation.name in BODIES:
+                yield inner
+            yield from _bodies(inner)

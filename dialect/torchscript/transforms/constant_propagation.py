@@ -33,6 +33,7 @@ from typing import Annotated
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
 from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
+from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out, take_place
 from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -82,9 +83,8 @@ class _Propagation:
             elif op.name == LOOP:
                 self._loop(op)
             elif len(op.regions):
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self.block(inner)
+                for inner in blocks(op):
+                    self.block(inner)
             else:
                 self._op(op)
 
@@ -148,23 +148,17 @@ class _Propagation:
         arms = [region.blocks[0] for region in op.regions]
         for arm in arms:
             self.block(arm)
-        yielded = [list(list(arm.operations)[-1].operation.operands) for arm in arms]
+        yielded = [handed_over(arm) for arm in arms]
         for result, a, b in zip(op.results, *yielded, strict=True):
             self._join(op, result, a, b)
 
     def _splice(self, op: ir.Operation, arm: ir.Block) -> None:
-        *body, last = [view.operation for view in arm.operations]
-        yielded = list(last.operands)
-        for inner in body:
-            inner.move_before(op)
-        for result, value in zip(op.results, yielded, strict=True):
-            result.replace_all_uses_with(value)
-        op.erase()
+        take_place(op, move_out(arm, op))
         self.changed = True
 
     def _join(self, op: ir.Operation, result: ir.Value, a: ir.Value, b: ir.Value) -> None:
         """A result that is the same whichever way the branch goes. A value of both arms stands before the branch."""
-        if not _is_used(result):
+        if not is_used(result):
             return
         if a == b:
             self._becomes(result, a)
@@ -180,9 +174,7 @@ class _Propagation:
     def _loop(self, op: ir.Operation) -> None:
         trip, condition = self.known.get(op.operands[0]), self.known.get(op.operands[1])
         if condition is False or (trip is not NOTHING and trip <= 0):
-            for result, init in zip(op.results, list(op.operands)[2:], strict=True):
-                result.replace_all_uses_with(init)
-            op.erase()
+            take_place(op, list(op.operands)[2:])
             self.changed = True
             return
         body = op.regions[0].blocks[0]
@@ -195,16 +187,12 @@ class _Propagation:
     def _invariants(self, op: ir.Operation, body: ir.Block) -> bool:
         """Carried values that no round changes become what the loop starts from; whether there were any that someone used."""
         found = False
-        after = list(list(body.operations)[-1].operation.operands)[1:]
+        after = handed_over(body)[1:]
         for init, argument, yielded, result in zip(list(op.operands)[2:], list(body.arguments)[1:], after, op.results, strict=True):
             same = yielded in (argument, init) or folding.same_constant(self.known.get(yielded), self.known.get(init))
-            if not same or not (_is_used(argument) or _is_used(result)):
+            if not same or not (is_used(argument) or is_used(result)):
                 continue
             argument.replace_all_uses_with(init)
             result.replace_all_uses_with(init)
             self.changed = found = True
         return found
-
-
-def _is_used(value: ir.Value) -> bool:
-    return any(True for _ in value.uses)

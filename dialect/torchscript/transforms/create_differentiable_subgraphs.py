@@ -41,6 +41,7 @@ from tierup.dialect.fusion.building import boundary, build, drop_unused
 from tierup.dialect.fusion.grouping import plan, weight
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import blocks, last_of
 from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
@@ -89,7 +90,7 @@ class _Grouping:
                 break
             refused |= wrong
         if found is not None and kept:
-            terminator = list(block.operations)[-1].operation
+            terminator = last_of(block)
             for item in found.order:
                 for op in item if isinstance(item, list) else [item]:
                     op.move_before(terminator)
@@ -98,9 +99,8 @@ class _Grouping:
             drop_unused(block)
         for op in ops_of(block):
             if not op.name.startswith("tierup."):
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self.block(inner)
+                for inner in blocks(op):
+                    self.block(inner)
 
     def _sharing(self, block: ir.Block, group: list[ir.Operation]) -> list[ir.Operation]:
         """Members that hand out memory which they did not make and which comes in, or is handed out, as another value too; and members

@@ -44,11 +44,11 @@ from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
 from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import Notes, backwards, function_names
+from tierup.dialect.ir.structure import last_of, read_others
+from tierup.dialect.ir.walking import Notes, backwards, function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
-from tierup.dialect.rewriting.core import replace_inside
 
 
 @register
@@ -80,7 +80,7 @@ class _Group:
         self.inputs = list(self.block.arguments)
         states = RequiresGrad(func, callees, profiles=True)
         self.inference = states.inference
-        self.last = list(self.block.operations)[-1].operation
+        self.last = last_of(self.block)
         self.body = [view.operation for view in self.block.operations][:-1]
         self.outputs = list(self.last.operands)[: len(group.results)]
         self.active = {v: states.may(v) for v in (*self.inputs, *(r for op in self.body for r in op.results))}
@@ -158,7 +158,7 @@ class _Group:
         for seed, argument in zip(seeds, arguments, strict=False):
             seed.results[0].replace_all_uses_with(argument)
             seed.erase()
-        replace_inside(old, dict(zip([*inputs, *outputs], arguments[len(seeds) :], strict=True)))
+        read_others(ops_of(old), dict(zip([*inputs, *outputs], arguments[len(seeds) :], strict=True)))
         marker.erase()
         ops.yield_(yielded, loc=self.last.location, ip=ir.InsertionPoint(self.last))
         self.last.erase()

@@ -30,10 +30,10 @@ from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.structure import is_used, last_of
 from tierup.dialect.ir.walking import function_names, ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import is_used
 
 CHECK = "tierup.check_requires_grad"
 
@@ -126,7 +126,7 @@ def _forward_alone(group: ir.Operation, block: ir.Block) -> ir.Operation:
         argument.replace_all_uses_with(replacement)
     for each in ops_of(old):
         new.append(each)
-    last = list(new.operations)[-1].operation
+    last = last_of(new)
     ops.yield_(list(last.operands)[: len(types)], loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
     for op in unerased(op for op in walk(made) if op.name == PROFILE):

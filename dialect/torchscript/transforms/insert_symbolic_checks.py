@@ -45,12 +45,12 @@ from tierup.dialect.inference.refine import specialise_region
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
-from tierup.dialect.speculation.resume_points import definer
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
 
@@ -110,7 +110,7 @@ class InsertSymbolicChecks(Pass):
         branch(group, twin, ok, wanted, refined, callees)
 
     def _layout(self, value: ir.Value) -> str:
-        op = definer(value)
+        op = maker(value)
         fact = facts_of(op.attributes["expected"]) if op is not None and op.name in ("tierup.bailout", "tierup.guard") else None
         if isinstance(fact, Profiled) and fact.strides is not None and fact.sizes is not None:
             return "contiguous" if _are_contiguous(fact.sizes, fact.strides) else "strided"

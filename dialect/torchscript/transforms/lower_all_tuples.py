@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import attributes_of, blocks, hand_over, signature, values_of
 from tierup.dialect.ir.walking import Notes, backwards, function_names, ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, functions, register
@@ -56,8 +57,8 @@ class LowerAllTuples(Pass):
 
 
 def _check_function(func: ir.Operation) -> None:
-    signature = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    if not any(_has_tuple(t) for t in (*signature.inputs, *signature.results)):
+    old = signature(func)
+    if not any(_has_tuple(t) for t in (*old.inputs, *old.results)):
         return
     if not len(func.regions[0].blocks):
         raise PassFailure(func, "is a declaration: tuples in its signature cannot be lowered")
@@ -93,11 +94,11 @@ class _Flattening:
         func = self.func
         for op in walk(func):
             _check_op(op)
-        if not any(_is_tuple(v.type) for op in (func, *walk(func)) for v in _values_of(op)):
+        if not any(_is_tuple(v.type) for op in (func, *walk(func)) for v in values_of(op)):
             return
-        attributes = {name: func.attributes[name] for name in func.attributes}
+        attributes = attributes_of(func)
         arguments = list(func.regions[0].blocks[0].arguments)
-        old = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+        old = signature(func)
         if "arg_attrs" in attributes:
             attributes["arg_attrs"] = _argument_attributes(attributes["arg_attrs"], [a.type for a in arguments])
         if "res_attrs" in attributes:
@@ -149,18 +150,15 @@ class _Flattening:
         elif op.name in _FORWARDING:
             self.rebuild(op)
         else:
-            for region in op.regions:
-                for block in region.blocks:
-                    self.block(block)
+            for block in blocks(op):
+                self.block(block)
             self.forward(op)
 
     def forward(self, op: ir.Operation) -> None:
         """A terminator hands over elements."""
         if not any(_is_tuple(v.type) for v in op.operands):
             return
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        ir.Operation.create(op.name, [], self.flat(op.operands), attributes, loc=op.location, ip=ir.InsertionPoint(op))
-        op.erase()
+        hand_over(op.block, self.flat(op.operands))
 
     def take_out(self, op: ir.Operation) -> None:
         parts = self.parts[op.operands[0]]
@@ -180,12 +178,11 @@ class _Flattening:
             drop_unused(operands)
 
     def rebuild(self, op: ir.Operation) -> None:
-        inner = [a.type for region in op.regions for block in region.blocks for a in block.arguments]
-        if not any(_is_tuple(t) for t in (*(v.type for v in op.operands), *(r.type for r in op.results), *inner)):
+        if not any(_is_tuple(v.type) for v in (*op.operands, *values_of(op))):
             for region in op.regions:
                 self.block(region.blocks[0])
             return
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = attributes_of(op)
         types = [t for r in op.results for t in flat_types(r.type)]
         ip, operands = ir.InsertionPoint(op), self.flat(op.operands)
         made = ir.Operation.create(op.name, types, operands, attributes, regions=len(op.regions), loc=op.location, ip=ip).operation
@@ -196,13 +193,9 @@ class _Flattening:
             op.erase()
 
 
-def _values_of(op: ir.Operation) -> list[ir.Value]:
-    return [*op.results, *(a for region in op.regions for block in region.blocks for a in block.arguments)]
-
-
 def _check_op(op: ir.Operation) -> None:
     """Fail at an op that neither makes, nor takes apart, nor forwards tuples, and at containers of tuples."""
-    for value in (*op.operands, *_values_of(op)):
+    for value in (*op.operands, *values_of(op)):
         if not _has_tuple(value.type):
             continue
         if any(_has_tuple(t) for t in flat_types(value.type)):

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from tierup.dialect import ops
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import if_, take_place, yield_
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -51,16 +52,11 @@ def _lower(op: ir.Operation) -> None:
     ip, loc = ir.InsertionPoint(op), op.location
     any_ = ops.create("any_nonzero", list(op.operands), [ir.Type.parse("!torch.bool")], loc=loc, ip=ip).results[0]
     types = [r.type for r in op.results]
-    branch = ir.Operation.create("torch.prim.If", results=types, operands=[any_], regions=2, loc=loc, ip=ip).operation
-    body, undefined = (region.blocks.append() for region in branch.regions)
-    for inner in ops_of(op.regions[0].blocks[0]):
-        body.append(inner)
-    last = list(body.operations)[-1].operation
-    ir.Operation.create("torch.prim.If.yield", operands=list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
+    branch, body, undefined = if_(any_, types, loc, ip)
+    *inner, last = ops_of(op.regions[0].blocks[0])
+    for each in inner:
+        body.append(each)
+    yield_(body, last.operands)
     at = ir.InsertionPoint(undefined)
-    zeros = [ops.create("autograd_zero", [], [type_], loc=loc, ip=at).results[0] for type_ in types]
-    ir.Operation.create("torch.prim.If.yield", operands=zeros, loc=loc, ip=at)
-    for result, new in zip(op.results, branch.results, strict=True):
-        result.replace_all_uses_with(new)
-    op.erase()
+    yield_(undefined, [ops.create("autograd_zero", [], [type_], loc=loc, ip=at).results[0] for type_ in types])
+    take_place(op, branch.results)

@@ -39,10 +39,10 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.autodiff.differentiable import BACKWARD, FORWARD, groups, has_gradient
+from tierup.dialect.ir.structure import read_others
 from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import replace_inside
 from tierup.dialect.rewriting.outlining import outline
 
 
@@ -78,7 +78,7 @@ def _pack(func: ir.Operation, block: ir.Block, prefix: str, mark: str, module: i
     for op in inner:
         within.append(op)
     ops.yield_(yielded, loc=last.location, ip=ir.InsertionPoint(within))
-    replace_inside(within, dict(zip(block.arguments, within.arguments, strict=True)))
+    read_others(ops_of(within), dict(zip(block.arguments, within.arguments, strict=True)))
     ops.yield_(list(body.results), loc=last.location, ip=ir.InsertionPoint(block))
     last.erase()
     name = outline(func, body, prefix, mark, module)

@@ -35,10 +35,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tierup.dialect.ir.structure import hand_over, handed_over, with_more
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.core import create, drop_unused, int_of, number
-from tierup.dialect.rewriting.loops import FOREVER, LOOP, is_counted, loops_inside, may_be_copied, retrip, shift
+from tierup.dialect.rewriting.loops import FOREVER, is_counted, loops_inside, may_be_copied, retrip, shift
 
 PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both halves
 
@@ -84,16 +85,9 @@ def _with_condition(loop: ir.Operation, trip: ir.Value) -> ir.Operation:
     """A copy of the loop, before it, whose last result is the condition it ended with."""
     copy = loop.clone(ip=ir.InsertionPoint(loop)).operation
     condition, *carried = list(loop.operands)[1:]
-    types = [*(r.type for r in loop.results), condition.type]
-    attributes = {name: loop.attributes[name] for name in loop.attributes}
-    operands = [trip, condition, *carried, condition]
-    head = ir.Operation.create(LOOP, types, operands, attributes, regions=1, loc=loop.location, ip=ir.InsertionPoint(loop)).operation
-    copy.regions[0].blocks[0].append_to(head.regions[0])
-    copy.erase()
+    head = with_more(copy, [trip, condition, *carried, condition], [condition.type])
     body = head.regions[0].blocks[0]
     body.add_argument(condition.type, loop.location)
-    last = list(body.operations)[-1].operation
-    go_on, *after = list(last.operands)
-    ir.Operation.create(last.name, [], [go_on, *after, go_on], loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
+    go_on, *after = handed_over(body)
+    hand_over(body, [go_on, *after, go_on])
     return head

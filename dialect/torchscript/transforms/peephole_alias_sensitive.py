@@ -25,10 +25,11 @@ from tierup.dialect import optable
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.facts.values import Float, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Promotion
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, float_of, int_of, maker, number, promotion, rewrite, says_as_much, under_casts
+from tierup.dialect.rewriting.core import Rule, float_of, int_of, number, promotion, rewrite, says_as_much, under_casts
 
 _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch.aten.conv2d", "torch.aten.conv3d"})
 

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import create, drop_unused, int_of, items_of, maker, promotion, rewrite
+from tierup.dialect.rewriting.core import create, drop_unused, int_of, items_of, promotion, rewrite
 
 _CAT = "torch.aten.cat"
 

@@ -25,22 +25,11 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import normalise_dim
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import (
-    Rule,
-    create,
-    int_of,
-    ints_of,
-    is_none,
-    maker,
-    number,
-    numbers,
-    rewrite,
-    says_as_much,
-    under_casts,
-)
+from tierup.dialect.rewriting.core import Rule, create, int_of, ints_of, is_none, number, numbers, rewrite, says_as_much, under_casts
 
 _NUMBER = "torch.prim.NumToTensor.Scalar"
 _SUM_TO_SIZE = "aten._grad_sum_to_size"

@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, create, maker, number, rewrite, str_of
+from tierup.dialect.rewriting.core import Rule, create, number, rewrite, str_of
 
 _LENGTH = "aten.len.Dict_str"  # the torch dialect has no op of that name
 _READS = frozenset({"torch.aten.__getitem__.Dict_str", "torch.aten.__contains__.str", "torch.aten.keys.str"})

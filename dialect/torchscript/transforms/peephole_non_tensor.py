@@ -29,25 +29,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.ir.structure import blocks, is_used, last_of, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.families.scalars import wrap
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import (
-    Rule,
-    blocks,
-    bool_of,
-    create,
-    drop_unused,
-    float_of,
-    int_of,
-    is_used,
-    maker,
-    number,
-    promotion,
-    rewrite,
-    under_casts,
-)
+from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, float_of, int_of, number, promotion, rewrite, under_casts
 
 
 @register
@@ -104,7 +91,7 @@ def _branches(op: ir.Operation) -> bool:
 
 def _branch(op: ir.Operation) -> bool:
     changed = False
-    lasts = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
+    lasts = [last_of(region.blocks[0]) for region in op.regions]
     for i, result in enumerate(op.results):
         then, otherwise = (last.operands[i] for last in lasts)
         answers = bool_of(then), bool_of(otherwise)

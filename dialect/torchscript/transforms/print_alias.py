@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import Location, inner_ops
+from tierup.dialect.ir.structure import arguments_of
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
@@ -47,8 +48,7 @@ class _Printer:
 
     def print(self, func: ir.Operation) -> None:
         for op in inner_ops(func):
-            blocks = [block for region in op.regions for block in region.blocks]
-            for value in (*(a for block in blocks for a in block.arguments), *op.results):
+            for value in (*arguments_of(op), *op.results):
                 if self.aliases.is_memory(value):
                     diagnostics.remark(op, self.describe(value))
             if op.name != "func.func" and self.aliases.has_side_effects(op):

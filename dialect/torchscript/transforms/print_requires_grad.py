@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
+from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
@@ -38,7 +39,7 @@ class PrintRequiresGrad(Pass):
         for func in functions(module.operation):
             states, printer = RequiresGrad(func, names, profiles=self.profiles), ir.AsmState(func)
             for op in (func, *walk(func)):
-                arguments = [a for region in op.regions for block in region.blocks for a in block.arguments]
+                arguments = [a for block in blocks(op) for a in block.arguments]
                 for value in (*arguments, *op.results):
                     if "tensor" in str(value.type):
                         diagnostics.remark(op, f"{value.get_name(printer)} {_WORDS[states[value]]}")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.autodiff.autograd_zero import depends_on_definedness
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -43,7 +44,7 @@ class ProfileAutogradZero(Pass):
         wanted = [a for a in block.arguments if a in read and _is_recordable(a) and not _is_profiled(a)]
         if not wanted:
             return
-        last = list(block.operations)[-1].operation
+        last = last_of(block)
         if last.name != "func.return":
             raise PassFailure(func, f"ends with {last.name}: only a function that returns at its end counts its runs")
         slots = [ir.IntegerAttr(op.attributes["slot"]).value for op in inside if op.name == "tierup.profile"]

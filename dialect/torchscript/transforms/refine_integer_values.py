@@ -31,6 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Facts, Scope
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import int_of, number
@@ -73,7 +74,7 @@ def _visit(op: ir.Operation, scope: Scope, walk: Decisions) -> None:
 def _collapse(op: ir.Operation, walk: Decisions) -> None:
     condition = op.operands[0]
     when = [walk.when(condition, truth) for truth in (True, False)]
-    yields = [list(list(region.blocks[0].operations)[-1].operation.operands) for region in op.regions]
+    yields = [handed_over(region.blocks[0]) for region in op.regions]
     for result, then, otherwise in zip(op.results, *yields, strict=True):
         if then == otherwise or _is(when[0], then, otherwise):
             result.replace_all_uses_with(otherwise)

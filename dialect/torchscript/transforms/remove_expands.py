@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from tierup.dialect import optable
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Kind, Promotion, ShapeError, Tie
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import bool_of, drop_unused, is_used, promotion
+from tierup.dialect.rewriting.core import bool_of, drop_unused, promotion
 from tierup.dialect.rewriting.typed import infer_or_remark
 
 EXPAND = "torch.aten.expand"

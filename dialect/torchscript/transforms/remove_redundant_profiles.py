@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
+from tierup.dialect.ir.structure import unprofiled
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
@@ -39,7 +40,7 @@ class RemoveRedundantProfiles(Pass):
         kept: dict[ir.Value, list[ir.Operation]] = {}
         twins: list[tuple[ir.Operation, ir.Operation]] = []
         for op in unerased(op for op in walk(func) if op.name == "tierup.profile"):
-            others = kept.setdefault(_watched(op), [])
+            others = kept.setdefault(unprofiled(op.operands[0]), [])
             same = next((other for other in order.dominating(op, others) if _say_the_same(other, op)), None)
             if same is None:
                 others.append(op)
@@ -49,14 +50,6 @@ class RemoveRedundantProfiles(Pass):
             op.results[0].replace_all_uses_with(same.results[0])
         for op, _ in twins:
             op.erase()
-
-
-def _watched(op: ir.Operation) -> ir.Value:
-    """What a chain of profiles watches."""
-    value = op.operands[0]
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tierup.profile":
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _say_the_same(a: ir.Operation, b: ir.Operation) -> bool:

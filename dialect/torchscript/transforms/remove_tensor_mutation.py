@@ -34,12 +34,13 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import attributes_of, blocks, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.families.inplace import converts
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import blocks, maker, promotion, replace
+from tierup.dialect.rewriting.core import promotion, replace
 from tierup.dialect.rewriting.regions import top_level
 
 _MAX_RANK = 3  # for which a twin is tried when the tensor's type says nothing
@@ -81,7 +82,7 @@ class _Walk:
             return
         if not converts(row) and sum(operand == target for operand in op.operands) > 1:
             return  # PyTorch refuses to read what is written by an index
-        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes = attributes_of(op)
         made = ir.Operation.create(
             f"torch.{twin.name}", [target.type], list(op.operands), attributes, loc=op.location, ip=ir.InsertionPoint(op)
         ).operation

@@ -46,6 +46,7 @@ from tierup.dialect.facts.values import NoneValue
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -69,7 +70,7 @@ class SpecializeAutogradZero(Pass):
         if not self.checks:
             Simplify(block, assumed)
             return
-        last = list(block.operations)[-1].operation
+        last = last_of(block)
         if last.name != "func.return":
             raise PassFailure(func, f"ends with {last.name}: only a graph that returns at its end has versions")
         twin = func.clone(ir.InsertionPoint(func)).operation  # before anything is decided
@@ -128,7 +129,7 @@ def _as_it_was(twin: ir.Operation, arguments: list[ir.Value], types: list[ir.Typ
         argument.replace_all_uses_with(replacement)
     for each in ops_of(old):
         new.append(each)
-    last = list(new.operations)[-1].operation
+    last = last_of(new)
     ops.yield_(list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
     last.erase()
     for op in unerased(walk(slow)):

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import int_of, maker, str_of
+from tierup.dialect.rewriting.core import int_of, str_of
 
 Finish = Callable[[Any], Any]
 _READERS = ("aten.__getitem__.Dict", "aten.__contains__", "aten.len.Dict")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import is_none, maker, under_casts
+from tierup.dialect.rewriting.core import is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import constants as script_constants
 from tierup.frontend.torch.script import results as script_results
