@@ -22,7 +22,8 @@ def _table(modules: tuple[str, ...]) -> dict[str, Lowering]:
 
 def lower(function: ir.Operation, *modules: str) -> None:
     """Replace every torch op of the function that is in LOWERINGS of these modules, which are imported when an op is left that may be. One
-    that raises NotHandled stays: another pass may have it, or tierup-verify-lowered names it."""
+    that raises NotHandled stays: another pass may have it, or tierup-verify-lowered names it. Results get the sizes that inference found:
+    it may know one that arithmetic on sizes only gives in the run."""
     load_casts(function.context)
     for op in b.walk_unfused(function):
         if not op.name.startswith("torch.") or op.name.startswith(_IN_NO_TABLE):
@@ -32,9 +33,10 @@ def lower(function: ir.Operation, *modules: str) -> None:
             continue
         try:
             with op.location, ir.InsertionPoint(op):
-                made = lowering(Call(op))
-                results = made if isinstance(made, list) else [made]
-                replacements = [m.to_torch(r.type) for m, r in zip(results, op.results, strict=True)]
+                call = Call(op)
+                made = lowering(call)
+                results = enumerate(made if isinstance(made, list) else [made])
+                replacements = [m.with_sizes(call.sizes(i)).to_torch(op.results[i].type) for i, m in results]
         except NotHandled:
             b.discard_before(op)
             continue

@@ -10,7 +10,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS
 from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import items_of, under_casts
-from tierup.lowering.building.arith import INDEX, Number, Scalar
+from tierup.lowering.building.arith import INDEX, Number, Scalar, constant
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.pointwise.context import NotHandled, Parameter, parameter, tensor_type
@@ -95,6 +95,32 @@ class Call:
     def sizes(self, result: int = 0) -> tuple[int | None, ...]:
         """A result's sizes, as inference found them."""
         return tensor_type(self.op.results[result].type).sizes
+
+    def fitted(self, lengths: Sequence[Size], result: int = 0) -> list[Size]:
+        """The sizes of a result as inference knows them, else as computed. Raises NotHandled for another rank."""
+        known = self.sizes(result)
+        if len(known) != len(lengths):
+            raise NotHandled
+        return [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
+
+    def integer(self, i: int) -> int:
+        """An int that must be a constant. Raises NotHandled."""
+        found = self.known(i)
+        if type(found) is not int:
+            raise NotHandled
+        return found
+
+    def axis(self, i: int, rank: int) -> int:
+        """A constant axis, counted from the front. Raises NotHandled."""
+        return self.integer(i) % max(rank, 1)
+
+    def number(self, i: int, dtype: DType, default: Number | None = None) -> Scalar:
+        """A number, known or computed, in a dtype; `default` for none. Raises NotHandled where there is neither."""
+        value = self.parameter(i)
+        value = default if value is None else value
+        if value is None:
+            raise NotHandled
+        return value.cast(dtype) if isinstance(value, Scalar) else constant(value, dtype)
 
     def dtype(self, result: int = 0) -> DType:
         """A result's dtype, as inference found it."""

@@ -6,47 +6,35 @@ import math
 from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, constant, select
 from tierup.lowering.building.sizes import Size
-from tierup.lowering.building.sizes import value as size_value
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
-from tierup.lowering.ops.pointwise.context import NotHandled, Parameter, parameter
+from tierup.lowering.ops.pointwise.context import NotHandled, Parameter, parameter, widened
 from tierup.lowering.ops.tensors import Tensor
 
 
-def _filled(c: Call, value: Parameter, lengths: Sequence[Size]) -> Tensor:
-    known, dtype = c.sizes(), c.dtype()
-    if len(lengths) != len(known) or value is None:
-        raise NotHandled
-    number = value.cast(dtype) if isinstance(value, Scalar) else constant(value, dtype)
-    dynamic = [size_value(v) for v, size in zip(lengths, known, strict=True) if size is None]
-    return Tensor(tensors.filled(known, dynamic, number), dtype, known)
+def _filled(lengths: Callable[[Call], Sequence[Size]], value: int | None, number: int = 0) -> Callable[[Call], Tensor]:
+    """Operand `value` is the number, or `number` is."""
 
-
-def _of_sizes(listed: int, value: int | None, number: int = 0) -> Callable[[Call], Tensor]:
-    """Operand `listed` is the list of sizes; operand `value` the number, or `number` is."""
-    return lambda c: _filled(c, number if value is None else c.parameter(value), c.sizes_list(listed))
-
-
-def _like(value: int | None, number: int = 0) -> Callable[[Call], Tensor]:
     def lower(c: Call) -> Tensor:
-        x = c.tensor(0)
-        return _filled(c, number if value is None else c.parameter(value), x.lengths)
+        found = c.fitted(lengths(c))
+        return tensors.filled(found, constant(number, c.dtype()) if value is None else c.number(value, c.dtype()))
 
     return lower
 
 
-def _number(c: Call, i: int | None, default: int, dtype: DType) -> Scalar:
-    value = default if i is None else c.parameter(i)
-    if value is None:
-        value = default
-    return value.cast(dtype) if isinstance(value, Scalar) else constant(value, dtype)
+def _of_sizes(listed: int, value: int | None, number: int = 0) -> Callable[[Call], Tensor]:
+    """Operand `listed` is the list of sizes."""
+    return _filled(lambda c: c.sizes_list(listed), value, number)
+
+
+def _like(value: int | None, number: int = 0) -> Callable[[Call], Tensor]:
+    return _filled(lambda c: c.tensor(0).lengths, value, number)
 
 
 def _arange(start: int | None, end: int, step: int | None) -> Callable[[Call], Tensor]:
@@ -55,13 +43,10 @@ def _arange(start: int | None, end: int, step: int | None) -> Callable[[Call], T
     def lower(c: Call) -> Tensor:
         target, known = c.dtype(), c.sizes()
         compute = dtypes.f64 if target.is_float else dtypes.i64
-        first, by = _number(c, start, 0, compute), _number(c, step, 1, compute)
+        first = constant(0, compute) if start is None else c.number(start, compute, 0)
+        by = constant(1, compute) if step is None else c.number(step, compute, 1)
         length: Size = known[0] if known[0] is not None else _arange_length(c, start, end, step)
-
-        def body(at: list[Scalar]) -> Scalar:
-            return (at[0].cast(dtypes.i64).cast(compute) * by) + first
-
-        return tensors.made(known, [length], target, body)
+        return tensors.made([length], target, lambda at: (at[0].cast(dtypes.i64).cast(compute) * by) + first)
 
     return lower
 
@@ -80,15 +65,13 @@ def _arange_length(c: Call, start: int | None, end: int, step: int | None) -> Si
 
 def _linspace(c: Call) -> Tensor:
     """The second half is counted back from the end (ATen/native/cpu/RangeFactoriesKernel.cpp)."""
-    target, known = c.dtype(), c.sizes()
-    if known[0] is None:
+    target, steps = c.dtype(), c.sizes()[0]
+    if steps is None:
         raise NotHandled
-    steps = known[0]
-    compute = dtypes.f32 if target in (dtypes.f16, dtypes.bf16, dtypes.f32) else dtypes.f64
-    ends = [_number(c, i, 0, dtypes.i64 if not target.is_float else dtypes.f64) for i in (0, 1)]
-    first, last = (v.cast(compute) for v in ends)
+    compute = dtypes.f32 if widened(target) is dtypes.f32 else dtypes.f64
+    first, last = (c.number(i, dtypes.f64 if target.is_float else dtypes.i64, 0).cast(compute) for i in (0, 1))
     if steps < 2:
-        return tensors.made(known, [steps], target, lambda at: first)
+        return tensors.made([steps], target, lambda at: first)
     step = (last - first) / float(steps - 1)
 
     def body(at: list[Scalar]) -> Scalar:
@@ -96,33 +79,30 @@ def _linspace(c: Call) -> Tensor:
         back = constant(steps - 1, dtypes.i64) - index
         return select(index < steps // 2, first + step * index.cast(compute), last - step * back.cast(compute))
 
-    return tensors.made(known, [steps], target, body)
+    return tensors.made([steps], target, body)
 
 
 def _eye(c: Call) -> Tensor:
-    target, known = c.dtype(), c.sizes()
-    lengths = [c.position(0), c.position(0 if len(c.op.operands) == 5 else 1)]
-    values = [known_size if known_size is not None else length for known_size, length in zip(known, lengths, strict=True)]
-    if any(v is None for v in values):
+    lengths = [k if k is not None else c.position(i) for k, i in zip(c.sizes(), (0, 0 if len(c.op.operands) == 5 else 1), strict=True)]
+    if any(v is None for v in lengths):
         raise NotHandled
 
     def body(at: list[Scalar]) -> Scalar:
         row, column = (i.cast(dtypes.i64) for i in at)
         return row.equals(column)
 
-    return tensors.made(known, [v for v in values if v is not None], target, body)
+    return tensors.made([v for v in lengths if v is not None], c.dtype(), body)
 
 
 def _from_list(c: Call) -> Tensor:
     """A number, or a (nested) list of numbers."""
     target, known = c.dtype(), c.sizes()
     elements = [v.cast(target) if isinstance(v, Scalar) else constant(v, target) for v in _numbers(c.op.operands[0])]
-    if None in known or math.prod(s or 0 for s in known) != len(elements):
+    lengths = [size for size in known if size is not None]
+    if len(lengths) < len(known) or math.prod(lengths) != len(elements):
         raise NotHandled
-    if not elements:
-        return Tensor(tensors.empty(known, [], target), target, known)
-    made = b.value("tensor.from_elements", elements, tensors.empty(known, [], target).type)
-    return Tensor(made, target, known)
+    out = tensors.empty(lengths, target)
+    return out.holding(b.value("tensor.from_elements", elements, out.value.type)) if elements else out
 
 
 def _numbers(value: ir.Value) -> list[Parameter]:
@@ -135,9 +115,7 @@ def _numbers(value: ir.Value) -> list[Parameter]:
     return [found]
 
 
-def _from_number(c: Call) -> Tensor:
-    return _filled(c, c.parameter(0), [])
-
+_from_number = _filled(lambda c: [], 0)
 
 LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.zeros": _of_sizes(0, None),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
@@ -18,9 +17,9 @@ from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
-from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.reductions.sums import plus
-from tierup.lowering.ops.tensors import Tensor, pointwise, widened
+from tierup.lowering.ops.tensors import Tensor, pointwise
 
 _NAMED = (dtypes.f32, dtypes.f64)
 NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
@@ -43,35 +42,23 @@ def is_blas_product(op: ir.Operation) -> bool:
     return left in ([*lead, m, k], [*lead, k, m]) and right in ([*lead, k, n], [*lead, n, k]) and result == [*lead, m, n]
 
 
-def _zeros(lengths: Sequence[Size], dtype: DType) -> Tensor:
-    known = tuple(v if isinstance(v, int) else None for v in lengths)
-    return Tensor(tensors.filled(known, [v for v in lengths if not isinstance(v, int)], constant(0, dtype)), dtype, known)
-
-
 def multiply(x: Tensor, y: Tensor) -> Tensor:
     """(m, k) x (k, n) or (b, m, k) x (b, k, n), summed in the widened dtype, which the result has."""
     dtype = widened(x.dtype)
-    batch = x.rank == 3
-    lengths = [*([_either(x, 0, y, 0)] if batch else []), x.length(x.rank - 2), y.length(y.rank - 1)]
-    out = _zeros(lengths, dtype)
-    rank = 4 if batch else 3
-    lead = [0] if batch else []
-    m, n, k = (len(lead), len(lead) + 1, len(lead) + 2)
-    if x.dtype in _NAMED:
-        maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
+    lead, named = ([0] if x.rank == 3 else []), x.dtype in _NAMED
+    out = tensors.zeros([*(_either(x, i, y, i) for i in lead), x.length(x.rank - 2), y.length(y.rank - 1)], dtype)
+    m = len(lead)
+    n, k = (m + 1, m + 2) if named else (m + 2, m + 1)
+    maps = [tensors.dims_map(x.rank + 1, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
+    if named:
         reads = ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])
-        name = "linalg.batch_matmul" if batch else "linalg.matmul"
-        return Tensor(named_product(name, [x.value, y.value, out.value], reads), dtype, out.sizes)
-    order = [*lead, m, m + 1, m + 2]  # loops: batch, m, k, n
-    m, k, n = order[len(lead) :]
-    maps = [tensors.dims_map(rank, [*lead, *axes]) for axes in ((m, k), (k, n), (m, n))]
-    iterators = [*(["parallel"] * len(lead)), "parallel", "reduction", "parallel"]
+        return out.holding(named_product(NAMED_PRODUCTS[len(lead)], [x.value, y.value, out.value], reads))
 
-    def body(elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
-        a, c = (Scalar(v, x.dtype).cast(dtype) for v in elements)
-        return [plus(Scalar(accumulators[0], dtype), a * c)]
+    def body(elements: list[Scalar], total: list[Scalar]) -> list[Scalar]:
+        left, right = (v.cast(dtype) for v in elements)
+        return [plus(total[0], left * right)]
 
-    return Tensor(b.loops([x.value, y.value], maps, [out.value], iterators, body)[0], dtype, out.sizes)
+    return tensors.looped(list(zip((x, y), maps, strict=False)), [out], maps[2], [*["parallel"] * k, "reduction", "parallel"], body)[0]
 
 
 def _either(x: Tensor, i: int, y: Tensor, j: int) -> Size:
@@ -91,23 +78,18 @@ def named_product(name: str, operands: Sequence[ir.Value], maps: ir.Attribute) -
     return made.results[0]
 
 
-def _rounded(x: Tensor, dtype: DType) -> Tensor:
-    return x if x.dtype is dtype else pointwise(x, [(x, range(x.rank))], dtype, lambda v: v)
-
-
 def _mm(c: Call) -> Tensor:
-    return _rounded(multiply(c.tensor(0), c.tensor(1)), c.dtype())
+    return multiply(c.tensor(0), c.tensor(1)).cast(c.dtype())
 
 
 def _matmul(c: Call) -> Tensor:
-    return _rounded(matmul(c.tensor(0), c.tensor(1)), c.dtype())
+    return matmul(c.tensor(0), c.tensor(1)).cast(c.dtype())
 
 
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Vectors, matrices and batches of them, which broadcast (torch.matmul)."""
     if x.rank == 1 and y.rank == 1:
-        made = multiply(_row(x), _column(y))
-        return shape.reshaped(made, (), [])
+        return shape.reshaped(multiply(_row(x), _column(y)), [])
     if x.rank == 1:
         made = matmul(_row(x), y)
         return _without(made, made.rank - 2)
@@ -116,10 +98,8 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
         return _without(made, made.rank - 1)
     if y.rank == 2 and x.rank > 2:
         # one matrix for all batches: the batches' rows in one tall matrix
-        rows = shape.reshaped(x, (_known_product(x.lengths[:-1]), x.sizes[-1]), [sizes.product(x.lengths[:-1]), x.length(x.rank - 1)])
-        made = multiply(rows, y)
-        lengths = [*x.lengths[:-1], y.length(1)]
-        return shape.reshaped(made, sizes.known(lengths), lengths)
+        rows = shape.reshaped(x, [sizes.product(x.lengths[:-1]), x.length(x.rank - 1)])
+        return shape.reshaped(multiply(rows, y), [*x.lengths[:-1], y.length(1)])
     if x.rank == 2 and y.rank == 2:
         return multiply(x, y)
     return _batched(x, y)
@@ -140,28 +120,17 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     for t in (x, y):
         matrix = [t.length(t.rank - 2), t.length(t.rank - 1)]
         lengths = [*batch, *matrix]
-        full = t if t.sizes == sizes.known(lengths) and t.rank == rank else shape.broadcast(t, sizes.known(lengths), lengths)
-        flat.append(shape.reshaped(full, sizes.known([sizes.product(batch), *matrix]), [sizes.product(batch), *matrix]))
-    made = multiply(*flat)
-    lengths = [*batch, x.length(x.rank - 2), y.length(y.rank - 1)]
-    return shape.reshaped(made, sizes.known(lengths), lengths)
-
-
-def _known_product(lengths: Sequence[Size]) -> int | None:
-    total = 1
-    for length in lengths:
-        if not isinstance(length, int):
-            return None
-        total *= length
-    return total
+        full = t if t.sizes == sizes.known(lengths) and t.rank == rank else shape.broadcast(t, lengths)
+        flat.append(shape.reshaped(full, [sizes.product(batch), *matrix]))
+    return shape.reshaped(multiply(*flat), [*batch, x.length(x.rank - 2), y.length(y.rank - 1)])
 
 
 def _row(x: Tensor) -> Tensor:
-    return tensors.expanded(x, (1, x.sizes[0]), [1, x.length(0)], [[0, 1]])
+    return tensors.expanded(x, [1, x.length(0)], [[0, 1]])
 
 
 def _column(x: Tensor) -> Tensor:
-    return tensors.expanded(x, (x.sizes[0], 1), [x.length(0), 1], [[0, 1]])
+    return tensors.expanded(x, [x.length(0), 1], [[0, 1]])
 
 
 def _without(x: Tensor, axis: int) -> Tensor:
@@ -175,17 +144,14 @@ def _scaled(c: Call, product: Tensor, beta: int, alpha: int) -> Tensor:
     if any(isinstance(f, Scalar) for f in factors):
         raise NotHandled
     keep, scale = (float(f) if dtype.is_float else int(f) for f in factors)
-    lead = product.rank - x.rank
-    kept = [i for i, size in enumerate(x.sizes) if size != 1]
-    start = tensors.squeezed(x, kept)
-    operands = [(product, range(product.rank)), (start, [i + lead for i in kept])]
+    operands = [tensors.whole(product), tensors.broadcasting(x, range(product.rank - x.rank, product.rank))]
 
     def body(p: Scalar, s: Scalar) -> Scalar:
         total = constant(0, dtype) if scale == 0 else p if scale == 1 else p * scale
         added = s.cast(dtype)
         return total if keep == 0 else total + (added if keep == 1 else added * keep)
 
-    return pointwise(product, operands, c.dtype(), body)
+    return pointwise(product.lengths, operands, c.dtype(), body)
 
 
 def _addmm(c: Call) -> Tensor:
@@ -198,17 +164,15 @@ def _linear(c: Call) -> Tensor:
     transposed = shape.permuted(weight, [1, 0]) if weight.rank == 2 else weight
     product = matmul(x, transposed)
     if bias is None:
-        return _rounded(product, c.dtype())
-    axes = [product.rank - 1] if bias.rank else []
-    return pointwise(product, [(product, range(product.rank)), (bias, axes)], c.dtype(), lambda p, v: p + v.cast(product.dtype))
+        return product.cast(c.dtype())
+    operands = [tensors.whole(product), (bias, [product.rank - 1] * bias.rank)]
+    return pointwise(product.lengths, operands, c.dtype(), lambda p, v: p + v.cast(product.dtype))
 
 
 def _outer(c: Call) -> Tensor:
     x, y, target = c.tensor(0), c.tensor(1), c.dtype()
-    dtype = widened(target)
-    lengths = [x.length(0), y.length(0)]
-    like = Tensor(tensors.empty(sizes.known(lengths), [v for v in lengths if not isinstance(v, int)], target), target, sizes.known(lengths))
-    return pointwise(like, [(x, [0]), (y, [1])], target, lambda u, v: u.cast(target).cast(dtype) * v.cast(target).cast(dtype))
+    dtype, lengths = widened(target), [x.length(0), y.length(0)]
+    return pointwise(lengths, [(x, [0]), (y, [1])], target, lambda u, v: u.cast(target).cast(dtype) * v.cast(target).cast(dtype))
 
 
 LOWERINGS: dict[str, Lowering] = {

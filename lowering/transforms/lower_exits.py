@@ -61,7 +61,7 @@ def _any(type_: ir.Type) -> ir.Value:
     if not torch_types.is_value_tensor(type_):
         raise NotHandled
     known = tensor_type(type_)
-    return tensors.empty(known.sizes, [b.index(0) for size in known.sizes if size is None], known.dtype)
+    return tensors.empty([b.index(0) if size is None else size for size in known.sizes], known.dtype).value
 
 
 def _replace(op: ir.Operation, value: ir.Value) -> None:

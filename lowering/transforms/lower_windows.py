@@ -27,4 +27,4 @@ class LowerWindows(Pass):
     name = "tierup-lower-windows"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        by_table.lower(function, "windows.table")
+        by_table.lower(function, "windows.convolution", "windows.pooling", "windows.adaptive")

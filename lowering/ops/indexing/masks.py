@@ -21,8 +21,8 @@ from tierup.lowering.building.loops import nest
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
-from tierup.lowering.ops.pointwise.context import NotHandled
-from tierup.lowering.ops.tensors import Operand, Tensor, widened
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
+from tierup.lowering.ops.tensors import Tensor
 
 
 def entries(c: Call, i: int) -> list[Tensor | None]:
@@ -48,9 +48,7 @@ def only_mask(indices: Sequence[Tensor | None]) -> tuple[Tensor, int] | None:
 
 def positions(mask: Tensor) -> tuple[Tensor, Scalar]:
     """(row-major positions of the true elements, as i64 and with room to spare; how many there are)."""
-    room = sizes.product(mask.lengths) + 1
-    known = room if isinstance(room, int) else None
-    store = tensors.empty((known,), [] if isinstance(room, int) else [room], dtypes.i64)
+    store = tensors.empty([sizes.product(mask.lengths) + 1], dtypes.i64)
 
     def step(at: list[Scalar], carried: list[Any]) -> list[ir.Value]:
         list_, count, linear = carried
@@ -59,8 +57,8 @@ def positions(mask: Tensor) -> tuple[Tensor, Scalar]:
         one = select(true, constant(1, dtypes.i64), 0).cast(INDEX)
         return [list_, count + one, linear + 1]
 
-    list_, count, _ = nest([mask.size(i) for i in range(mask.rank)], [store, b.index(0), b.index(0)], step)
-    return Tensor(list_, dtypes.i64, (known,)), count
+    list_, count, _ = nest([mask.size(i) for i in range(mask.rank)], [store.value, b.index(0), b.index(0)], step)
+    return store.holding(list_), count
 
 
 def unflattened(position: Scalar, lengths: Sequence[Size]) -> list[Scalar]:
@@ -76,32 +74,24 @@ def unflattened(position: Scalar, lengths: Sequence[Size]) -> list[Scalar]:
 def read(c: Call, x: Tensor, mask: Tensor, first: int) -> Tensor:
     """x[:, ..., mask]: the mask's axes become one, in its place."""
     found, count = positions(mask)
-    known = c.sizes()
-    lengths: list[Size] = [x.length(i) for i in range(first)] + [count] + [x.length(i) for i in range(first + mask.rank, x.rank)]
-    axes = [mask.length(i) for i in range(mask.rank)]
+    lengths = [*x.lengths[:first], count, *x.lengths[first + mask.rank :]]
+    axes = mask.lengths
 
     def body(at: list[Scalar]) -> Scalar:
         position = tensors.element(found, [at[first]]).cast(INDEX)
         return tensors.element(x, [*at[:first], *unflattened(position, axes), *at[first + 1 :]])
 
-    return tensors.made(known, lengths, x.dtype, body)
+    return tensors.made(c.fitted(lengths), x.dtype, body)
 
 
 def write(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
     """x with x[:, ..., mask] set, or added to. Raises NotHandled for values that are told apart by the number of true elements."""
     rank = x.rank - mask.rank + 1
-    kept: list[int] = []
-    loops: list[int] = []
-    for axis, size in enumerate(values.sizes):
-        place = rank - values.rank + axis
-        if size == 1:
-            continue
-        if place == first or place < 0:
-            raise NotHandled
-        kept.append(axis)
-        loops.append(place if place < first else place + mask.rank - 1)
-    values = tensors.squeezed(values, kept) if len(kept) < values.rank else values
-    operands: list[Operand] = [(x, range(x.rank)), (mask, range(first, first + mask.rank)), (values, loops)]
+    places = range(rank - values.rank, rank)
+    if any(size != 1 and (place == first or place < 0) for place, size in zip(places, values.sizes, strict=True)):
+        raise NotHandled
+    loops = [place if place < first else place + mask.rank - 1 for place in places]
+    operands = [tensors.whole(x), (mask, range(first, first + mask.rank)), tensors.broadcasting(values, loops)]
 
     def body(old: Scalar, true: Scalar, new: Scalar) -> Scalar:
         new = new.cast(x.dtype)
@@ -110,7 +100,7 @@ def write(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Ten
             new = (old.cast(wide) + new.cast(wide)).cast(x.dtype)
         return select(true.cast(dtypes.bool_), new, old)
 
-    return tensors.pointwise(x, operands, x.dtype, body)
+    return tensors.pointwise(x.lengths, operands, x.dtype, body)
 
 
 def nonzero(c: Call) -> Tensor:
@@ -130,7 +120,7 @@ def nonzero(c: Call) -> Tensor:
         assert chosen is not None
         return chosen
 
-    return tensors.made(c.sizes(), [count, x.rank], dtypes.i64, body)
+    return tensors.made(c.fitted([count, x.rank]), dtypes.i64, body)
 
 
 def masked_select(c: Call) -> Tensor:

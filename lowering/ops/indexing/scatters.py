@@ -7,23 +7,29 @@ from collections.abc import Callable, Sequence
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import INDEX, Scalar, constant
+from tierup.lowering.building.arith import INDEX, Scalar
 from tierup.lowering.building.loops import nest
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.indexing import masks
-from tierup.lowering.ops.indexing.gathers import index_axes, listed
+from tierup.lowering.ops.indexing.gathers import index_axes, listed, longest
 from tierup.lowering.ops.indexing.positions import position
-from tierup.lowering.ops.pointwise.context import NotHandled
-from tierup.lowering.ops.tensors import Tensor, widened
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
+from tierup.lowering.ops.tensors import Tensor
 
 
 def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: bool) -> ir.Value:
     """`target` with one element set, or added to (the halves in f32, rounded each time, as NumPy's and torch's loops do)."""
     if add:
         wide = widened(x.dtype)
-        value = (tensors.element(Tensor(target, x.dtype, x.sizes), at).cast(wide) + value.cast(wide)).cast(x.dtype)
+        value = (tensors.element(x.holding(target), at).cast(wide) + value.cast(wide)).cast(x.dtype)
     return b.value("tensor.insert", [value, target, *at], target.type)
+
+
+def _read(x: Tensor, positions: Sequence[Scalar]) -> Scalar:
+    """An element of a tensor that broadcasts to the last of the positions."""
+    last = positions[len(positions) - x.rank :]
+    return tensors.element(x, [0 if size == 1 else p for p, size in zip(last, x.sizes, strict=True)])
 
 
 def _unless_empty(count: Scalar, x: Tensor, axes: Sequence[int]) -> Scalar:
@@ -46,8 +52,7 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
             return x
         axis = dims[0] % x.rank
         values = None if source == "number" else c.tensor(3)
-        number = c.parameter(3) if source == "number" else None
-        fixed = number.cast(x.dtype) if isinstance(number, Scalar) else constant(number, x.dtype) if number is not None else None
+        fixed = c.number(3, x.dtype) if source == "number" else None
         limits = [x.size(i) for i in range(x.rank)]
 
         def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
@@ -59,7 +64,7 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
 
         loops = [index.size(i) for i in range(x.rank)]
         loops[axis] = _unless_empty(loops[axis], x, [axis])
-        return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+        return x.holding(nest(loops, [x.value], step)[0])
 
     return lower
 
@@ -78,30 +83,19 @@ def _index_put(c: Call) -> Tensor:
     lengths = [x.size(i) for i in range(x.rank)]
     loops = []
     for kind, k in axes:
-        if kind == "x":
-            loops.append(x.size(k))
-        else:
-            candidates = [t for t in used if t.rank >= rank - k]
-            chosen = next((t for t in candidates if t.sizes[k - rank] != 1), candidates[0])
-            loops.append(chosen.size(chosen.rank + k - rank))
+        tensor, axis = (x, k) if kind == "x" else longest(used, k - rank)
+        loops.append(tensor.size(axis))
     if loops:
         loops[0] = _unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
-    zero = b.index(0)
-
-    def read(t: Tensor, positions: list[Scalar]) -> Scalar:
-        """An element of a tensor that broadcasts to the last of the positions."""
-        last = positions[len(positions) - t.rank :] if t.rank else []
-        return tensors.element(t, [zero if size == 1 else p for p, size in zip(last, t.sizes, strict=True)])
-
     def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
         of_indices = [positions[place["index", k]] for k in range(rank)]
         at = []
         for i in range(x.rank):
             index = indices[i] if i < len(indices) else None
-            at.append(positions[place["x", i]] if index is None else position(read(index, of_indices), lengths[i], from_end=True))
-        return [_store(x, carried[0], at, read(values, positions).cast(x.dtype), bool(add))]
+            at.append(positions[place["x", i]] if index is None else position(_read(index, of_indices), lengths[i], from_end=True))
+        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), bool(add))]
 
-    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+    return x.holding(nest(loops, [x.value], step)[0])
 
 
 def _is_one_for_all(x: Tensor, mask: Tensor, first: int, values: Tensor) -> bool:
@@ -116,20 +110,17 @@ def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool
     rank = x.rank - mask.rank + 1
     if values.rank > rank:
         raise NotHandled
-    found, count = masks.positions(mask)
-    axes = [mask.length(i) for i in range(mask.rank)]
-    ahead = rank - values.rank
-    loops = [x.size(i) for i in range(first)] + [sizes.value(sizes.least(count, values.length(first - ahead)))]
+    (found, count), axes = masks.positions(mask), mask.lengths
+    along = values.length(first - (rank - values.rank))
+    loops = [x.size(i) for i in range(first)] + [sizes.value(sizes.least(count, along))]
     loops += [x.size(i) for i in range(first + mask.rank, x.rank)]
-    zero = b.index(0)
 
     def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
         linear = tensors.element(found, [positions[first]]).cast(INDEX)
         at = [*positions[:first], *masks.unflattened(linear, axes), *positions[first + 1 :]]
-        of_value = [zero if size == 1 else p for p, size in zip(positions[ahead:], values.sizes, strict=True)]
-        return [_store(x, carried[0], at, tensors.element(values, of_value).cast(x.dtype), add)]
+        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), add)]
 
-    return Tensor(nest(loops, [x.value], step)[0], x.dtype, x.sizes)
+    return x.holding(nest(loops, [x.value], step)[0])
 
 
 LOWERINGS: dict[str, Callable[[Call], Tensor]] = {

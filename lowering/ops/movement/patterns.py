@@ -12,19 +12,17 @@ from tierup.lowering.building.arith import Scalar, constant, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
-from tierup.lowering.ops.movement.views import axis_of, diagonal
-from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.movement.views import diagonal
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.tensors import Tensor
 
 
 def _read(c: Call, x: Tensor, lengths: list[Size], source: Callable[[list[ir.Value]], list[Size]]) -> Tensor:
     """A tensor whose element at some position is x's at `source(position)`."""
-    known = c.sizes()
-    values = [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
+    values = c.fitted(lengths)
     if 0 in x.sizes:
-        dynamic = [sizes.value(v) for v, k in zip(values, known, strict=True) if k is None]
-        return Tensor(tensors.empty(known, dynamic, x.dtype), x.dtype, known)
-    return tensors.made(known, values, x.dtype, lambda at: tensors.element(x, source(at)))
+        return tensors.empty(values, x.dtype)
+    return tensors.made(values, x.dtype, lambda at: tensors.element(x, source(at)))
 
 
 def _repeat(c: Call) -> Tensor:
@@ -42,10 +40,10 @@ def _repeat(c: Call) -> Tensor:
 
 
 def _repeat_interleave(c: Call) -> Tensor:
-    x, times = c.tensor(0), c.known(1)
-    if type(times) is not int or times < 1 or c.known(2) is None or not x.rank:
+    x, times = c.tensor(0), c.integer(1)
+    if times < 1 or c.known(2) is None or not x.rank:
         raise NotHandled
-    axis = axis_of(c, 2, x.rank)
+    axis = c.axis(2, x.rank)
     lengths = x.lengths
     lengths[axis] = lengths[axis] * times
     return _read(c, x, lengths, lambda at: [v // times if i == axis else v for i, v in enumerate(at)])
@@ -94,83 +92,67 @@ def _triangle(lower_part: bool) -> Lowering:
         def keep(v: Scalar) -> Scalar:
             row, column = (b.loop_index(x.rank - i).cast(dtypes.i64) for i in (2, 1))
             kept = column - row <= diagonal if lower_part else column - row >= diagonal
-            return select(kept, v, constant(0, x.dtype))
+            return select(kept, v, 0)
 
-        return tensors.pointwise(x, [(x, range(x.rank))], x.dtype, keep)
+        return tensors.mapped(x, x.dtype, keep)
 
     return lower
 
 
 def _diag_embed(c: Call) -> Tensor:
-    offset, rank = c.known(1), len(c.sizes())
-    if type(offset) is not int:
-        raise NotHandled
-    return _embedded(c, offset, axis_of(c, 2, rank), axis_of(c, 3, rank))
+    rank = len(c.sizes())
+    return _embedded(c, c.integer(1), c.axis(2, rank), c.axis(3, rank))
 
 
 def _embedded(c: Call, offset: int, first: int, second: int) -> Tensor:
     """The operand's last axis along a diagonal of two new axes, zeros elsewhere."""
-    x, known = c.tensor(0), c.sizes()
+    x, rank = c.tensor(0), len(c.sizes())
+    others = iter(x.lengths)
     side = x.length(x.rank - 1) + abs(offset)
-    kept = [i for i in range(len(known)) if i not in (first, second)]
-    lengths: list[Size] = [side] * len(known)
-    for axis, length in zip(kept, x.lengths, strict=False):
-        lengths[axis] = length
-    values = [k if k is not None else v for k, v in zip(known, lengths, strict=True)]
+    lengths = c.fitted([side if i in (first, second) else next(others) for i in range(rank)])
     if 0 in x.sizes:
-        dynamic = [sizes.value(v) for v, k in zip(values, known, strict=True) if k is None]
-        return Tensor(tensors.filled(known, dynamic, constant(0, x.dtype)), x.dtype, known)
+        return tensors.zeros(lengths, x.dtype)
+    zero = constant(0, x.dtype)
+    return tensors.made(lengths, x.dtype, lambda at: _on_diagonal(at, x, offset, first, second, zero))
 
-    def body(at: list[ir.Value]) -> Scalar:
-        row, column = (at[i].cast(dtypes.i64) for i in (first, second))
-        on = (column - row).equals(offset)
-        along = at[first] - max(-offset, 0)
-        inside = sizes.greatest(sizes.least(along, x.length(x.rank - 1) - 1), 0)  # what is not on it is not taken
-        return select(on, tensors.element(x, [*(at[i] for i in kept), inside]), constant(0, x.dtype))
 
-    return tensors.made(known, values, x.dtype, body)
+def _on_diagonal(at: list[ir.Value], along: Tensor, offset: int, first: int, second: int, else_: Scalar) -> Scalar:
+    """At a position on a diagonal of two axes the element of `along`, whose last axis it is; `else_` anywhere else."""
+    row, column = (at[i].cast(dtypes.i64) for i in (first, second))
+    place = sizes.clamped(at[first] - max(-offset, 0), along.length(along.rank - 1) - 1)  # what is not on it is not taken
+    kept = [position for i, position in enumerate(at) if i not in (first, second)]
+    return select((column - row).equals(offset), tensors.element(along, [*kept, place]), else_)
 
 
 def _diag(c: Call) -> Tensor:
     """A vector's matrix, a matrix's diagonal."""
-    x, offset = c.tensor(0), c.known(1)
-    if type(offset) is not int:
-        raise NotHandled
+    x, offset = c.tensor(0), c.integer(1)
     return _embedded(c, offset, 0, 1) if x.rank == 1 else diagonal(c, x, offset, 0, 1)
 
 
 def _diagonal_scatter(c: Call) -> Tensor:
     """The operand with another's last axis along a diagonal of two of its axes."""
-    x, source, offset = c.tensor(0), c.tensor(1), c.known(2)
-    if type(offset) is not int or (offset and source.sizes[-1] is None):
+    x, source, offset = c.tensor(0), c.tensor(1).cast(c.dtype()), c.integer(2)
+    if offset and source.sizes[-1] is None:
         raise NotHandled  # whether there is a diagonal only the run knows
     if 0 in x.sizes or 0 in source.sizes:
         return x
-    first, second = axis_of(c, 3, x.rank), axis_of(c, 4, x.rank)
-    kept = [i for i in range(x.rank) if i not in (first, second)]
-    last = source.length(source.rank - 1) - 1
-
-    def body(at: list[ir.Value]) -> Scalar:
-        row, column = (at[i].cast(dtypes.i64) for i in (first, second))
-        along = sizes.greatest(sizes.least(at[first] - max(-offset, 0), last), 0)  # what is not on it is not taken
-        found = tensors.element(source, [*(at[i] for i in kept), along]).cast(x.dtype)
-        return select((column - row).equals(offset), found, tensors.element(x, list(at)))
-
-    return tensors.made(x.sizes, x.lengths, x.dtype, body)
+    axes = c.axis(3, x.rank), c.axis(4, x.rank)
+    return tensors.made(x.lengths, x.dtype, lambda at: _on_diagonal(at, source, offset, *axes, tensors.element(x, list(at))))
 
 
 def _prelu(c: Call) -> Tensor:
     """x where positive, else weight*x; the weights run along axis 1 (axis 0 of a vector)."""
     x, weight = c.tensor(0), c.tensor(1)
-    dtype = tensors.widened(x.dtype)
-    along = [] if 1 in weight.sizes or not weight.rank else [1 if x.rank > 1 else 0]
-    used = weight if along or not weight.rank else tensors.squeezed(weight, [])
+    dtype = widened(x.dtype)
+    along = 1 if x.rank > 1 else 0
+    used = tensors.squeezed(weight, []) if 1 in weight.sizes else weight
 
     def body(v: Scalar, w: Scalar) -> Scalar:
         wide = v.cast(dtype)
         return select(wide > 0, wide, w.cast(dtype) * wide)
 
-    return tensors.pointwise(x, [(x, range(x.rank)), (used, along)], x.dtype, body)
+    return tensors.pointwise(x.lengths, [tensors.whole(x), (used, [along] * used.rank)], x.dtype, body)
 
 
 LOWERINGS: dict[str, Lowering] = {

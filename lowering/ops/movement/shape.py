@@ -2,106 +2,90 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from math import prod
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import sizes as s
 from tierup.lowering.building.sizes import Size
-from tierup.lowering.building.sizes import value as size_value
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.pointwise.context import Known, builtin_type
-from tierup.lowering.ops.tensors import Sizes, Tensor, collapsed, expanded
-
-
-def cast(x: Tensor, sizes: Sizes) -> Tensor:
-    """The same tensor, with sizes that are known in one of the two types and not in the other."""
-    if x.sizes == sizes:
-        return x
-    return Tensor(b.value("tensor.cast", [x.value], builtin_type(Known(x.dtype, sizes))), x.dtype, sizes)
+from tierup.lowering.ops.tensors import Tensor, collapsed, expanded
 
 
 def flattened(x: Tensor) -> Tensor:
     """As a vector, in row-major order."""
     if x.rank == 1:
         return x
-    if x.rank == 0:
-        return expanded(x, (1,), [1], [])
-    count = math.prod(s for s in x.sizes if s is not None) if None not in x.sizes else None
-    return collapsed(x, (count,), [range(x.rank)])
+    return collapsed(x, [range(x.rank)]) if x.rank else expanded(x, [1], [])
 
 
-def reshaped(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:
-    """The elements of x in row-major order in new sizes. `values`: the sizes again, with values for those that are None."""
-    if 0 in sizes or 0 in x.sizes:
-        dynamic = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None]
-        return Tensor(tensors.empty(sizes, dynamic, x.dtype), x.dtype, sizes)
-    if not sizes:
-        return x if x.rank == 0 else collapsed(cast(x, (1,) * x.rank), (), [])
-    vector = flattened(x)
-    count = math.prod(s for s in sizes if s is not None) if None not in sizes else None
-    vector = cast(vector, (count,))
-    return vector if len(sizes) == 1 else expanded(vector, sizes, values, [range(len(sizes))])
+def reshaped(x: Tensor, lengths: Sequence[Size]) -> Tensor:
+    """The elements of x in row-major order, with other sizes of the same product."""
+    if 0 in lengths or 0 in x.sizes:
+        return tensors.empty(lengths, x.dtype)
+    if not lengths:
+        return collapsed(x.with_sizes((1,) * x.rank), []) if x.rank else x
+    known = [v for v in lengths if isinstance(v, int)]
+    vector = flattened(x).with_sizes((prod(known) if len(known) == len(lengths) else None,))
+    return vector if len(lengths) == 1 else expanded(vector, lengths, [range(len(lengths))])
 
 
-def _offsets(offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int]) -> tuple[list[ir.Value], dict[str, ir.Attribute]]:
+def unsqueezed(x: Tensor, axis: int) -> Tensor:
+    """x with an axis of size 1 put in."""
+    lengths = [*x.lengths[:axis], 1, *x.lengths[axis:]]
+    groups = [[i] for i in range(x.rank + 1)]
+    joined = axis if axis < x.rank else axis - 1  # the new axis shares a group with the one after it, or before
+    groups[joined : joined + 2] = [[joined, joined + 1]]
+    return expanded(x, lengths, groups if x.rank else [])
+
+
+def along(x: Tensor, axis: int, start: Size, length: Size, step: int = 1) -> tuple[list[Size], list[Size], list[int]]:
+    """Offsets, lengths and steps of the box that is whole along all axes of x but one."""
+    offsets: list[Size] = [0] * x.rank
+    lengths, steps = x.lengths, [1] * x.rank
+    offsets[axis], lengths[axis], steps[axis] = start, length, step
+    return offsets, lengths, steps
+
+
+def _boxed(
+    name: str, operands: Sequence[Tensor], type_: ir.Type, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int] | None
+) -> ir.Value:
+    """An op on a box of a tensor, the last operand; without `steps` of all elements in it."""
     dynamic = ir.ShapedType.get_dynamic_size()
-    operands = [v for v in (*offsets, *lengths) if not isinstance(v, int)]
-    attributes: dict[str, ir.Attribute] = {
-        "static_offsets": ir.DenseI64ArrayAttr.get([v if isinstance(v, int) else dynamic for v in offsets]),
-        "static_sizes": ir.DenseI64ArrayAttr.get([v if isinstance(v, int) else dynamic for v in lengths]),
-        "static_strides": ir.DenseI64ArrayAttr.get(list(steps)),
-    }
-    counts = [sum(not isinstance(v, int) for v in offsets), sum(not isinstance(v, int) for v in lengths), 0]
-    return operands, attributes | {"counts": ir.DenseI32ArrayAttr.get(counts)}
+    starts, extents = ([v if isinstance(v, int) else dynamic for v in sizes] for sizes in (offsets, lengths))
+    segments = [*[1] * len(operands), starts.count(dynamic), extents.count(dynamic), 0]
+    return b.value(
+        name, [*(t.value for t in operands), *(v for v in (*offsets, *lengths) if not isinstance(v, int))], type_,
+        static_offsets=ir.DenseI64ArrayAttr.get(starts), static_sizes=ir.DenseI64ArrayAttr.get(extents),
+        static_strides=ir.DenseI64ArrayAttr.get(list(steps or [1] * len(lengths))), operandSegmentSizes=ir.DenseI32ArrayAttr.get(segments),
+    )  # fmt: skip
 
 
-def sliced(x: Tensor, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int], drop: Sequence[int] = ()) -> Tensor:
+def sliced(
+    x: Tensor, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int] | None = None, drop: Sequence[int] = ()
+) -> Tensor:
     """A box of x, every `steps`-th element along each axis; the axes in `drop`, of length 1, are left out."""
-    sizes = tuple((v if isinstance(v, int) else None) for i, v in enumerate(lengths) if i not in drop)
+    kept = [v for i, v in enumerate(lengths) if i not in drop]
     if 0 in lengths:  # an offset may then stand at the end, which MLIR refuses
-        dynamic = [v for i, v in enumerate(lengths) if i not in drop and not isinstance(v, int)]
-        return Tensor(tensors.empty(sizes, dynamic, x.dtype), x.dtype, sizes)
-    operands, attributes = _offsets(offsets, lengths, steps)
-    segments = [1, *ir.DenseI32ArrayAttr(attributes.pop("counts"))]
-    made = b.value(
-        "tensor.extract_slice",
-        [x.value, *operands],
-        builtin_type(Known(x.dtype, sizes)),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get(segments),
-        **attributes,
-    )
-    return Tensor(made, x.dtype, sizes)
+        return tensors.empty(kept, x.dtype)
+    known = s.known(kept)
+    return Tensor(_boxed("tensor.extract_slice", [x], builtin_type(Known(x.dtype, known)), offsets, lengths, steps), x.dtype, known)
 
 
-def inserted(source: Tensor, into: Tensor, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int]) -> Tensor:
+def inserted(source: Tensor, into: Tensor, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int] | None = None) -> Tensor:
     """`into` with a box replaced by `source`, which may lack axes where the box has length 1."""
     if 0 in lengths:
         return into
-    operands, attributes = _offsets(offsets, lengths, steps)
-    segments = [1, 1, *ir.DenseI32ArrayAttr(attributes.pop("counts"))]
-    made = b.value(
-        "tensor.insert_slice",
-        [source.value, into.value, *operands],
-        into.value.type,
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get(segments),
-        **attributes,
-    )
-    return Tensor(made, into.dtype, into.sizes)
+    return into.holding(_boxed("tensor.insert_slice", [source, into], into.value.type, offsets, lengths, steps))
 
 
 def permuted(x: Tensor, order: Sequence[int]) -> Tensor:
     """Axis k of the result is axis order[k] of x."""
-    sizes = tuple(x.sizes[i] for i in order)
-    dynamic = [x.size(i) for i in order if x.sizes[i] is None]
-    axes = [list(order).index(i) for i in range(x.rank)]
-    return Tensor(
-        b.generic([x.value], [tensors.dims_map(x.rank, axes)], tensors.empty(sizes, dynamic, x.dtype), lambda v: v[0]), x.dtype, sizes
-    )
+    return tensors.read(x, [x.length(i) for i in order], tensors.dims_map(x.rank, [list(order).index(i) for i in range(x.rank)]))
 
 
-def broadcast(x: Tensor, sizes: Sizes, values: Sequence[Size]) -> Tensor:
+def broadcast(x: Tensor, lengths: Sequence[Size]) -> Tensor:
     """x repeated along axes of size 1, and along new ones in front."""
-    dynamic = [size_value(v) for v, size in zip(values, sizes, strict=True) if size is None]
-    read = b.broadcast_map([-1 if s is None else s for s in x.sizes], len(sizes))
-    return Tensor(b.generic([x.value], [read], tensors.empty(sizes, dynamic, x.dtype), lambda v: v[0]), x.dtype, sizes)
+    return tensors.read(x, lengths, b.broadcast_map([-1 if size is None else size for size in x.sizes], len(lengths)))

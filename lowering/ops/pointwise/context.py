@@ -101,9 +101,9 @@ def candidate(value: ir.Value) -> tuple[DType, Strength] | None:
     raise NotHandled
 
 
-def opmath(common: DType) -> DType:
-    """The dtype that is computed in (ATen/OpMathType.h)."""
-    return dtypes.f32 if common in (dtypes.f16, dtypes.bf16) else common
+def widened(dtype: DType) -> DType:
+    """The dtype that elements are computed, and sums kept, in: f32 for the halves (ATen/OpMathType.h)."""
+    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Context:
 
     def computed(self, i: int, common: DType, exact_second: bool = False) -> Scalar | None:
         """Operand i rounded to the common dtype, in the dtype that is computed in: f32 for the halves. `exact_second` as in Typing."""
-        compute = opmath(common)
+        compute = widened(common)
         if exact_second and i == 1 and (i in self.parameters or i in self.rank_0):
             return self.operand(i, compute)
         value = self.operand(i, common)

@@ -9,7 +9,7 @@ import ml_dtypes
 from tierup.dialect import dtypes
 from tierup.dialect.optable.families import division
 from tierup.lowering.building.arith import Scalar, absolute, isnan, select
-from tierup.lowering.ops.pointwise.context import Context, NotHandled, Recipe, opmath
+from tierup.lowering.ops.pointwise.context import Context, NotHandled, Recipe, widened
 from tierup.lowering.ops.pointwise.elements import SCALARS
 
 
@@ -74,7 +74,7 @@ def _isclose(c: Context) -> Scalar:
         x, y = (v.cast(dtypes.i64).cast(dtypes.f32) if v.is_bool else v.cast(dtypes.f32) for v in (x, y))
     elif equal_nan is True:
         close = close | (isnan(x) & isnan(y))
-    common, compute = x.dtype, opmath(x.dtype)
+    common, compute = x.dtype, widened(x.dtype)
 
     def step(v: Scalar) -> Scalar:
         return v.cast(common).cast(compute)

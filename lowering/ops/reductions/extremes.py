@@ -10,9 +10,10 @@ from tierup.dialect.dtypes import DType
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import SIGNED_INDEX, Number, Scalar, isnan, maximum, minimum, of, select
 from tierup.lowering.ops import tensors
-from tierup.lowering.ops.call import Call, Lowering, axes_of
-from tierup.lowering.ops.reductions.sums import shaped
-from tierup.lowering.ops.tensors import Tensor, widened
+from tierup.lowering.ops.call import Lowering
+from tierup.lowering.ops.pointwise.context import widened
+from tierup.lowering.ops.reductions.sums import Reduction, over
+from tierup.lowering.ops.tensors import Tensor
 
 
 def least(dtype: DType) -> Number:
@@ -47,24 +48,14 @@ def extreme(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
     return tensors.reduce(x, axes, [(start, dtype)], lambda v, acc: [pick(acc[0], v.cast(dtype))])[0]
 
 
-def _extreme(of_maximum: bool, dims: bool) -> Lowering:
-    def lower(c: Call) -> list[Tensor]:
-        x = c.tensor(0)
-        axes = axes_of(c.ints(1), x.rank) if dims else axes_of(None, x.rank)
-        keepdim = dims and bool(c.known(2))
-        return [shaped(extreme(x, axes, of_maximum), x.dtype, x, axes, keepdim)]
-
-    return lower
-
-
-def _aminmax(c: Call) -> list[Tensor]:
-    x = c.tensor(0)
-    axes = axes_of(c.ints(1), x.rank)
-    return [shaped(extreme(x, axes, largest), x.dtype, x, axes, bool(c.known(2))) for largest in (False, True)]
+def _extreme(of_maximum: bool) -> Reduction:
+    return lambda c, axes: extreme(c.tensor(0), axes, of_maximum)
 
 
 def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]:
     """(extremes in the widened dtype, row-major positions of the first ones among `axes`)."""
+    if not x.rank:
+        return [x, tensors.zeros([], dtypes.i64)]
     refuse_empty(x, axes)
     dtype = widened(x.dtype)
     sizes = {axis: x.size(axis) for axis in axes[1:]}  # read before the loop
@@ -84,39 +75,22 @@ def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]
     return tensors.reduce(x, axes, [(least(dtype) if of_maximum else greatest(dtype), dtype), (0, dtypes.i64)], step)
 
 
-def _with_index(of_maximum: bool) -> Lowering:
-    def lower(c: Call) -> list[Tensor]:
-        x = c.tensor(0)
-        if not x.rank:
-            zero = tensors.reduce(x, [], [(0, dtypes.i64)], lambda v, acc: acc)[0]
-            return [x, zero]
-        axes = axes_of(c.ints(1), x.rank)
-        values, positions = _positions(x, axes, of_maximum)
-        keepdim = bool(c.known(2))
-        return [shaped(values, x.dtype, x, axes, keepdim), shaped(positions, dtypes.i64, x, axes, keepdim)]
-
-    return lower
+def _with_index(of_maximum: bool) -> Reduction:
+    return lambda c, axes: _positions(c.tensor(0), axes, of_maximum)
 
 
-def _index(of_maximum: bool) -> Lowering:
-    def lower(c: Call) -> list[Tensor]:
-        x = c.tensor(0)
-        if not x.rank:
-            return tensors.reduce(x, [], [(0, dtypes.i64)], lambda v, acc: acc)
-        axes = axes_of(c.ints(1), x.rank)
-        return [shaped(_positions(x, axes, of_maximum)[1], dtypes.i64, x, axes, bool(c.known(2)))]
-
-    return lower
+def _index(of_maximum: bool) -> Reduction:
+    return lambda c, axes: _positions(c.tensor(0), axes, of_maximum)[1]
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "aten.amax": _extreme(True, dims=True),
-    "aten.amin": _extreme(False, dims=True),
-    "aten.max": _extreme(True, dims=False),
-    "aten.min": _extreme(False, dims=False),
-    "aten.aminmax": _aminmax,
-    "aten.max.dim": _with_index(True),
-    "aten.min.dim": _with_index(False),
-    "aten.argmax": _index(True),
-    "aten.argmin": _index(False),
+    "aten.amax": over(_extreme(True), 1),
+    "aten.amin": over(_extreme(False), 1),
+    "aten.max": over(_extreme(True)),
+    "aten.min": over(_extreme(False)),
+    "aten.aminmax": over(lambda c, axes: [extreme(c.tensor(0), axes, largest) for largest in (False, True)], 1),
+    "aten.max.dim": over(_with_index(True), 1),
+    "aten.min.dim": over(_with_index(False), 1),
+    "aten.argmax": over(_index(True), 1),
+    "aten.argmin": over(_index(False), 1),
 }

@@ -3,77 +3,73 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
+from tierup.dialect.dtypes import DType
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.ops.call import Call, Lowering, axes_of
 from tierup.lowering.ops.movement.shape import reshaped
-from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.reductions.extremes import extreme
 from tierup.lowering.ops.reductions.sums import mean, shaped, total
-from tierup.lowering.ops.tensors import Operand, Tensor, empty, kept_axes, pointwise, widened
+from tierup.lowering.ops.tensors import Operand, Tensor, empty, kept_axes, mapped, pointwise, whole
 
 
-def _all(x: Tensor) -> Operand:
-    return x, range(x.rank)
-
-
-def _softmax(logarithm: bool, c: Call) -> list[Tensor]:
+def _softmax(logarithm: bool, c: Call) -> Tensor:
     x, target = c.tensor(0), c.dtype()
     dtype = widened(target)
     axes = axes_of(c.ints(1), x.rank)
-    if any(size == 0 for size in x.sizes):
-        return [pointwise(x, [_all(x)], target, lambda v: v)]
+    if 0 in x.sizes:
+        return x.cast(target)
     kept = kept_axes(x.rank, axes)
-    wide = x if x.dtype is dtype else pointwise(x, [_all(x)], dtype, lambda v: v.cast(target))
-    largest = extreme(wide, axes, True)
+    wide = x if x.dtype is dtype else mapped(x, dtype, lambda v: v.cast(target))
+    operands = [whole(wide), (extreme(wide, axes, True), kept)]
     if logarithm:
-        shifted = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: v - m)
+        shifted = pointwise(x.lengths, operands, dtype, lambda v, m: v - m)
         summed = total(shifted, axes, dtype, lambda v: v.call("math.exp"))
-        return [pointwise(wide, [_all(shifted), (summed, kept)], target, lambda v, s: v - s.call("math.log"))]
-    powers = pointwise(wide, [_all(wide), (largest, kept)], dtype, lambda v, m: (v - m).call("math.exp"))
-    summed = total(powers, axes, dtype)
-    return [pointwise(wide, [_all(powers), (summed, kept)], target, lambda e, s: e / s)]
+        return pointwise(x.lengths, [whole(shifted), (summed, kept)], target, lambda v, s: v - s.call("math.log"))
+    powers = pointwise(x.lengths, operands, dtype, lambda v, m: (v - m).call("math.exp"))
+    return pointwise(x.lengths, [whole(powers), (total(powers, axes, dtype), kept)], target, lambda e, s: e / s)
 
 
-def _safe_softmax(c: Call) -> list[Tensor]:
+def _safe_softmax(c: Call) -> Tensor:
     """softmax, but zeros for a row whose every element is -inf."""
-    x = c.tensor(0)
-    (made,) = _softmax(False, c)
-    if any(size == 0 for size in x.sizes):
-        return [made]
+    x, made = c.tensor(0), _softmax(False, c)
+    if 0 in x.sizes:
+        return made
     axes = axes_of(c.ints(1), x.rank)
-    largest = extreme(x, axes, True)
-    operands: list[Operand] = [_all(made), (largest, kept_axes(x.rank, axes))]
-    return [pointwise(made, operands, made.dtype, lambda v, m: select(m.equals(-math.inf), 0.0, v))]
+    operands = [whole(made), (extreme(x, axes, True), kept_axes(x.rank, axes))]
+    return pointwise(x.lengths, operands, made.dtype, lambda v, m: select(m.equals(-math.inf), 0.0, v))
+
+
+def _inverse_root(x: Tensor, dtype: DType, eps: float) -> Tensor:
+    return mapped(x, dtype, lambda v: 1.0 / (v.cast(dtype) + eps).call("math.sqrt"))
 
 
 def _standardised(x: Tensor, axes: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """(x - mean), mean and 1/sqrt(variance + eps), in the widened dtype; the last two without the reduced axes."""
     dtype = widened(x.dtype)
-    kept = kept_axes(x.rank, axes)
     center = mean(x, axes, dtype)
-    deviation = pointwise(x, [_all(x), (center, kept)], dtype, lambda v, m: v.cast(dtype) - m)
-    variance = mean(deviation, axes, dtype, lambda v: v * v)
-    scale = pointwise(variance, [_all(variance)], dtype, lambda v: 1.0 / (v + eps).call("math.sqrt"))
-    return deviation, center, scale
+    deviation = pointwise(x.lengths, [whole(x), (center, kept_axes(x.rank, axes))], dtype, lambda v, m: v.cast(dtype) - m)
+    return deviation, center, _inverse_root(mean(deviation, axes, dtype, lambda v: v * v), dtype, eps)
 
 
-def _finished(like: Tensor, value: Tensor, scale: Operand, weight: Operand | None, bias: Operand | None) -> Tensor:
-    """value * scale * weight + bias, rounded to the dtype of `like`."""
-    parameters = [p for p in (weight, bias) if p is not None]
+def _finished(like: Tensor, value: Tensor, scale: Operand | None, weight: Operand | None, bias: Operand | None) -> Tensor:
+    """value * scale * weight + bias, as far as they are there, rounded to the dtype of `like`."""
+    factors, terms = ([p for p in some if p is not None] for some in ((scale, weight), (bias,)))
 
-    def body(v: Scalar, r: Scalar, *rest: Scalar) -> Scalar:
-        v, left = v * r, list(rest)
-        if weight is not None:
-            v = v * left.pop(0)
-        return v + left.pop(0) if bias is not None else v
+    def body(v: Scalar, *rest: Scalar) -> Scalar:
+        for factor in rest[: len(factors)]:
+            v = v * factor
+        for term in rest[len(factors) :]:
+            v = v + term
+        return v
 
-    return pointwise(like, [_all(value), scale, *parameters], like.dtype, body)
+    return pointwise(like.lengths, [whole(value), *factors, *terms], like.dtype, body)
 
 
 def _epsilon(c: Call, i: int) -> float:
@@ -83,7 +79,9 @@ def _epsilon(c: Call, i: int) -> float:
     return float(eps)
 
 
-def _along(parameter: Tensor | None, axes: Sequence[int]) -> Operand | None:
+def _along(c: Call, i: int, axes: Sequence[int]) -> Operand | None:
+    """A parameter of some axes; None where there is none."""
+    parameter = c.optional_tensor(i)
     return None if parameter is None else (parameter, axes)
 
 
@@ -93,14 +91,13 @@ def _layer_norm(c: Call) -> list[Tensor]:
         raise NotHandled
     axes = list(range(x.rank - len(sizes), x.rank))
     deviation, center, scale = _standardised(x, axes, eps)
-    weight, bias = _along(c.optional_tensor(2), axes), _along(c.optional_tensor(3), axes)
-    made = _finished(x, deviation, (scale, kept_axes(x.rank, axes)), weight, bias)
+    made = _finished(x, deviation, (scale, kept_axes(x.rank, axes)), _along(c, 2, axes), _along(c, 3, axes))
     if len(c.op.results) == 1:
         return [made]
     return [made, shaped(center, c.dtype(1), x, axes, True), shaped(scale, c.dtype(2), x, axes, True)]
 
 
-def _rms_norm(c: Call) -> list[Tensor]:
+def _rms_norm(c: Call) -> Tensor:
     x, sizes, given = c.tensor(0), c.ints(1), c.known(3)
     if sizes is None or isinstance(given, str):
         raise NotHandled
@@ -108,15 +105,14 @@ def _rms_norm(c: Call) -> list[Tensor]:
     eps = float(np.finfo(dtype.numpy).eps) if given is None else float(given)
     axes = list(range(x.rank - len(sizes), x.rank))
     square = mean(x, axes, dtype, lambda v: v.cast(dtype) * v.cast(dtype))
-    scale = pointwise(square, [_all(square)], dtype, lambda v: 1.0 / (v + eps).call("math.sqrt"))
-    wide = pointwise(x, [_all(x)], dtype, lambda v: v)
-    return [_finished(x, wide, (scale, kept_axes(x.rank, axes)), _along(c.optional_tensor(2), axes), None)]
+    scale = _inverse_root(square, dtype, eps), kept_axes(x.rank, axes)
+    return _finished(x, x.cast(dtype), scale, _along(c, 2, axes), None)
 
 
 def _batch_norm(c: Call) -> list[Tensor]:
     """Over (N, C, *): with the batch's own statistics, or with running ones, which are read only."""
     x, eps, training = c.tensor(0), _epsilon(c, 7), c.known(5)
-    weight, bias, running_mean, running_var = (c.optional_tensor(i) for i in (1, 2, 3, 4))
+    running_mean, running_var = c.optional_tensor(3), c.optional_tensor(4)
     channel = [1]
     if running_mean is None or running_var is None:
         axes = [0, *range(2, x.rank)]
@@ -126,43 +122,27 @@ def _batch_norm(c: Call) -> list[Tensor]:
     else:
         dtype = widened(x.dtype)
         center = running_mean
-        scale = pointwise(running_var, [_all(running_var)], dtype, lambda v: 1.0 / (v.cast(dtype) + eps).call("math.sqrt"))
-        deviation = pointwise(x, [_all(x), (center, channel)], dtype, lambda v, m: v.cast(dtype) - m.cast(dtype))
-    made = _finished(x, deviation, (scale, channel), _along(weight, channel), _along(bias, channel))
+        scale = _inverse_root(running_var, dtype, eps)
+        deviation = pointwise(x.lengths, [whole(x), (center, channel)], dtype, lambda v, m: v.cast(dtype) - m.cast(dtype))
+    made = _finished(x, deviation, (scale, channel), _along(c, 1, channel), _along(c, 2, channel))
     if len(c.op.results) == 1:
         return [made]
     if running_mean is not None:
-        return [made, *(Tensor(empty((0,), [], c.dtype(i)), c.dtype(i), (0,)) for i in (1, 2))]
-    return [made, *(shaped(t, c.dtype(i), x, [], False) for i, t in ((1, center), (2, scale)))]
+        return [made, *(empty([0], c.dtype(i)) for i in (1, 2))]
+    return [made, center.cast(c.dtype(1)), scale.cast(c.dtype(2))]
 
 
 def _group_norm(c: Call, groups: int, weight: int, bias: int, eps: int) -> list[Tensor]:
     """Operands by position. Each of the groups of channels, and all that follows, is standardised."""
-    x, count = c.tensor(0), c.known(groups)
+    x, count = c.tensor(0), c.integer(groups)
     channels = x.sizes[1]
-    if type(count) is not int or channels is None or channels % count:
+    if channels is None or channels % count:
         raise NotHandled
-    size = sizes.product([channels // count, *x.lengths[2:]])
-    grouped = reshaped(x, (x.sizes[0], count, *sizes.known([size])), [x.length(0), count, size])
+    grouped = reshaped(x, [x.length(0), count, sizes.product([channels // count, *x.lengths[2:]])])
     deviation, center, scale = _standardised(grouped, [2], _epsilon(c, eps))
-    flat = pointwise(grouped, [_all(deviation), (scale, [0, 1])], deviation.dtype, lambda v, r: v * r)
-    back = reshaped(flat, x.sizes, x.lengths)
-    scale_and_shift = (_along(c.optional_tensor(weight), [1]), _along(c.optional_tensor(bias), [1]))
-    one = pointwise(x, [_all(back), *(p for p in scale_and_shift if p is not None)],
-                    x.dtype, _affine(c.optional_tensor(weight) is not None, c.optional_tensor(bias) is not None))  # fmt: skip
-    if len(c.op.results) == 1:
-        return [one]
-    return [one, shaped(center, c.dtype(1), grouped, [2], False), shaped(scale, c.dtype(2), grouped, [2], False)]
-
-
-def _affine(weighted: bool, biased: bool) -> Callable[..., Scalar]:
-    def body(v: Scalar, *rest: Scalar) -> Scalar:
-        left = list(rest)
-        if weighted:
-            v = v * left.pop(0)
-        return v + left.pop(0) if biased else v
-
-    return body
+    flat = pointwise(grouped.lengths, [whole(deviation), (scale, [0, 1])], deviation.dtype, lambda v, r: v * r)
+    one = _finished(x, reshaped(flat, x.lengths), None, _along(c, weight, [1]), _along(c, bias, [1]))
+    return [one] if len(c.op.results) == 1 else [one, center.cast(c.dtype(1)), scale.cast(c.dtype(2))]
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -13,8 +13,9 @@ from tierup.lowering.building.arith import Scalar, constant, of, select
 from tierup.lowering.building.loops import nest
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
+from tierup.lowering.ops.pointwise.context import widened
 from tierup.lowering.ops.pointwise.elements import SCALARS
-from tierup.lowering.ops.tensors import Tensor, pointwise, widened
+from tierup.lowering.ops.tensors import Tensor
 
 
 def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
@@ -22,11 +23,10 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
         x, target = c.tensor(0), c.dtype()
         dims = c.ints(1)
         if not x.rank or dims is None:
-            return [pointwise(x, [(x, range(x.rank))], target, lambda v: v)]
+            return [x.cast(target)]
         axis = dims[0] % x.rank
         carried = dtypes.f64 if target is dtypes.f32 and not c.in_numpys_steps else widened(target)
-        dynamic = [x.size(i) for i, size in enumerate(x.sizes) if size is None]
-        out = tensors.empty(x.sizes, dynamic, target)
+        out = tensors.empty(x.lengths, target)
         from_nothing = c.in_numpys_steps and start == 0 and carried.is_float  # NumPy adds nothing to the first: it may be -0.0
         first = constant(-0.0 if from_nothing else start, carried)
         outer = [i for i in range(x.rank) if i != axis]
@@ -44,7 +44,7 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
 
             return [nest([x.size(axis)], [state[0], first], step)[0]]
 
-        return [Tensor(nest([x.size(i) for i in outer], [out], line)[0], target, x.sizes)]
+        return [out.holding(nest([x.size(i) for i in outer], [out.value], line)[0])]
 
     return lower
 

@@ -15,23 +15,22 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering, axes_of
-from tierup.lowering.ops.tensors import Tensor, widened
+from tierup.lowering.ops.pointwise.context import widened
+from tierup.lowering.ops.tensors import Tensor
 
 
-def reassociated(name: str, x: Scalar, y: Scalar) -> Scalar:
-    """A float combiner whose order is free."""
-    any_order = ir.Attribute.parse("#arith.fastmath<reassoc>")
-    return x.call(name, y, fastmath=any_order)
+def _in_any_order(name: str, x: Scalar, y: Scalar) -> Scalar:
+    return x.call(name, y, fastmath=ir.Attribute.parse("#arith.fastmath<reassoc>"))
 
 
 def plus(x: Scalar, y: Scalar) -> Scalar:
     """x + y, of floats in any order."""
-    return reassociated("arith.addf", x, y) if x.is_float else x + y
+    return _in_any_order("arith.addf", x, y) if x.is_float else x + y
 
 
 def times(x: Scalar, y: Scalar) -> Scalar:
     """x * y, of floats in any order."""
-    return reassociated("arith.mulf", x, y) if x.is_float else x * y
+    return _in_any_order("arith.mulf", x, y) if x.is_float else x * y
 
 
 def total(x: Tensor, axes: Sequence[int], dtype: DType, of: Callable[[Scalar], Scalar] = lambda v: v) -> Tensor:
@@ -41,121 +40,91 @@ def total(x: Tensor, axes: Sequence[int], dtype: DType, of: Callable[[Scalar], S
 
 def shaped(made: Tensor, target: DType, x: Tensor, axes: Sequence[int], keepdim: bool) -> Tensor:
     """A reduction of x over `axes`, rounded to the result's dtype, with kept dims if asked."""
-    if made.dtype is not target:
-        made = tensors.pointwise(made, [(made, range(made.rank))], target, lambda v: v)
-    return tensors.with_kept_dims(made, x, axes) if keepdim else made
+    return tensors.with_kept_dims(made.cast(target), x, axes) if keepdim else made.cast(target)
 
 
-def _accumulated(c: Call, axes: list[int], keepdim: bool, product: bool) -> list[Tensor]:
-    x, target = c.tensor(0), c.dtype()
+Reduction = Callable[[Call, list[int]], "Tensor | list[Tensor]"]  # of operand 0, over axes; not yet rounded
+
+
+def over(lower: Reduction, dims: int | None = None, keepdim: int | None = None, *, empty_means_all: bool = True) -> Lowering:
+    """An op over the axes that operand `dims` lists, all without it, which are kept where operand `keepdim` says so, the one behind."""
+
+    def run(c: Call) -> list[Tensor]:
+        x = c.tensor(0)
+        axes = axes_of(None if dims is None else c.ints(dims), x.rank, empty_means_all=empty_means_all)
+        keep = dims is not None and bool(c.known(dims + 1 if keepdim is None else keepdim))
+        made = lower(c, axes)
+        return [shaped(t, c.dtype(i), x, axes, keep) for i, t in enumerate(made if isinstance(made, list) else [made])]
+
+    return run
+
+
+def _sum(c: Call, axes: list[int]) -> Tensor:
+    target = c.dtype()
+    return _any(c, axes) if target is dtypes.bool_ else total(c.tensor(0), axes, widened(target), lambda v: v.cast(target))
+
+
+def _product(c: Call, axes: list[int]) -> Tensor:
+    target = c.dtype()
     if target is dtypes.bool_:
-        return _truth(c, axes, keepdim, every=product)
-    accumulator = widened(target)
-    if product:
-        combine = operator.mul if c.in_numpys_steps else times  # another order may overflow where NumPy's does not
-        made = tensors.reduce(x, axes, [(1, accumulator)], lambda v, acc: [combine(acc[0], v.cast(target).cast(accumulator))])[0]
-    else:
-        made = total(x, axes, accumulator, lambda v: v.cast(target))
-    return [shaped(made, c.dtype(), x, axes, keepdim)]
-
-
-def _rank(c: Call) -> int:
-    return c.tensor(0).rank
-
-
-def _sum_all(c: Call) -> list[Tensor]:
-    return _accumulated(c, axes_of(None, _rank(c)), False, product=False)
-
-
-def _sum_dims(c: Call) -> list[Tensor]:
-    return _accumulated(c, axes_of(c.ints(1), _rank(c)), bool(c.known(2)), product=False)
-
-
-def _prod_all(c: Call) -> list[Tensor]:
-    return _accumulated(c, axes_of(None, _rank(c)), False, product=True)
-
-
-def _prod_dim(c: Call) -> list[Tensor]:
-    return _accumulated(c, axes_of(c.ints(1), _rank(c)), bool(c.known(2)), product=True)
+        return _all(c, axes)
+    dtype, combine = widened(target), operator.mul if c.in_numpys_steps else times  # another order may overflow where NumPy's does not
+    return tensors.reduce(c.tensor(0), axes, [(1, dtype)], lambda v, acc: [combine(acc[0], v.cast(target).cast(dtype))])[0]
 
 
 def mean(x: Tensor, axes: Sequence[int], accumulator: DType, of: Callable[[Scalar], Scalar] = lambda v: v) -> Tensor:
     """The mean of `of(element)`, in the accumulator's dtype."""
     n = tensors.count(x, axes)
-    summed = total(x, axes, accumulator, of)
     divisor = n if isinstance(n, int) else n.cast(accumulator)
-    return tensors.pointwise(summed, [(summed, range(summed.rank))], accumulator, lambda v: v / divisor)
+    return tensors.mapped(total(x, axes, accumulator, of), accumulator, lambda v: v / divisor)
 
 
-def _mean(c: Call, axes: list[int], keepdim: bool) -> list[Tensor]:
-    x, target = c.tensor(0), c.dtype()
-    return [shaped(mean(x, axes, widened(target), lambda v: v.cast(target)), c.dtype(), x, axes, keepdim)]
+def _mean(c: Call, axes: list[int]) -> Tensor:
+    target = c.dtype()
+    return mean(c.tensor(0), axes, widened(target), lambda v: v.cast(target))
 
 
-def _mean_all(c: Call) -> list[Tensor]:
-    return _mean(c, axes_of(None, _rank(c)), False)
-
-
-def _mean_dims(c: Call) -> list[Tensor]:
-    return _mean(c, axes_of(c.ints(1), _rank(c)), bool(c.known(2)))
-
-
-def _truth(c: Call, axes: list[int], keepdim: bool, *, every: bool) -> list[Tensor]:
+def _truth(start: bool, combine: Callable[[Scalar, Scalar], Scalar]) -> Callable[[Call, list[int]], Tensor]:
     """In i8, whose loops vectorise; bools of MLIR's don't."""
-    x = c.tensor(0)
 
     def step(v: Scalar, acc: list[Scalar]) -> list[Scalar]:
-        truth = v.cast(dtypes.bool_).cast(dtypes.u8)
-        return [acc[0] & truth if every else acc[0] | truth]
+        return [combine(acc[0], v.cast(dtypes.bool_).cast(dtypes.u8))]
 
-    made = tensors.reduce(x, axes, [(int(every), dtypes.u8)], step)[0]
-    return [shaped(made, c.dtype(), x, axes, keepdim)]
+    return lambda c, axes: tensors.reduce(c.tensor(0), axes, [(start, dtypes.u8)], step)[0]
 
 
-def _over_all(every: bool) -> Lowering:
-    return lambda c: _truth(c, axes_of(None, _rank(c)), False, every=every)
+_any, _all = _truth(False, operator.or_), _truth(True, operator.and_)
 
 
-def _over_dim(every: bool) -> Lowering:
-    return lambda c: _truth(c, axes_of(c.ints(1), _rank(c)), bool(c.known(2)), every=every)
+def _count_nonzero(c: Call, axes: list[int]) -> Tensor:
+    return total(c.tensor(0), axes, dtypes.i64, lambda v: v.cast(dtypes.bool_))
 
 
-def _any_dims(c: Call) -> list[Tensor]:
-    dims = c.ints(1)
-    axes = axes_of(None, _rank(c)) if dims is None else axes_of(dims, _rank(c), empty_means_all=False)
-    return _truth(c, axes, bool(c.known(2)), every=False)
-
-
-def _count_nonzero(c: Call) -> list[Tensor]:
-    x, axes = c.tensor(0), axes_of(c.ints(1), _rank(c))
-    return [total(x, axes, dtypes.i64, lambda v: v.cast(dtypes.bool_))]
-
-
-def _trace(c: Call) -> list[Tensor]:
+def _trace(c: Call, axes: list[int]) -> Tensor:
     """The sum over a matrix's elements, those off the main diagonal being nothing."""
-    x, target = c.tensor(0), c.dtype()
+    target = c.dtype()
     dtype = widened(target)
 
     def step(v: Scalar, acc: list[Scalar]) -> list[Scalar]:
         row, column = (b.loop_index(i).cast(dtypes.i64) for i in (0, 1))
         return [select(row.equals(column), acc[0] + v.cast(target).cast(dtype), acc[0])]
 
-    return [shaped(tensors.reduce(x, [0, 1], [(0, dtype)], step)[0], target, x, [0, 1], False)]
+    return tensors.reduce(c.tensor(0), axes, [(0, dtype)], step)[0]
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "aten.sum": _sum_all,
-    "aten.sum.dim_IntList": _sum_dims,
-    "aten.trace": _trace,
-    "aten.prod": _prod_all,
-    "aten.prod.dim_int": _prod_dim,
-    "aten.mean": _mean_all,
-    "aten.mean.dim": _mean_dims,
-    "aten.any": _over_all(False),
-    "aten.all": _over_all(True),
-    "aten.any.dim": _over_dim(False),
-    "aten.all.dim": _over_dim(True),
-    "aten.any.dims": _any_dims,
-    "aten.count_nonzero": _count_nonzero,
-    "aten.count_nonzero.dim_IntList": _count_nonzero,
+    "aten.sum": over(_sum),
+    "aten.sum.dim_IntList": over(_sum, 1),
+    "aten.trace": over(_trace),
+    "aten.prod": over(_product),
+    "aten.prod.dim_int": over(_product, 1),
+    "aten.mean": over(_mean),
+    "aten.mean.dim": over(_mean, 1),
+    "aten.any": over(_any),
+    "aten.all": over(_all),
+    "aten.any.dim": over(_any, 1),
+    "aten.all.dim": over(_all, 1),
+    "aten.any.dims": over(_any, 1, empty_means_all=False),
+    "aten.count_nonzero": over(_count_nonzero, 1),
+    "aten.count_nonzero.dim_IntList": over(_count_nonzero, 1),
 }

@@ -22,11 +22,10 @@ from tierup.lowering.building.loops import nest
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
-from tierup.lowering.ops.pointwise.context import NotHandled, parameter
+from tierup.lowering.ops.pointwise.context import NotHandled, parameter, widened
 from tierup.lowering.ops.reductions.extremes import least
 from tierup.lowering.ops.reductions.sums import mean, plus, shaped
-from tierup.lowering.ops.tensors import Tensor, widened
-from tierup.lowering.ops.windows import windows
+from tierup.lowering.ops.tensors import Tensor
 
 Step = Callable[[Scalar, list[Scalar], list[Size]], list[Scalar]]  # (element, so far, where it stands) -> so far
 
@@ -44,7 +43,6 @@ def _folded(
     spatial, lead = len(counts), x.rank - len(counts)
     over = x.lengths[lead:]
     lengths = [*x.lengths[:lead], *counts]
-    known = sizes.known(lengths)
     longest = [(size + (n - 1)) // n + 1 for size, n in zip(over, counts, strict=True)]
 
     def first(axis: int) -> list[Size]:
@@ -53,12 +51,11 @@ def _folded(
     def start_of(k: int) -> Callable[[list[Scalar]], Scalar]:
         return lambda _: start(first(lead))[k]
 
-    starts = [tensors.made(known, lengths, kind, start_of(k)) for k, kind in enumerate(kinds)]
+    starts = [tensors.made(lengths, kind, start_of(k)) for k, kind in enumerate(kinds)]
     rank = x.rank + spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
-    kept = ir.AffineMap.get(rank, 0, axes[: x.rank])
 
-    def body(_: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+    def body(_: list[Scalar], before: list[Scalar]) -> list[Scalar]:
         inside: Scalar | None = None
         at: list[Size] = []
         for i, (size, n) in enumerate(zip(over, counts, strict=True)):
@@ -68,15 +65,12 @@ def _folded(
             inside = within if inside is None else inside & within
             at.append(sizes.least(here, size - 1))  # what does not count is read all the same
         assert inside is not None
-        before = [Scalar(v, kind) for v, kind in zip(so_far, kinds, strict=True)]
         after = step(tensors.element(x, [*(b.loop_index(i) for i in range(lead)), *at]), before, at)
         return [select(inside, new.cast(kind), old) for new, old, kind in zip(after, before, kinds, strict=True)]
 
-    iterators = ["parallel"] * x.rank + ["reduction"] * spatial
-    extent = windows.empty(longest, x.dtype)  # says how far the loops over a window go
-    maps = [ir.AffineMap.get(rank, 0, axes[x.rank :]), *[kept] * len(starts)]
-    made = b.loops([extent.value], maps, [t.value for t in starts], iterators, body)
-    return [Tensor(v, kind, known) for v, kind in zip(made, kinds, strict=True)]
+    extent = tensors.empty(longest, x.dtype)  # says how far the loops over a window go
+    inputs = [(extent, ir.AffineMap.get(rank, 0, axes[x.rank :]))]
+    return tensors.looped(inputs, starts, ir.AffineMap.get(rank, 0, axes[: x.rank]), ["parallel"] * x.rank + ["reduction"] * spatial, body)
 
 
 def _holds(counts: Sequence[Size], over: Sequence[Size], lead: int, dtype: DType) -> Scalar:
@@ -97,8 +91,7 @@ def _asked(c: Call, spatial: int) -> list[Size] | None:
 
 
 def _nothing(c: Call, result: int = 0) -> Tensor:
-    lengths = [n if n is not None else c.tensor(0).length(i) for i, n in enumerate(c.sizes(result))]
-    return windows.empty(lengths, c.dtype(result))
+    return tensors.empty(c.fitted(c.tensor(0).lengths, result), c.dtype(result))
 
 
 def _avg(spatial: int, c: Call) -> Tensor:
@@ -111,22 +104,21 @@ def _avg(spatial: int, c: Call) -> Tensor:
         found = mean(x, range(lead, x.rank), dtype)
         return shaped(found, x.dtype, x, range(lead, x.rank), True)
     total = _folded(x, counts, [dtype], lambda _: [constant(0, dtype)], lambda v, so_far, _: [plus(so_far[0], v.cast(dtype))])[0]
-    return tensors.pointwise(total, [(total, range(x.rank))], x.dtype, lambda v: v / _holds(counts, over, lead, dtype))
+    return tensors.mapped(total, x.dtype, lambda v: v / _holds(counts, over, lead, dtype))
 
 
 def _avg_backward(spatial: int, c: Call) -> Tensor:
     grad, x = c.tensor(0), c.tensor(1)
     dtype, lead = widened(x.dtype), x.rank - spatial
     if 0 in grad.sizes or 0 in x.sizes:
-        return windows.filled([n if n is not None else x.length(i) for i, n in enumerate(c.sizes())], 0, x)
+        return tensors.zeros(c.fitted(x.lengths), x.dtype)
     counts, over = grad.lengths[lead:], x.lengths[lead:]
     if all(n == 1 for n in counts):
         n = tensors.count(x, range(lead, x.rank))
         by = n if isinstance(n, int) else n.cast(dtype)
-        return tensors.pointwise(x, [(tensors.squeezed(grad, range(lead)), range(lead))], x.dtype, lambda v: v.cast(dtype) / by)
-    each = tensors.pointwise(grad, [(grad, range(x.rank))], dtype, lambda v: v.cast(dtype) / _holds(counts, over, lead, dtype))
-    made = _folded(each, over, [dtype], lambda _: [constant(0, dtype)], lambda v, so_far, _: [plus(so_far[0], v)])[0]
-    return made if dtype is x.dtype else tensors.pointwise(made, [(made, range(x.rank))], x.dtype, lambda v: v)
+        return tensors.pointwise(x.lengths, [(tensors.squeezed(grad, range(lead)), range(lead))], x.dtype, lambda v: v.cast(dtype) / by)
+    each = tensors.mapped(grad, dtype, lambda v: v.cast(dtype) / _holds(counts, over, lead, dtype))
+    return _folded(each, over, [dtype], lambda _: [constant(0, dtype)], lambda v, so_far, _: [plus(so_far[0], v)])[0].cast(x.dtype)
 
 
 def _max(spatial: int, c: Call) -> list[Tensor]:
@@ -175,7 +167,7 @@ def _upsample_vec(c: Call) -> Tensor:
 
 def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Tensor:
     if 0 in x.sizes:
-        return windows.empty([*x.lengths[:2], *counts], x.dtype)
+        return tensors.empty([*x.lengths[:2], *counts], x.dtype)
     lengths = x.lengths
 
     def source(at: list[ir.Value]) -> Scalar:
@@ -183,7 +175,7 @@ def _resized(x: Tensor, counts: Sequence[Size], scales: Sequence[object]) -> Ten
         return tensors.element(x, [*at[:2], *where])
 
     found = [*lengths[:2], *counts]
-    return tensors.made(sizes.known(found), found, x.dtype, source)
+    return tensors.made(found, x.dtype, source)
 
 
 def _nearest(i: ir.Value, size: Size, count: Size, scale: object) -> Size:
@@ -212,19 +204,16 @@ def _upsample_backward(c: Call) -> Tensor:
     if 0 in grad.sizes or 0 in lengths:
         raise NotHandled
     scales, dtype = [c.known(3), c.known(4)], widened(grad.dtype)
-    like = Tensor(grad.value, dtype, grad.sizes)
-    counts = grad.lengths[2:]
+    zeros, counts = tensors.zeros(lengths, dtype), grad.lengths[2:]
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        into = Tensor(carried[0], dtype, sizes.known(lengths))
+        into = zeros.holding(carried[0])
         where = [_nearest(i, size, n, scale) for i, size, n, scale in zip(at[2:], lengths[2:], counts, scales, strict=True)]
         place = [*at[:2], *(sizes.value(v) for v in where)]
         summed = tensors.element(into, place) + tensors.element(grad, at).cast(dtype)
         return [b.value("tensor.insert", [summed, into.value, *place], into.value.type)]
 
-    made = nest([sizes.value(n) for n in grad.lengths], [windows.filled(lengths, 0, like).value], one)[0]
-    found = Tensor(made, dtype, sizes.known(lengths))
-    return found if dtype is grad.dtype else tensors.pointwise(found, [(found, range(4))], grad.dtype, lambda v: v)
+    return zeros.holding(nest([sizes.value(n) for n in grad.lengths], [zeros.value], one)[0]).cast(grad.dtype)
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -13,20 +13,19 @@ from math import prod
 
 from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
-from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import Scalar, constant
+from tierup.lowering.building.arith import Scalar
 from tierup.lowering.building.loops import nest
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
-from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.products import multiply
 from tierup.lowering.ops.reductions.sums import plus
-from tierup.lowering.ops.tensors import Tensor, widened
+from tierup.lowering.ops.tensors import Tensor
 from tierup.lowering.ops.windows import windows
-from tierup.lowering.ops.windows.windows import Window, columns, reshaped
+from tierup.lowering.ops.windows.windows import Window, columns
 
 _WIDE = 256  # columns that keep BLAS busy: samples of fewer positions are taken together
 _CACHED = 1 << 18  # elements of columns that are laid out at a time, where that leaves BLAS enough to do
@@ -70,21 +69,19 @@ def _convolution(
     pads: Sequence[tuple[Size, Size]] | None = None,
 ) -> Tensor:  # fmt: skip
     """`lists`: stride, padding, dilation; `extra`: the output padding of a transposed one; `pads` in place of padding."""
-    x, weight, bias, parts = c.tensor(0), c.tensor(1), c.optional_tensor(2), c.known(groups)
+    x, weight, bias, parts = c.tensor(0), c.tensor(1), c.optional_tensor(2), c.integer(groups)
     spatial = weight.rank - 2
-    if type(parts) is not int:
-        raise NotHandled
     stride, padding, dilation = (tuple(_per_axis(v, spatial)) for v in lists)
     window = Window(tuple(weight.lengths[2:]), stride, tuple(pads or ((p, p) for p in padding)), dilation)
     batched = x.rank == weight.rank
-    x = x if batched else reshaped(x, [1, *x.lengths])
+    x = x if batched else shape.reshaped(x, [1, *x.lengths])
     wider = None if extra is None else extra * spatial if len(extra) == 1 else extra
     if 0 in x.sizes or 0 in weight.sizes:  # nothing to multiply
         if wider is None:
             lengths = [x.length(0), weight.length(0), *_positions(x, window)]
         else:
             lengths = [x.length(0), weight.length(1) * parts, *_transposed_positions(x, window, wider)]
-        made = windows.filled(lengths, 0, x)
+        made = tensors.zeros(lengths, x.dtype)
     elif wider is not None:
         if _is_depthwise(weight, parts) and _may_be_flipped(window):
             made = _depthwise_transposed(x, weight, window, wider)
@@ -97,14 +94,14 @@ def _convolution(
     else:
         made = _gathered(x, weight, window, parts)
     made = _finished(made, bias, c)
-    return made if batched else reshaped(made, made.lengths[1:])
+    return made if batched else shape.reshaped(made, made.lengths[1:])
 
 
 def _finished(made: Tensor, bias: Tensor | None, c: Call) -> Tensor:
     """The bias of each channel added, and rounded to the result's dtype."""
     if bias is None:
-        return made if made.dtype is c.dtype() else tensors.pointwise(made, [(made, range(made.rank))], c.dtype(), lambda v: v)
-    return tensors.pointwise(made, [(made, range(made.rank)), (bias, [1])], c.dtype(), lambda v, w: v + w.cast(made.dtype))
+        return made.cast(c.dtype())
+    return tensors.pointwise(made.lengths, [tensors.whole(made), (bias, [1])], c.dtype(), lambda v, w: v + w.cast(made.dtype))
 
 
 # --- blocks of samples -------------------------------------------------------------------------------------------------
@@ -126,7 +123,7 @@ Body = Callable[[Tensor, Tensor, Size], Tensor]  # (some samples of x, the resul
 def _through_batch(x: Tensor, tail: Sequence[Size], dtype: DType, count: int, body: Body) -> Tensor:
     """(samples, *tail), filled block by block."""
     samples = x.length(0)
-    out = windows.empty([samples, *tail], dtype)
+    out = tensors.empty([samples, *tail], dtype)
     if isinstance(samples, int) and samples <= count:
         return body(x, out, 0)
     whole = isinstance(samples, int) and samples % count == 0
@@ -135,23 +132,21 @@ def _through_batch(x: Tensor, tail: Sequence[Size], dtype: DType, count: int, bo
     def one(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
         start = positions[0] * count
         length = count if whole or count == 1 else sizes.least(count, samples - start)
-        part = shape.sliced(x, [start, *[0] * (x.rank - 1)], [length, *x.lengths[1:]], [1] * x.rank)
-        return [body(part, Tensor(carried[0], out.dtype, out.sizes), start).value]
+        return [body(shape.sliced(x, *shape.along(x, 0, start, length)), out.holding(carried[0]), start).value]
 
-    return Tensor(nest([sizes.value(blocks)], [out.value], one)[0], out.dtype, out.sizes)
+    return out.holding(nest([sizes.value(blocks)], [out.value], one)[0])
 
 
 def _put(made: Tensor, out: Tensor, start: Size, count: Size) -> Tensor:
     """The result with what was made for `count` samples; a single sample's has no axis for samples."""
-    lengths = [count, *out.lengths[1:]]
-    found = shape.cast(made, sizes.known(lengths[out.rank - made.rank :]))
-    return shape.inserted(found, out, [start, *[0] * (out.rank - 1)], lengths, [1] * out.rank)
+    box = shape.along(out, 0, start, count)
+    return shape.inserted(made.with_sizes(sizes.known(box[1][out.rank - made.rank :])), out, *box)
 
 
 def _by_channel(x: Tensor) -> Tensor:
     """(samples, channels, ...) as (channels, samples, ...): of one sample without a copy."""
     if x.sizes[0] == 1:
-        return reshaped(x, [x.length(1), x.length(0), *x.lengths[2:]])
+        return shape.reshaped(x, [x.length(1), x.length(0), *x.lengths[2:]])
     return shape.permuted(x, [1, 0, *range(2, x.rank)])
 
 
@@ -176,7 +171,7 @@ def _transposed_positions(x: Tensor, window: Window, extra: Sequence[Size]) -> l
 
 def _matrix(weight: Tensor, groups: int, rows: Size, columns_: Size) -> Tensor:
     """(rows, columns), or (groups, rows, columns)."""
-    return reshaped(weight, [rows, columns_] if groups == 1 else [groups, rows, columns_])
+    return shape.reshaped(weight, [rows, columns_] if groups == 1 else [groups, rows, columns_])
 
 
 def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
@@ -196,8 +191,8 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
         seen = source if is_columns else columns(source, window, of, by_place=by_place)
         across = source.length(1 if is_columns else 0) * sizes.product(of)
         if by_place:
-            return reshaped(seen, [height, across] if groups == 1 else [groups, height, across])
-        return shape.permuted(reshaped(seen, [across, height]), [1, 0])
+            return shape.reshaped(seen, [height, across] if groups == 1 else [groups, height, across])
+        return shape.permuted(shape.reshaped(seen, [across, height]), [1, 0])
 
     def some(part: Tensor, out: Tensor, start: Size) -> Tensor:
         count = part.length(0)
@@ -206,7 +201,7 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
             return by_tiles(source, out, start, tile)
         made = multiply(rows, matrix_of(source, positions))
         if count != 1:
-            made = shape.permuted(reshaped(made, [leaving, count, width]), [1, 0, 2])
+            made = shape.permuted(shape.reshaped(made, [leaving, count, width]), [1, 0, 2])
         return _put(made, out, start, count)
 
     def by_tiles(source: Tensor, out: Tensor, start: Size, length: int) -> Tensor:
@@ -218,20 +213,18 @@ def _gathered(x: Tensor, weight: Tensor, window: Window, groups: int) -> Tensor:
             whole = isinstance(positions[0], int) and positions[0] % length == 0
             here = length if whole else sizes.least(length, positions[0] - first)
             reach = (here - 1) * stride + span
-            begin: list[Size] = [0, 0, first * stride, *[0] * (window.spatial - 1)]
-            rows_seen = shape.sliced(source, begin, [*source.lengths[:2], reach, *source.lengths[3:]], [1] * source.rank)
+            rows_seen = shape.sliced(source, *shape.along(source, 2, first * stride, reach))
             made = multiply(rows, matrix_of(rows_seen, [here, *positions[1:]]))
-            into = Tensor(carried[0], out.dtype, out.sizes)
             offsets: list[Size] = [start, *[0] * (out.rank - 2), first * rest]
             lengths = [1, *out.lengths[1:-1], here * rest]
-            return [shape.inserted(shape.cast(made, sizes.known(lengths[1:])), into, offsets, lengths, [1] * out.rank).value]
+            return [shape.inserted(made.with_sizes(sizes.known(lengths[1:])), out.holding(carried[0]), offsets, lengths).value]
 
         tiles = (positions[0] + (length - 1)) // length
-        return Tensor(nest([sizes.value(tiles)], [out.value], one)[0], out.dtype, out.sizes)
+        return out.holding(nest([sizes.value(tiles)], [out.value], one)[0])
 
     single = [leaving, width] if groups == 1 else [groups, leaving // groups, width]
     made = _through_batch(x, single if block == 1 else [leaving, width], widened(x.dtype), block, some)
-    return reshaped(made, [x.length(0), leaving, *positions])
+    return shape.reshaped(made, [x.length(0), leaving, *positions])
 
 
 def _tile(positions: Sequence[Size], height: Size) -> int | None:
@@ -270,8 +263,8 @@ def _depthwise(source: Tensor, weight: Tensor, window: Window, positions: Sequen
             total = total + v * w
         return total
 
-    like = windows.empty([*source.lengths[:2], *positions], source.dtype)
-    return tensors.pointwise(like, [*((t, range(like.rank)) for t in seen), *((w, [1]) for w in by)], dtype, body)
+    operands = [*map(tensors.whole, seen), *((w, [1]) for w in by)]
+    return tensors.pointwise([*source.lengths[:2], *positions], operands, dtype, body)
 
 
 def _may_be_flipped(window: Window) -> bool:
@@ -284,7 +277,7 @@ def _depthwise_transposed(x: Tensor, weight: Tensor, window: Window, extra: Sequ
     positions = _transposed_positions(x, window, extra)
     offsets = [span - 1 - p for span, (p, _) in zip(window.span, window.padding, strict=True)]
     room = [n + (span - 1) for n, span in zip(positions, window.span, strict=True)]
-    zeros = windows.filled([*x.lengths[:2], *room], 0, x)
+    zeros = tensors.zeros([*x.lengths[:2], *room], x.dtype)
     source = shape.inserted(x, zeros, [0, 0, *offsets], x.lengths, [1, 1, *window.stride])
     plain = Window(window.kernel, (1,) * window.spatial, ((0, 0),) * window.spatial, window.dilation)
     return _depthwise(source, weight, plain, positions, flipped=True)
@@ -300,21 +293,21 @@ def _one_row(source: Tensor, weight: Tensor, window: Window, positions: Sequence
     of, channel, at = axes[2 : count + 2], axes[count + 2], axes[count + 3 :]
     met = [o * s + k * d for o, s, k, d in zip(of, window.stride, at, window.dilation, strict=True)]
     reads = [[axes[0], axes[1] * entering + channel, *met], [axes[1], channel, *at], axes[: count + 2]]
-    out = tensors.filled(sizes.known(lengths), [v for v in lengths if not isinstance(v, int)], constant(0, dtype))
+    out = tensors.zeros(lengths, dtype)
 
-    def body(elements: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
-        v, w = (Scalar(e, source.dtype).cast(dtype) for e in elements)
-        return [plus(Scalar(totals[0], dtype), v * w)]
+    def body(elements: list[Scalar], totals: list[Scalar]) -> list[Scalar]:
+        v, w = (e.cast(dtype) for e in elements)
+        return [plus(totals[0], v * w)]
 
     iterators = ["parallel"] * (count + 2) + ["reduction"] * (count + 1)
-    maps = [ir.AffineMap.get(rank, 0, read) for read in reads]
-    return Tensor(b.loops([source.value, weight.value], maps, [out], iterators, body)[0], dtype, sizes.known(lengths))
+    seen, by, written = (ir.AffineMap.get(rank, 0, read) for read in reads)
+    return tensors.looped([(source, seen), (weight, by)], [out], written, iterators, body)[0]
 
 
 def _channel(weight: Tensor, at: Sequence[int]) -> Tensor:
     """The weights (channels) at one place of the window."""
     lengths = [weight.length(0), *[1] * (weight.rank - 1)]
-    return shape.sliced(weight, [0, 0, *at], lengths, [1] * weight.rank, range(1, weight.rank))
+    return shape.sliced(weight, [0, 0, *at], lengths, drop=range(1, weight.rank))
 
 
 # --- transposed convolution --------------------------------------------------------------------------------------------
@@ -333,11 +326,11 @@ def _scattered(x: Tensor, weight: Tensor, window: Window, extra: Sequence[Size],
     def some(part: Tensor, out: Tensor, start: Size) -> Tensor:
         count = part.length(0)
         across = count * width
-        samples = reshaped(_by_channel(part), [entering, across] if groups == 1 else [groups, entering, across])
-        made = reshaped(multiply(rows, samples), [channels, *window.kernel, count, *positions])
-        summed = _added(windows.filled([channels, count, *reach], 0, made), made, window, positions, count)
+        samples = shape.reshaped(_by_channel(part), [entering, across] if groups == 1 else [groups, entering, across])
+        made = shape.reshaped(multiply(rows, samples), [channels, *window.kernel, count, *positions])
+        summed = _added(tensors.zeros([channels, count, *reach], made.dtype), made, window, positions, count)
         offsets: list[Size] = [0, 0, *(before for before, _ in window.padding)]
-        inner = shape.sliced(summed, offsets, [channels, count, *lengths], [1] * summed.rank, [1] if count == 1 else [])
+        inner = shape.sliced(summed, offsets, [channels, count, *lengths], drop=[1] if count == 1 else [])
         return _put(inner if count == 1 else shape.permuted(inner, [1, 0, *range(2, inner.rank)]), out, start, count)
 
     return _through_batch(x, [channels, *lengths], widened(x.dtype), _block(x.length(0), width), some)
@@ -350,19 +343,12 @@ def _added(room: Tensor, columns_: Tensor, window: Window, positions: Sequence[S
     lengths = [channels, count, *positions]
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        into = Tensor(carried[0], room.dtype, room.sizes)
         offsets: list[Size] = [0, 0, *(i * d for i, d in zip(at, window.dilation, strict=True))]
-        steps = [1, 1, *window.stride]
-        drop = range(1, spatial + 1)
-        column = shape.sliced(
-            columns_, [0, *at, *[0] * (spatial + 1)], [channels, *[1] * spatial, count, *positions], [1] * columns_.rank, drop
-        )
-        before = shape.sliced(into, offsets, lengths, steps)
-        axes = range(before.rank)
-        summed = tensors.pointwise(before, [(before, axes), (column, axes)], room.dtype, lambda u, v: u + v)
-        return [shape.inserted(summed, into, offsets, lengths, steps).value]
+        single = [channels, *[1] * spatial, count, *positions]
+        column = shape.sliced(columns_, [0, *at, *[0] * (spatial + 1)], single, drop=range(1, spatial + 1))
+        return [windows.with_added(room.holding(carried[0]), tensors.whole(column), offsets, lengths, [1, 1, *window.stride]).value]
 
-    return Tensor(nest([sizes.value(k) for k in window.kernel], [room.value], one)[0], room.dtype, room.sizes)
+    return room.holding(nest([sizes.value(k) for k in window.kernel], [room.value], one)[0])
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -17,10 +17,10 @@ from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
-from tierup.lowering.ops.pointwise.context import NotHandled
+from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.reductions.extremes import least
 from tierup.lowering.ops.reductions.sums import plus
-from tierup.lowering.ops.tensors import Tensor, widened
+from tierup.lowering.ops.tensors import Tensor
 from tierup.lowering.ops.windows import windows
 from tierup.lowering.ops.windows.windows import Window
 
@@ -162,7 +162,7 @@ def _shared_out(summed: Tensor, x: Tensor, window: Window, ceil: bool, include: 
     def divide(v: Scalar) -> Scalar:
         return _divided(v, divisor if divisor is not None else _count(x, window, include, summed.dtype))
 
-    return tensors.pointwise(summed, [(summed, range(summed.rank))], x.dtype, divide)
+    return tensors.mapped(summed, x.dtype, divide)
 
 
 def _avg_backward(spatial: int, c: Call) -> Tensor:
@@ -170,15 +170,14 @@ def _avg_backward(spatial: int, c: Call) -> Tensor:
     window, ceil, include, override = _averaging(c, spatial, 2)
     positions = grad.lengths[-spatial:]
     dtype, lead = widened(x.dtype), x.rank - spatial
-    wide = tensors.pointwise(grad, [(grad, range(grad.rank))], dtype, lambda v: v)
+    wide = grad.cast(dtype)
     like = Tensor(x.value, dtype, x.sizes)
     each = _shared_out(wide, like, window, ceil, include, override)
     pads = _reached(x, window, positions) if ceil else list(window.padding)
     room_lengths = [*x.lengths[:lead], *(v + p + q for v, (p, q) in zip(x.lengths[lead:], pads, strict=True))]
-    room = windows.filled(room_lengths, 0, each)
+    room = tensors.zeros(room_lengths, each.dtype)
     spread = _spread(room, each, window, positions)
-    inner = shape.sliced(spread, [*[0] * lead, *(p for p, _ in pads)], x.lengths, [1] * x.rank)
-    return inner if inner.dtype is x.dtype else tensors.pointwise(inner, [(inner, range(x.rank))], x.dtype, lambda v: v)
+    return shape.sliced(spread, [*[0] * lead, *(p for p, _ in pads)], x.lengths).cast(x.dtype)
 
 
 def _spread(room: Tensor, each: Tensor, window: Window, positions: Sequence[Size]) -> Tensor:
@@ -192,19 +191,15 @@ def _spread(room: Tensor, each: Tensor, window: Window, positions: Sequence[Size
     inner, near = (positions, window.stride) if by_place else (kernel, window.dilation)
 
     def one(at: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        into = Tensor(carried[0], room.dtype, room.sizes)
         offsets: list[Size] = [*[0] * lead, *(i * f for i, f in zip(at, far, strict=True))]
-        lengths, steps = [*room.lengths[:lead], *inner], [*[1] * lead, *near]
-        before = shape.sliced(into, offsets, lengths, steps)
         if by_place:
-            added, axes = each, range(each.rank)
+            part = tensors.whole(each)
         else:
             single = [*room.lengths[:lead], *[1] * window.spatial]
-            added, axes = shape.sliced(each, [*[0] * lead, *at], single, [1] * each.rank, range(lead, each.rank)), range(lead)
-        summed = tensors.pointwise(before, [(before, range(before.rank)), (added, axes)], room.dtype, lambda u, v: u + v)
-        return [shape.inserted(summed, into, offsets, lengths, steps).value]
+            part = shape.sliced(each, [*[0] * lead, *at], single, drop=range(lead, each.rank)), range(lead)
+        return [windows.with_added(room.holding(carried[0]), part, offsets, [*room.lengths[:lead], *inner], [*[1] * lead, *near]).value]
 
-    return Tensor(nest([sizes.value(k) for k in outer], [room.value], one)[0], room.dtype, room.sizes)
+    return room.holding(nest([sizes.value(k) for k in outer], [room.value], one)[0])
 
 
 LOWERINGS: dict[str, Lowering] = {

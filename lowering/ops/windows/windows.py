@@ -9,7 +9,6 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Number, Scalar, constant
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
@@ -41,23 +40,6 @@ class Window:
         return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True)]
 
 
-def filled(lengths: Sequence[Size], number: Number, like: Tensor) -> Tensor:
-    """A tensor of one number, of `like`'s dtype."""
-    dynamic = [v for v in lengths if not isinstance(v, int)]
-    return Tensor(tensors.filled(sizes.known(lengths), dynamic, constant(number, like.dtype)), like.dtype, sizes.known(lengths))
-
-
-def empty(lengths: Sequence[Size], dtype: DType) -> Tensor:
-    """A tensor of no certain elements."""
-    dynamic = [v for v in lengths if not isinstance(v, int)]
-    return Tensor(tensors.empty(sizes.known(lengths), dynamic, dtype), dtype, sizes.known(lengths))
-
-
-def reshaped(x: Tensor, lengths: Sequence[Size]) -> Tensor:
-    """The same elements in C order, with other sizes of the same product."""
-    return shape.reshaped(x, sizes.known(lengths), lengths)
-
-
 def padded(x: Tensor, pads: Sequence[tuple[Size, Size]], filler: Number) -> Tensor:
     """x with `filler` around its last axes: `pads` says for each how much before and after."""
     if all(p == (0, 0) for p in pads):
@@ -66,7 +48,7 @@ def padded(x: Tensor, pads: Sequence[tuple[Size, Size]], filler: Number) -> Tens
     lengths = x.lengths
     room = [*lengths[:lead], *(v + p + q for v, (p, q) in zip(lengths[lead:], pads, strict=True))]
     offsets: list[Size] = [*[0] * lead, *(p for p, _ in pads)]
-    return shape.inserted(x, filled(room, filler, x), offsets, lengths, [1] * x.rank)
+    return shape.inserted(x, tensors.filled(room, constant(filler, x.dtype)), offsets, lengths)
 
 
 def places(window: Window) -> list[tuple[int, ...]]:
@@ -88,7 +70,7 @@ def trimmed(x: Tensor, window: Window, positions: Sequence[Size]) -> Tensor:
     for axis, (position, span) in enumerate(zip(positions, window.span, strict=True), start=lead):
         if position == 1:
             lengths[axis] = span
-    return x if lengths == x.lengths else shape.sliced(x, [0] * x.rank, lengths, [1] * x.rank)
+    return x if lengths == x.lengths else shape.sliced(x, [0] * x.rank, lengths)
 
 
 def columns(x: Tensor, window: Window, positions: Sequence[Size], *, by_place: bool) -> Tensor:
@@ -102,9 +84,7 @@ def columns(x: Tensor, window: Window, positions: Sequence[Size], *, by_place: b
     first, second = axes[1 : count + 1], axes[count + 2 :]
     at, of = (first, second) if by_place else (second, first)
     met = [o * s + k * d for k, d, o, s in zip(at, window.dilation, of, window.stride, strict=True)]
-    read = ir.AffineMap.get(len(axes), 0, [of_n, of_c, *met])
-    out = empty(lengths, x.dtype)
-    return Tensor(b.generic([x.value], [read], out.value, lambda v: v[0]), x.dtype, out.sizes)
+    return tensors.read(x, lengths, ir.AffineMap.get(len(axes), 0, [of_n, of_c, *met]))
 
 def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequence[DType], start: Start, step: Step) -> list[Tensor]:
     """For each position what `step` makes of all that its window sees of the padded x, one place after the other, from `start` on: tensors
@@ -115,35 +95,36 @@ def folded(x: Tensor, window: Window, positions: Sequence[Size], dtypes: Sequenc
     if len(at) <= UNROLLED and all(isinstance(k, int) for k in window.kernel):
         views = [seen(x, window, place, positions) for place in at]
 
-        def whole(elements: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
+        def whole(elements: list[Scalar], _: list[Scalar]) -> list[Scalar]:
             so_far = start()
             for element, place in zip(elements, at, strict=True):
-                so_far = step(Scalar(element, x.dtype), so_far, place)
-            return [v.cast(dtype) for v, dtype in zip(so_far, dtypes, strict=True)]
+                so_far = step(element, so_far, place)
+            return so_far
 
-        identity = ir.AffineMap.get_identity(len(lengths))
-        outs = [empty(lengths, dtype).value for dtype in dtypes]
-        made = b.loops([v.value for v in views], [identity] * (len(views) + len(outs)), outs, ["parallel"] * len(lengths), whole)
-        return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+        identity, outs = ir.AffineMap.get_identity(len(lengths)), [tensors.empty(lengths, dtype) for dtype in dtypes]
+        return tensors.looped([(view, identity) for view in views], outs, identity, ["parallel"] * len(lengths), whole)
     x = trimmed(x, window, positions)
 
     def start_of(i: int) -> Callable[[list[Scalar]], Scalar]:
         return lambda _: start()[i]
 
-    starts = [tensors.made(sizes.known(lengths), lengths, dtype, start_of(i)) for i, dtype in enumerate(dtypes)]
+    starts = [tensors.made(lengths, dtype, start_of(i)) for i, dtype in enumerate(dtypes)]
     rank, spatial = len(lengths) + window.spatial, window.spatial
     axes = [ir.AffineDimExpr.get(i) for i in range(rank)]
     of, at_place = axes[lead : lead + spatial], axes[lead + spatial :]
     met = [o * s + k * d for o, s, k, d in zip(of, window.stride, at_place, window.dilation, strict=True)]
-    kept = ir.AffineMap.get(rank, 0, axes[: lead + spatial])
-    maps = [ir.AffineMap.get(rank, 0, [*axes[:lead], *met]), ir.AffineMap.get(rank, 0, at_place), *[kept] * len(starts)]
+    extent = tensors.empty(window.kernel, x.dtype)  # says how far the loops over the window go
+    inputs = [(x, ir.AffineMap.get(rank, 0, [*axes[:lead], *met])), (extent, ir.AffineMap.get(rank, 0, at_place))]
 
-    def one(elements: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
-        before = [Scalar(v, dtype) for v, dtype in zip(so_far, dtypes, strict=True)]
-        after = step(Scalar(elements[0], x.dtype), before, [b.loop_index(lead + spatial + i) for i in range(spatial)])
-        return [v.cast(dtype) for v, dtype in zip(after, dtypes, strict=True)]
+    def one(elements: list[Scalar], so_far: list[Scalar]) -> list[Scalar]:
+        return step(elements[0], so_far, [b.loop_index(lead + spatial + i) for i in range(spatial)])
 
     iterators = ["parallel"] * (lead + spatial) + ["reduction"] * spatial
-    extent = empty(window.kernel, x.dtype)  # says how far the loops over the window go
-    made = b.loops([x.value, extent.value], maps, [t.value for t in starts], iterators, one)
-    return [Tensor(v, dtype, sizes.known(lengths)) for v, dtype in zip(made, dtypes, strict=True)]
+    return tensors.looped(inputs, starts, ir.AffineMap.get(rank, 0, axes[: lead + spatial]), iterators, one)
+
+
+def with_added(into: Tensor, part: tensors.Operand, offsets: Sequence[Size], lengths: Sequence[Size], steps: Sequence[int]) -> Tensor:
+    """`into` with a part added to the elements of a box."""
+    before = shape.sliced(into, offsets, lengths, steps)
+    summed = tensors.pointwise(before.lengths, [tensors.whole(before), part], into.dtype, lambda u, v: u + v)
+    return shape.inserted(summed, into, offsets, lengths, steps)
