@@ -13,23 +13,14 @@ from llvmlite import ir
 
 from tierup.lowering.abi import INTERRUPTED
 from tierup.lowering.entry import last
-from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
+from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data, function
 from tierup.lowering.entry.layout import RowStruct
 from tierup.lowering.entry.python import api
 from tierup.lowering.externals.allocating import LARGE
 
-MALLOC, FREE = "kernel_malloc", "kernel_free"  # the symbols of the functions
 _COUNT, _BLOCKS = 512, 520  # a jmp_buf has 200 bytes on x86-64, 312 on AArch64
 _ROOM = 64
 _SIZE = _BLOCKS + 8 * _ROOM
-
-
-def define(module: ir.Module) -> ir.Function:
-    """i32 guarded(version, frame, held): the kernel's status; INTERRUPTED with MemoryError set where it got no memory. `held`: whether
-    this is called under the GIL."""
-    _define_malloc(module)
-    _define_free(module)
-    return _define_guarded(module)
 
 
 def frame_of_thread(f: Emitter) -> ir.Value:
@@ -42,16 +33,16 @@ def set_frame(f: Emitter, frame: ir.Value) -> None:
     api(f, "pthread_setspecific", f.load(external_data(f.module, last.FRAME_KEY), 0, I32), frame)
 
 
-def _define_malloc(module: ir.Module) -> None:
-    f = Emitter(module, MALLOC, PTR, [I64], exported=True, outline=True)
-    (size,) = f.parameters
+@function(PTR, I64, exported=True, outline=True)
+def kernel_malloc(f: Emitter, size: ir.Value) -> None:
+    """What kernels call for memory: large blocks are noted in the frame of the call, which ends where there is none."""
     block = api(f, "malloc", size)
     large = f.b.icmp_unsigned(">=", size, I64(LARGE))
     f.return_if(f.b.not_(f.b.or_(large, f.is_null(block))), block, likely=True)
     frame = frame_of_thread(f)
     f.return_if(f.is_null(frame), block)
     with f.when(f.is_null(block), likely=False):
-        f.call(external(module, "longjmp", VOID, PTR, I32), frame, I32(1))
+        f.call(external(f.module, "longjmp", VOID, PTR, I32), frame, I32(1))
         f.b.unreachable()
     count = f.load(frame, _COUNT)
     with f.when(f.less(count, I64(_ROOM))):
@@ -60,9 +51,9 @@ def _define_malloc(module: ir.Module) -> None:
     f.b.ret(block)
 
 
-def _define_free(module: ir.Module) -> None:
-    f = Emitter(module, FREE, VOID, [PTR], exported=True, outline=True)
-    (block,) = f.parameters
+@function(VOID, PTR, exported=True, outline=True)
+def kernel_free(f: Emitter, block: ir.Value) -> None:
+    """What kernels give memory back to."""
     api(f, "free", block)
     frame = frame_of_thread(f)
     with f.when(f.is_null(frame)):
@@ -77,16 +68,18 @@ def _define_free(module: ir.Module) -> None:
     f.b.ret_void()
 
 
-def _define_guarded(module: ir.Module) -> ir.Function:
-    f = Emitter(module, "guarded", I32, [PTR, PTR, I32], rare=True)  # not optimised: its variables stay in memory
+@function(I32, PTR, PTR, I32, rare=True)  # not optimised: its variables stay in memory
+def guarded(f: Emitter, *given: ir.Value) -> None:
+    """i32 guarded(version, frame, held): the kernel's status; INTERRUPTED with MemoryError set where it got no memory. `held`: whether
+    this is called under the GIL."""
     f.function.attributes.add("returns_twice")
-    version, call, held = (f.variable(p.type, p) for p in f.parameters)
+    version, call, held = (f.variable(p.type, p) for p in given)
     frame = f.variable(PTR, f.stack(I64(_SIZE)))
     before = f.variable(PTR, frame_of_thread(f))
     status = f.variable(I32, I32(INTERRUPTED))
     f.store(I64(0), f.load(frame, 0, PTR), _COUNT)
     set_frame(f, f.load(frame, 0, PTR))
-    setjmp = external(module, "_setjmp", I32, PTR)
+    setjmp = external(f.module, "_setjmp", I32, PTR)
     setjmp.attributes.add("returns_twice")
     with f.b.if_else(f.equal(f.call(setjmp, f.load(frame, 0, PTR)), I32(0))) as (first, again):
         with first:
@@ -101,7 +94,6 @@ def _define_guarded(module: ir.Module) -> ir.Function:
                 api(f, "PyEval_SaveThread")
     set_frame(f, f.load(before, 0, PTR))
     f.b.ret(f.load(status, 0, I32))
-    return f.function
 
 
 def call_kernel(f: Emitter, version: ir.Value, frame: ir.Value) -> ir.Value:

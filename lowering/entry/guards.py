@@ -6,44 +6,22 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from llvmlite import ir
 
 from tierup.lowering import abi
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter
-from tierup.lowering.entry.layout import Guard, Instruction, Op, RowStruct
-from tierup.lowering.entry.python import define_int_value, the, type_of
+from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, function
+from tierup.lowering.entry.layout import Chain, Guard, HashSlot, Instruction, Op, RowStruct
+from tierup.lowering.entry.python import int_value, the, type_of
 
-YES, NO = I1(1), I1(0)
 ARGUMENT_SIZE, GUARD_SIZE = ctypes.sizeof(abi.Argument), ctypes.sizeof(Guard)
 _DATA, _DIMS, _STRIDES = (getattr(abi.Argument, n).offset for n in ("data", "dims", "strides"))
 
 
-@dataclass(frozen=True)
-class GuardFunctions:
-    """Functions of the entry that compare what came with what versions are for."""
-
-    matches: ir.Function  # i1 (version, flat, frame)
-    signature_key: ir.Function  # i64 (keyed, n, flat)
-
-
-def define(module: ir.Module) -> GuardFunctions:
-    """Put the guards' functions into the module."""
-    int_value = define_int_value(module)
-    sizes_fit = _define_sizes_fit(module)
-    scalar = _define_scalar(module, int_value)
-    argument = _define_argument(module, sizes_fit, scalar)
-    evaluate = _define_evaluate(module)
-    separate = _define_separate(module)
-    return GuardFunctions(_define_matches(module, argument, evaluate, separate), _define_signature_key(module, int_value))
-
-
-def _define_sizes_fit(module: ir.Module) -> ir.Function:
+@function(I1, PTR, I64, PTR, PTR, PTR, inline=True)
+def sizes_fit(f: Emitter, guard: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, registers: ir.Value) -> None:
     """i1 sizes_fit(guard, rank, sizes, strides, registers): each size as expected, each symbol bound once, strides of whole elements."""
-    f = Emitter(module, "sizes_fit", I1, [PTR, I64, PTR, PTR, PTR], inline=True)
-    guard, rank, sizes, strides, registers = f.parameters
     expected_sizes = f.get(guard, Guard, "sizes")
     with f.loop(rank) as d:
         size, expected = f.load(f.item(sizes, d)), f.load(f.item(expected_sizes, d))
@@ -63,13 +41,11 @@ def _define_sizes_fit(module: ir.Module) -> ir.Function:
             ragged = f.differ(f.b.and_(f.load(f.item(strides, d)), mask), I64(0))
             f.return_if(f.b.and_(ragged, f.less(I64(1), f.load(f.item(sizes, d)))), NO)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_scalar(module: ir.Module, int_value: ir.Function) -> ir.Function:
+@function(I1, PTR, I32, PTR, PTR)
+def scalar_fits(f: Emitter, guard: ir.Value, kind: ir.Value, obj: ir.Value, argument: ir.Value) -> None:
     """i1 scalar_fits(guard, kind, object, argument): exact type, 64 bits, the value assumed; puts the 8 bytes in the argument."""
-    f = Emitter(module, "scalar_fits", I1, [PTR, I32, PTR, PTR])
-    guard, kind, obj, argument = f.parameters
     value = f.variable(I64, I64(0))
     type_ = type_of(f, obj)
     with f.cases(kind) as case:
@@ -87,18 +63,16 @@ def _define_scalar(module: ir.Module, int_value: ir.Function) -> ir.Function:
     wrong = f.b.and_(f.differ(f.get(guard, Guard, "has_value"), I32(0)), f.differ(bits, f.get(guard, Guard, "value")))
     f.return_if(wrong, NO)
     f.store(bits, argument, _DATA)
-    f.store(ir.Constant(PTR, None), argument, _DIMS)
-    f.store(ir.Constant(PTR, None), argument, _STRIDES)
+    f.store(NULL, argument, _DIMS)
+    f.store(NULL, argument, _STRIDES)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_argument(module: ir.Module, sizes_fit: ir.Function, scalar: ir.Function) -> ir.Function:
+@function(I1, PTR, PTR, PTR, PTR, inline=True)
+def argument_fits(f: Emitter, guard: ir.Value, obj: ir.Value, argument: ir.Value, registers: ir.Value) -> None:
     """i1 argument_fits(guard, object, argument, registers): the guards of one argument; fills the abi Argument."""
-    f = Emitter(module, "argument_fits", I1, [PTR, PTR, PTR, PTR], inline=True)
-    guard, obj, argument, registers = f.parameters
     kind = f.get(guard, Guard, "kind")
-    f.return_if(f.differ(kind, I32(layout.Kind.ARRAY)), lambda: f.call(scalar, guard, kind, obj, argument))
+    f.return_if(f.differ(kind, I32(layout.Kind.ARRAY)), lambda: f.call(scalar_fits, guard, kind, obj, argument))
     f.return_if(f.differ(type_of(f, obj), the(f, "PyArray_Type")), NO)
 
     descr = f.load(obj, layout.ARRAY_DESCR, PTR)
@@ -117,13 +91,11 @@ def _define_argument(module: ir.Module, sizes_fit: ir.Function, scalar: ir.Funct
     f.store(sizes, argument, _DIMS)
     f.store(strides, argument, _STRIDES)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_evaluate(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR, PTR)
+def evaluate(f: Emitter, program: ir.Value, registers: ir.Value, arguments: ir.Value) -> None:
     """i1 evaluate(program, registers, arguments): compute sizes as Python does; false on overflow, division by 0, a negative size."""
-    f = Emitter(module, "evaluate", I1, [PTR, PTR, PTR])
-    program, registers, arguments = f.parameters
     with f.loop(I64(1 << 62)) as n:
         instruction = f.item(program, n, ctypes.sizeof(Instruction))
         op, a, b = (f.get(instruction, Instruction, name) for name in ("op", "a", "b"))
@@ -157,13 +129,11 @@ def _define_evaluate(module: ir.Module) -> ir.Function:
             case(Op.CHECK_SIZE)
             f.return_if(f.less(f.load(f.item(registers, a)), I64(0)), NO)
     f.b.ret(NO)
-    return f.function
 
 
-def _define_extent(module: ir.Module) -> ir.Function:
+@function(VOID, PTR, PTR, PTR)
+def extent(f: Emitter, guard: ir.Value, argument: ir.Value, out: ir.Value) -> None:
     """void extent(guard, argument, i64 out[2]): the addresses [low, high) of an array's elements; empty for an empty array."""
-    f = Emitter(module, "extent", VOID, [PTR, PTR, PTR])
-    guard, argument, out = f.parameters
     data = f.b.ptrtoint(f.load(argument, _DATA, PTR), I64)
     sizes, strides = f.load(argument, _DIMS, PTR), f.load(argument, _STRIDES, PTR)
     f.store(data, out)
@@ -179,13 +149,11 @@ def _define_extent(module: ir.Module) -> ir.Function:
         f.store(f.b.add(f.load(end), reach), end)
     f.store(f.b.add(f.load(out, 8), f.get(guard, Guard, "itemsize")), out, 8)
     f.b.ret_void()
-    return f.function
 
 
-def _define_overlaps_itself(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR, rare=True)
+def overlaps_itself(f: Emitter, guard: ir.Value, argument: ir.Value) -> None:
     """i1 overlaps_itself(guard, argument): whether some dim's step is shorter than what the finer dims reach."""
-    f = Emitter(module, "overlaps_itself", I1, [PTR, PTR], rare=True)
-    guard, argument = f.parameters
     sizes, strides = f.load(argument, _DIMS, PTR), f.load(argument, _STRIDES, PTR)
     rank = f.b.sext(f.get(guard, Guard, "rank"), I64)
     reach = f.variable(I64, I64(0))
@@ -206,14 +174,11 @@ def _define_overlaps_itself(module: ir.Module) -> ir.Function:
                     f.store(f.b.add(f.load(reach), more), reach)
             f.return_if(f.less(step(d), f.load(reach)), YES)
     f.b.ret(NO)
-    return f.function
 
 
-def _define_separate(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR)
+def separate(f: Emitter, version: ir.Value, arguments: ir.Value) -> None:
     """i1 separate(version, arguments): no written argument shares memory with itself or another array."""
-    extent, overlaps_itself = _define_extent(module), _define_overlaps_itself(module)
-    f = Emitter(module, "separate", I1, [PTR, PTR])
-    version, arguments = f.parameters
     guards, written = f.get(version, RowStruct, "guards"), f.get(version, RowStruct, "written")
     own, other = (f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0])) for _ in range(2))
     with f.loop(f.get(version, RowStruct, "n_written")) as n:
@@ -229,18 +194,16 @@ def _define_separate(module: ir.Module) -> ir.Function:
                 shared = f.b.and_(f.less(f.load(own), f.load(other, 8)), f.less(f.load(other), f.load(own, 8)))
                 f.return_if(shared, NO)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_matches(module: ir.Module, argument: ir.Function, evaluate: ir.Function, separate: ir.Function) -> ir.Function:
+@function(I1, PTR, PTR, PTR, outline=True)
+def matches(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value) -> None:
     """i1 matches(version, flat, frame): all guards; fills the frame's Arguments and registers."""
-    f = Emitter(module, "matches", I1, [PTR, PTR, PTR], outline=True)
-    version, flat, frame = f.parameters
     guards = f.get(version, RowStruct, "guards")
     registers = f.at(frame, f.get(version, RowStruct, "registers_at"))
     with f.loop(f.get(version, RowStruct, "n_arguments")) as i:
         obj = f.load(f.item(flat, i), 0, PTR)
-        fits = f.call(argument, f.item(guards, i, GUARD_SIZE), obj, f.item(frame, i, ARGUMENT_SIZE), registers)
+        fits = f.call(argument_fits, f.item(guards, i, GUARD_SIZE), obj, f.item(frame, i, ARGUMENT_SIZE), registers)
         f.return_if(f.b.not_(fits), NO)
     program = f.get(version, RowStruct, "program")
     with f.when(f.b.not_(f.is_null(program))):
@@ -248,13 +211,11 @@ def _define_matches(module: ir.Module, argument: ir.Function, evaluate: ir.Funct
     with f.when(f.differ(f.get(version, RowStruct, "n_written"), I64(0))):
         f.return_if(f.b.not_(f.call(separate, version, frame)), NO)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_signature_key(module: ir.Module, int_value: ir.Function) -> ir.Function:
+@function(I64, PTR, I64, PTR)
+def signature_key(f: Emitter, keyed: ir.Value, n: ir.Value, flat: ir.Value) -> None:
     """i64 signature_key(keyed, n, flat): `plan.signature_key` of these arguments."""
-    f = Emitter(module, "signature_key", I64, [PTR, I64, PTR])
-    keyed, n, flat = f.parameters
     key = f.variable(I64, I64(layout.HASH_SEED))
     value = f.variable(I64, I64(0))
 
@@ -283,5 +244,31 @@ def _define_signature_key(module: ir.Module, int_value: ir.Function) -> ir.Funct
             with f.when(f.equal(obj, the(f, "_Py_FalseStruct"))):
                 mix(I64(0))
     f.b.ret(f.load(key))
-    return f.function
 
+
+@function(PTR, PTR, PTR, PTR, inline=True)
+def find(f: Emitter, chain: ir.Value, flat: ir.Value, frame: ir.Value) -> None:
+    """ptr find(chain, flat, frame): the first version that fits, or null."""
+    versions = f.get(chain, Chain, "versions")
+
+    # a version that fits is the rare case of the loop, but the usual case of the call
+    def try_linear(start: ir.Value, end: ir.Value) -> None:
+        with f.loop(end, start=start) as i:
+            version = f.load(f.item(versions, i), 0, PTR)
+            f.return_if(f.call(matches, version, flat, frame), version)
+
+    n_front = f.get(chain, Chain, "n_front")
+    try_linear(I64(0), n_front)
+    mask = f.get(chain, Chain, "hash_mask")
+    with f.when(f.b.icmp_signed(">=", mask, I64(0))):
+        key = f.call(signature_key, f.get(chain, Chain, "keyed"), f.get(chain, Chain, "n_arguments"), flat)
+        slots = f.get(chain, Chain, "slots")
+        with f.loop(I64(1 << 62)) as i:  # the table is never full: an empty slot ends the search
+            slot = f.item(slots, f.b.and_(f.b.add(key, i), mask), ctypes.sizeof(HashSlot))
+            version = f.get(slot, HashSlot, "version")
+            with f.when(f.is_null(version)):
+                try_linear(n_front, f.get(chain, Chain, "n_linear"))
+                f.b.ret(NULL)
+            with f.when(f.equal(f.get(slot, HashSlot, "key"), key)):
+                f.return_if(f.call(matches, version, flat, frame), version)
+    f.b.ret(NULL)

@@ -13,6 +13,7 @@ from tierup.lowering.entry.layout import offset
 I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
 F64, PTR, VOID = ir.DoubleType(), ir.PointerType(), ir.VoidType()
 NULL = ir.Constant(PTR, None)
+YES, NO = I1(1), I1(0)
 
 _FIELD_TYPES: dict[object, ir.Type] = {ctypes.c_int32: I32, ctypes.c_int64: I64, ctypes.c_void_p: PTR}
 
@@ -38,8 +39,8 @@ class Emitter:
         self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.parameters = self.function.args
 
-    def call(self, callee: ir.Value, *args: ir.Value) -> ir.Value:
-        return self.b.call(callee, args)
+    def call(self, callee: ir.Value | Function, *args: ir.Value) -> ir.Value:
+        return self.b.call(callee.of(self.module) if isinstance(callee, Function) else callee, args)
 
     def call_field(self, base: ir.Value, structure: type[ctypes.Structure], field: str, result: ir.Type, *args: ir.Value) -> ir.Value:
         """Call the function that a structure's field points to."""
@@ -164,6 +165,27 @@ class Emitter:
         yield case
         finish()
         self.b.position_at_end(after)
+
+
+class Function:
+    """A function of generated code: it is put into a module where something in it first calls it."""
+
+    def __init__(self, build: Callable[..., None], result: ir.Type, parameters: Sequence[ir.Type], name: str, **how: bool) -> None:
+        self._build, self._result, self._parameters, self._name, self._how = build, result, parameters, name, how
+
+    def of(self, module: ir.Module) -> ir.Function:
+        """The function in a module."""
+        known = module.globals.get(self._name)
+        if known is None:
+            f = Emitter(module, self._name, self._result, self._parameters, **self._how)
+            known = f.function
+            self._build(f, *f.parameters)
+        return known
+
+
+def function(result: ir.Type, *parameters: ir.Type, name: str = "", **how: bool) -> Callable[[Callable[..., None]], Function]:
+    """What builds a function's code, as that function; `how`: as `Emitter` has it."""
+    return lambda build: Function(build, result, parameters, name or build.__name__, **how)
 
 
 def external(module: ir.Module, name: str, result: ir.Type, *parameters: ir.Type) -> ir.Function:

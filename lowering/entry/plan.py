@@ -216,4 +216,3 @@ def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:
             assert spec.value is not None  # else it would not count
             key = layout.mix(key, scalar_bits(spec.kind, spec.value) & (1 << 64) - 1)
     return key
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from tierup.lowering.entry import allocations
-from tierup.lowering.entry.ir import I32, I64, NULL, PTR, VOID, Emitter
+from tierup.lowering.entry.ir import I32, I64, NULL, PTR, VOID, Emitter, function
 from tierup.lowering.entry.python import api
 from tierup.lowering.externals import polling
 
@@ -17,25 +17,18 @@ _EVERY = 40_000_000  # nanoseconds between two looks
 _PATIENCE = 20  # ... and so many times what the last look took, when other threads are busy: at most a twentieth of the time
 
 
-def define(module: ir.Module) -> None:
-    """Put into the module what long runs call to see whether a signal came."""
-    now = _define_now(module)
-    _define_poll(module, now)
-    _define_end(module)
-
-
-def _define_now(module: ir.Module) -> ir.Function:
+@function(I64, outline=True)
+def now(f: Emitter) -> None:
     """i64 now(): nanoseconds."""
-    f = Emitter(module, "now", I64, [], outline=True)
     time = f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0]))
     api(f, "clock_gettime", I32(_CLOCK_MONOTONIC_COARSE), time)
     f.b.ret(f.b.add(f.b.mul(f.load(time, 0), I64(1_000_000_000)), f.load(time, 8)))
-    return f.function
 
 
-def _define_poll(module: ir.Module, now: ir.Function) -> None:
-    f = Emitter(module, polling.POLL, I32, [I64], exported=True, outline=True)
-    state = f.b.inttoptr(f.parameters[0], PTR)
+@function(I32, I64, exported=True, outline=True, name=polling.POLL)
+def poll(f: Emitter, address: ir.Value) -> None:
+    """i32 poll(state): look for signals where it is time to, and let other threads run."""
+    state = f.b.inttoptr(address, PTR)
     thread, begun = f.load(state, _THREAD, PTR), f.call(now)
     with f.when(f.is_null(thread)):  # the first time
         holds = f.differ(api(f, "PyGILState_Check"), I32(0))
@@ -68,9 +61,10 @@ def _define_poll(module: ir.Module, now: ir.Function) -> None:
     f.b.ret(f.b.zext(raised, I32))
 
 
-def _define_end(module: ir.Module) -> None:
-    f = Emitter(module, polling.END, VOID, [I64], exported=True, outline=True)
-    thread = f.load(f.b.inttoptr(f.parameters[0], PTR), _THREAD, PTR)
+@function(VOID, I64, exported=True, outline=True, name=polling.END)
+def poll_end(f: Emitter, address: ir.Value) -> None:
+    """void poll_end(state): take the GIL again, if it was given up."""
+    thread = f.load(f.b.inttoptr(address, PTR), _THREAD, PTR)
     with f.when(f.b.not_(f.b.or_(f.is_null(thread), f.equal(thread, _NOBODY)))):
         api(f, "PyEval_RestoreThread", thread)
     f.b.ret_void()

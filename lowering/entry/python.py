@@ -7,7 +7,7 @@ import sys
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter, external, external_data
+from tierup.lowering.entry.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter, external, external_data, function
 
 _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
@@ -38,6 +38,7 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyErr_CheckSignals": (I32, ()),
     "clock_gettime": (I32, (I32, PTR)),
     "free": (VOID, (PTR,)),
+    "memcpy": (PTR, (PTR, PTR, I64)),
     "calloc": (PTR, (I64, I64)),
     "pthread_getspecific": (PTR, (I32,)),
     "pthread_setspecific": (I32, (I32, PTR)),
@@ -83,10 +84,9 @@ def incref(f: Emitter, obj: ir.Value) -> None:
         f.store(f.b.add(count, I32(1)), obj, layout.OB_REFCNT)
 
 
-def define_decref(module: ir.Module) -> ir.Function:
+@function(VOID, PTR, outline=True)
+def decref(f: Emitter, obj: ir.Value) -> None:
     """void decref(object): Py_XDECREF."""
-    f = Emitter(module, "decref", VOID, [PTR], outline=True)
-    (obj,) = f.parameters
     with f.when(f.is_null(obj), likely=False):
         f.b.ret_void()
     count = f.load(obj, layout.OB_REFCNT, I64)
@@ -98,13 +98,11 @@ def define_decref(module: ir.Module) -> ir.Function:
     with f.when(f.equal(count, I64(0)), likely=False):
         api(f, "_Py_Dealloc", obj)
     f.b.ret_void()
-    return f.function
 
 
-def define_int_value(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR, outline=True)
+def int_value(f: Emitter, obj: ir.Value, value: ir.Value) -> None:
     """i1 int_value(object, i64 *value): an exact int's value; false beyond 64 bits."""
-    f = Emitter(module, "int_value", I1, [PTR, PTR], outline=True)
-    obj, value = f.parameters
     tag = f.load(obj, layout.LONG_TAG)
     digit = f.b.zext(f.load(obj, layout.LONG_DIGITS, I32), I64)
     if sys.version_info >= (3, 12):  # compact: tag = digits << 3 | sign, sign 0 + 1 zero 2 -
@@ -119,7 +117,6 @@ def define_int_value(module: ir.Module) -> ir.Function:
     overflow = f.variable(I32, I32(0))
     f.store(api(f, "PyLong_AsLongLongAndOverflow", obj, overflow), value)
     f.b.ret(f.equal(f.load(overflow, 0, I32), I32(0)))
-    return f.function
 
 
 def new_reference(f: Emitter, obj: ir.Value) -> ir.Value:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
 from tierup.lowering import abi
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.guards import ARGUMENT_SIZE
-from tierup.lowering.entry.ir import F64, I1, I32, I64, NULL, PTR, VOID, Emitter, external
+from tierup.lowering.entry.ir import F64, I1, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, Function, function
 from tierup.lowering.entry.layout import ResultRecord, Returned, ReturnForm, RowStruct
-from tierup.lowering.entry.python import api, incref, new_reference, the
+from tierup.lowering.entry.python import api, decref, incref, new_reference, the
 
-YES, NO = I1(1), I1(0)
 RECORD_SIZE, RESULT_SIZE = ctypes.sizeof(ResultRecord), ctypes.sizeof(abi.Result)
 _DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
-
-
-@dataclass(frozen=True)
-class ResultFunctions:
-    """Functions of the entry that make the user's results."""
-
-    prepare: ir.Function  # i1 (version, flat, frame): false with an exception set
-    discard: ir.Function  # void (version, frame): give up all results
-    finish: ir.Function  # i1 (version, frame): scalars and allocated arrays become objects; false with an exception set
-    assemble: ir.Function  # ptr (version, frame): the user's object; takes over the user results' references
-    publish: ir.Function  # i1 (version, flat, frame, exclusive): write-backs; drops the scratch arrays
 
 
 def decode(f: Emitter, code: ir.Value, registers: ir.Value) -> ir.Value:
@@ -36,20 +24,6 @@ def decode(f: Emitter, code: ir.Value, registers: ir.Value) -> ir.Value:
     with f.when(f.less(code, I64(0))):
         f.store(f.load(f.item(registers, f.b.not_(code))), value)
     return f.load(value)
-
-
-def define(module: ir.Module, decref: ir.Function) -> ResultFunctions:
-    """Put the results' functions into the module."""
-    fresh = _define_fresh(module)
-    view = _define_view(module, decref)
-    allocated = _define_allocated(module, decref, fresh)
-    return ResultFunctions(
-        prepare=define_prepare(module, fresh, view),
-        discard=_define_discard(module, decref),
-        finish=define_finish(module, allocated),
-        assemble=_define_assemble(module, decref),
-        publish=_define_publish(module, decref),
-    )
 
 
 def _new_array(
@@ -64,11 +38,10 @@ def _kept_flags(f: Emitter, flags: ir.Value, record: ir.Value) -> ir.Value:
     return f.b.and_(flags, f.b.trunc(f.get(record, ResultRecord, "flags"), I32))
 
 
-def _define_fresh(module: ir.Module) -> ir.Function:
+@function(PTR, PTR, PTR, PTR, inline=True)
+def fresh(f: Emitter, record: ir.Value, sizes: ir.Value, result: ir.Value) -> None:
     """ptr fresh(record, sizes, result): a new array, which the result then points to; null with an exception set. It is C-contiguous, but
     where the record has strides: these then stand behind the sizes."""
-    f = Emitter(module, "fresh", PTR, [PTR, PTR, PTR], inline=True)
-    record, sizes, result = f.parameters
     rank = f.get(record, ResultRecord, "rank")
     given = f.item(sizes, f.b.zext(rank, I64))
     strides = f.b.select(f.is_null(f.get(record, ResultRecord, "strides")), NULL, given)
@@ -78,7 +51,6 @@ def _define_fresh(module: ir.Module) -> ir.Function:
     f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
     f.store(_kept_flags(f, f.load(array, layout.ARRAY_FLAGS, I32), record), array, layout.ARRAY_FLAGS)
     f.b.ret(array)
-    return f.function
 
 
 def _decode_strides(f: Emitter, record: ir.Value, sizes: ir.Value, registers: ir.Value) -> ir.Value:
@@ -90,10 +62,9 @@ def _decode_strides(f: Emitter, record: ir.Value, sizes: ir.Value, registers: ir
     return strides
 
 
-def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
+@function(PTR, PTR, PTR, PTR, PTR, PTR)
+def view(f: Emitter, record: ir.Value, base: ir.Value, argument: ir.Value, sizes: ir.Value, registers: ir.Value) -> None:
     """ptr view(record, argument object, abi argument, sizes, registers): an array over the argument's memory that keeps it alive."""
-    f = Emitter(module, "view", PTR, [PTR, PTR, PTR, PTR, PTR])
-    record, base, argument, sizes, registers = f.parameters
     rank32 = f.get(record, ResultRecord, "rank")
     itemsize = f.get(record, ResultRecord, "itemsize")
     strides = _decode_strides(f, record, sizes, registers)
@@ -108,13 +79,15 @@ def _define_view(module: ir.Module, decref: ir.Function) -> ir.Function:
         f.call(decref, array)
         f.b.ret(NULL)
     f.b.ret(array)
-    return f.function
 
 
-def define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function | None, name: str = "prepare") -> ir.Function:
+def preparing(name: str, fresh: Function, view: Function | None) -> Function:
+    """A function `prepare` by these functions; there are no views of tensors."""
+    return function(I1, PTR, PTR, PTR, inline=True, name=name)(partial(_prepare, fresh, view))
+
+
+def _prepare(fresh: Function, view: Function | None, f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value) -> None:
     """i1 prepare(version, flat, frame): fill the result table; false, with everything given up, when an allocation failed."""
-    f = Emitter(module, name, I1, [PTR, PTR, PTR], inline=True)
-    version, flat, frame = f.parameters
     count = f.get(version, RowStruct, "n_results")
     records = f.get(version, RowStruct, "results")
     registers = f.at(frame, f.get(version, RowStruct, "registers_at"))
@@ -159,13 +132,14 @@ def define_prepare(module: ir.Module, fresh: ir.Function, view: ir.Function | No
             case(Returned.NONE)
             f.store(new_reference(f, the(f, "_Py_NoneStruct")), target)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
+prepare = preparing("prepare", fresh, view)
+
+
+@function(VOID, PTR, PTR, rare=True)
+def discard(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """void discard(version, frame): drop every object and what the kernel allocated."""
-    f = Emitter(module, "discard", VOID, [PTR, PTR], rare=True)
-    version, frame = f.parameters
     records = f.get(version, RowStruct, "results")
     results = f.at(frame, f.get(version, RowStruct, "results_at"))
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
@@ -174,32 +148,27 @@ def _define_discard(module: ir.Module, decref: ir.Function) -> ir.Function:
         with f.when(f.equal(f.get(f.item(records, i, RECORD_SIZE), ResultRecord, "kind"), I32(Returned.ALLOCATED))):
             api(f, "free", f.load(f.item(results, i, RESULT_SIZE), _DATA, PTR))
     f.b.ret_void()
-    return f.function
 
 
-def _define_free_capsule(module: ir.Module) -> ir.Function:
+@function(VOID, PTR, rare=True)
+def free_capsule(f: Emitter, capsule: ir.Value) -> None:
     """void free_capsule(capsule): the destructor of memory that a kernel allocated."""
-    f = Emitter(module, "free_capsule", VOID, [PTR], rare=True)
-    (capsule,) = f.parameters
     api(f, "free", api(f, "PyCapsule_GetPointer", capsule, NULL))
     f.b.ret_void()
-    return f.function
 
 
-def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function) -> ir.Function:
+@function(PTR, PTR, PTR, rare=True)
+def allocated(f: Emitter, record: ir.Value, result: ir.Value) -> None:
     """ptr allocated(record, result): an array over memory that the kernel allocated, which a capsule as its base owns.
 
     The result's data is null afterwards if the memory is taken care of. A null pointer is an array without elements.
     """
-    free_capsule = _define_free_capsule(module)
-    f = Emitter(module, "allocated", PTR, [PTR, PTR], rare=True)
-    record, result = f.parameters
     data, sizes = f.load(result, _DATA, PTR), f.load(result, _DIMS, PTR)
     with f.when(f.is_null(data)):
         empty = f.call(fresh, record, sizes, result)
         f.store(NULL, result, _DATA)
         f.b.ret(empty)
-    capsule = api(f, "PyCapsule_New", data, NULL, free_capsule)
+    capsule = api(f, "PyCapsule_New", data, NULL, free_capsule.of(f.module))
     f.return_if(f.is_null(capsule), NULL)
     f.store(NULL, result, _DATA)
     descr, rank = f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank")
@@ -211,13 +180,15 @@ def _define_allocated(module: ir.Module, decref: ir.Function, fresh: ir.Function
         f.call(decref, array)
         f.b.ret(NULL)
     f.b.ret(array)
-    return f.function
 
 
-def define_finish(module: ir.Module, allocated: ir.Function, name: str = "finish", *, decays: bool = True) -> ir.Function:
-    """i1 finish(version, frame): make the objects that wait for the kernel's answer. `decays`: rank 0 becomes NumPy's scalar."""
-    f = Emitter(module, name, I1, [PTR, PTR], inline=True)
-    version, frame = f.parameters
+def finishing(name: str, allocated: Function, *, decays: bool = True) -> Function:
+    """A function `finish` by this function. `decays`: rank 0 becomes NumPy's scalar."""
+    return function(I1, PTR, PTR, inline=True, name=name)(partial(_finish, allocated, decays))
+
+
+def _finish(allocated: Function, decays: bool, f: Emitter, version: ir.Value, frame: ir.Value) -> None:
+    """i1 finish(version, frame): make the objects that wait for the kernel's answer."""
     records = f.get(version, RowStruct, "results")
     results = f.at(frame, f.get(version, RowStruct, "results_at"))
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
@@ -240,13 +211,14 @@ def define_finish(module: ir.Module, allocated: ir.Function, name: str = "finish
                 f.store(scalar, target)
                 f.return_if(f.is_null(scalar), NO)
     f.b.ret(YES)
-    return f.function
 
 
-def _define_assemble(module: ir.Module, decref: ir.Function) -> ir.Function:
+finish = finishing("finish", allocated)
+
+
+@function(PTR, PTR, PTR, inline=True)
+def assemble(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """ptr assemble(version, frame): one object, a tuple, a list or None; null with an exception set, user results given up."""
-    f = Emitter(module, "assemble", PTR, [PTR, PTR], inline=True)
-    version, frame = f.parameters
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
     form = f.get(version, RowStruct, "form")
     f.return_if(f.equal(form, I64(ReturnForm.SINGLE)), lambda: f.load(objects, 0, PTR), likely=True)
@@ -270,17 +242,14 @@ def _define_assemble(module: ir.Module, decref: ir.Function) -> ir.Function:
     with f.loop(count) as i:
         f.store(f.load(f.item(objects, i), 0, PTR), f.item(f.load(items, 0, PTR), i))
     f.b.ret(made)
-    return f.function
 
 
-def _define_publish(module: ir.Module, decref: ir.Function) -> ir.Function:
+@function(I1, PTR, PTR, PTR, I1)
+def publish(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value, exclusive: ir.Value) -> None:
     """i1 publish(version, flat, frame, exclusive): copy the new contents over the written arguments; false with an exception set.
 
     Not exclusive: the GIL was released meanwhile and another thread may have given an argument another shape, so NumPy copies.
     """
-    f = Emitter(module, "publish", I1, [PTR, PTR, PTR, I1])
-    version, flat, frame, exclusive = f.parameters
-    memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
     records = f.get(version, RowStruct, "results")
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
     good = f.variable(I1, YES)
@@ -296,10 +265,9 @@ def _define_publish(module: ir.Module, decref: ir.Function) -> ir.Function:
                 sizes = f.load(scratch, layout.ARRAY_DIMS, PTR)
                 with f.loop(f.b.zext(f.get(record, ResultRecord, "rank"), I64)) as d:
                     f.store(f.b.mul(f.load(size), f.load(f.item(sizes, d))), size)
-                f.call(memcpy, f.load(target, layout.ARRAY_DATA, PTR), f.load(scratch, layout.ARRAY_DATA, PTR), f.load(size))
+                api(f, "memcpy", f.load(target, layout.ARRAY_DATA, PTR), f.load(scratch, layout.ARRAY_DATA, PTR), f.load(size))
             with strided:
                 with f.when(f.less(api(f, "PyArray_CopyInto", target, scratch), I32(0))):
                     f.store(NO, good)
         f.call(decref, scratch)
     f.b.ret(f.load(good, 0, I1))
-    return f.function

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from llvmlite import ir
 
 from tierup.lowering.abi import Argument
@@ -11,56 +9,49 @@ from tierup.lowering.entry import allocations, layout
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import results as entry_results
 from tierup.lowering.entry.guards import ARGUMENT_SIZE, GUARD_SIZE
-from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external, external_data
-from tierup.lowering.entry.layout import Guard, RowStruct
+from tierup.lowering.entry.ir import I32, I64, PTR, VOID, Emitter, external_data, function
+from tierup.lowering.entry.layout import Guard, RowStruct, Table, offset
 from tierup.lowering.entry.python import api
 from tierup.lowering.entry.records import RELEASE_WORK
 
 
-@dataclass(frozen=True)
-class Runners:
-    """How kernels are run, whatever calls them."""
-
-    released: ir.Function
-    note_first: ir.Function
-
-    def run(self, f: Emitter, version: ir.Value, frame: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The kernel's status, and whether it ran without the GIL."""
-        work = entry_results.decode(f, f.get(version, RowStruct, "work"), f.at(frame, f.get(version, RowStruct, "registers_at")))
-        large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
-        status = f.variable(I32, I32(0))
-        with f.b.if_else(large, likely=False) as (released, held):
-            with released:
-                f.store(f.call(self.released, version, frame), status)
-            with held:
-                f.store(allocations.call_kernel(f, version, frame), status)
-        return f.load(status, 0, I32), large
-
-    def note(self, f: Emitter, serial: ir.Value) -> None:
-        """Remember the version as the one that this thread ran last."""
-        memory = api(f, "pthread_getspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32))
-        with f.b.if_else(f.is_null(memory), likely=False) as (first, again):
-            with first:
-                f.call(self.note_first, serial)
-            with again:
-                f.store(serial, memory)
+@function(PTR, PTR, I64, PTR, I64, PTR)
+def slow(f: Emitter, table: ir.Value, cause: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
+    """ptr slow(table, cause, args, nargsf, kwnames): count the cause and let Python answer."""
+    f.add_to(1, f.item(f.at(table, offset(Table, "slow_calls")), cause), 0)
+    f.b.ret(api(f, "PyObject_Vectorcall", f.get(table, Table, "slow"), args, nargsf, kwnames))
 
 
-def define(module: ir.Module) -> Runners:
-    """Put into the module what runs a version without the interpreter's lock, and what is called at its first run."""
-    return Runners(_define_run_released(module), _define_note_first(module))
+def run(f: Emitter, version: ir.Value, frame: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Run a version's kernel; its status, and whether it ran without the GIL."""
+    work = entry_results.decode(f, f.get(version, RowStruct, "work"), f.at(frame, f.get(version, RowStruct, "registers_at")))
+    large = f.b.icmp_signed(">=", work, I64(RELEASE_WORK))
+    status = f.variable(I32, I32(0))
+    with f.b.if_else(large, likely=False) as (released, held):
+        with released:
+            f.store(f.call(run_released, version, frame), status)
+        with held:
+            f.store(allocations.call_kernel(f, version, frame), status)
+    return f.load(status, 0, I32), large
 
 
-def _define_run_released(module: ir.Module) -> ir.Function:
+def note(f: Emitter, serial: ir.Value) -> None:
+    """Remember a version as the one that this thread ran last."""
+    memory = api(f, "pthread_getspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32))
+    with f.b.if_else(f.is_null(memory), likely=False) as (first, again):
+        with first:
+            f.call(note_first, serial)
+        with again:
+            f.store(serial, memory)
+
+
+@function(I32, PTR, PTR, rare=True)
+def run_released(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """i32 run_released(version, frame): the kernel on copies of the arguments' sizes and strides, and without the GIL, where it has much
     work; one that polls gives that up itself."""
-    guarded = allocations.define(module)
-    f = Emitter(module, "run_released", I32, [PTR, PTR], rare=True)
-    version, frame = f.parameters
-    memcpy = external(module, "memcpy", PTR, PTR, PTR, I64)
     known = entry_results.decode(f, f.get(version, RowStruct, "known_work"), f.at(frame, f.get(version, RowStruct, "registers_at")))
     with f.when(f.b.and_(f.less(known, I64(RELEASE_WORK)), f.equal(f.get(version, RowStruct, "polls"), I64(0)))):
-        f.b.ret(f.call(guarded, version, frame, I32(1)))
+        f.b.ret(f.call(allocations.guarded, version, frame, I32(1)))
     copies = f.variable(PTR, f.at(frame, f.get(version, RowStruct, "copies_at")))
     guards = f.get(version, RowStruct, "guards")
     with f.loop(f.get(version, RowStruct, "n_arguments")) as i:
@@ -69,22 +60,20 @@ def _define_run_released(module: ir.Module) -> ir.Function:
             size = f.b.mul(f.b.zext(f.get(guard, Guard, "rank"), I64), I64(8))
             for field in ("dims", "strides"):
                 copy = f.load(copies, 0, PTR)
-                f.call(memcpy, copy, f.get(argument, Argument, field), size)
+                api(f, "memcpy", copy, f.get(argument, Argument, field), size)
                 f.put(copy, argument, Argument, field)
                 f.store(f.at(copy, size), copies)
     with f.when(f.less(known, I64(RELEASE_WORK))):
-        f.b.ret(f.call(guarded, version, frame, I32(1)))
+        f.b.ret(f.call(allocations.guarded, version, frame, I32(1)))
     thread = api(f, "PyEval_SaveThread")
-    status = f.call(guarded, version, frame, I32(0))
+    status = f.call(allocations.guarded, version, frame, I32(0))
     api(f, "PyEval_RestoreThread", thread)
     f.b.ret(status)
-    return f.function
 
 
-def _define_note_first(module: ir.Module) -> ir.Function:
-    """void note_first(serial): `Runners.note` for a thread that has no memory for it yet. Without memory nothing is noted."""
-    f = Emitter(module, "note_first", VOID, [I64], rare=True)
-    (serial,) = f.parameters
+@function(VOID, I64, rare=True)
+def note_first(f: Emitter, serial: ir.Value) -> None:
+    """void note_first(serial): `note` for a thread that has no memory for it yet. Without memory nothing is noted."""
     memory = api(f, "calloc", I64(1), I64(8))
     with f.when(f.is_null(memory)):
         f.b.ret_void()
@@ -92,4 +81,3 @@ def _define_note_first(module: ir.Module) -> ir.Function:
     with f.when(f.differ(api(f, "pthread_setspecific", f.load(external_data(f.module, entry_last.KEY), 0, I32), memory), I32(0))):
         api(f, "free", memory)
     f.b.ret_void()
-    return f.function

@@ -5,38 +5,36 @@ from __future__ import annotations
 from llvmlite import ir
 
 from tierup.lowering.abi import INTERRUPTED
-from tierup.lowering.entry import results as entry_results
-from tierup.lowering.entry.ir import I32, I64, NULL, PTR, Emitter
+from tierup.lowering.entry.guards import find
+from tierup.lowering.entry.ir import I32, I64, NULL, PTR, Emitter, function
 from tierup.lowering.entry.layout import Chain, RowStruct, Table, offset
 from tierup.lowering.entry.python import the, type_of
 from tierup.lowering.entry.records import SlowCause
-from tierup.lowering.entry.running import Runners
-from tierup.lowering.entry.tensors import ARRAY_SIZE, TensorFunctions
+from tierup.lowering.entry.results import assemble, discard, finishing, preparing
+from tierup.lowering.entry.running import note, run, slow
+from tierup.lowering.entry.tensors import ARRAY_SIZE, allocated_tensor, fresh_tensor, is_tensor, no_modes, read_tensor
+
+_prepare = preparing("prepare_tensors", fresh_tensor, None)
+_finish = finishing("finish_tensors", allocated_tensor, decays=False)
 
 
-def define(
-    module: ir.Module, tensors_: TensorFunctions, plain: entry_results.ResultFunctions, find: ir.Function, slow: ir.Function,
-    run: Runners,
-) -> ir.Function:  # fmt: skip
+@function(PTR, PTR, PTR, I64, PTR, I64, PTR)
+def call_tensors(f: Emitter, table: ir.Value, flat: ir.Value, n: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
     """ptr call_tensors(table, flat, n, args, nargsf, kwnames): as `call_flat`, where some of the n flat arguments are tensors."""
-    prepare = entry_results.define_prepare(module, tensors_.fresh, None, "prepare_tensors")
-    finish = entry_results.define_finish(module, tensors_.allocated, "finish_tensors", decays=False)
-    f = Emitter(module, "call_tensors", PTR, [PTR, PTR, I64, PTR, I64, PTR])
-    table, flat, n, args, nargsf, kwnames = f.parameters
 
     def python(cause: SlowCause) -> ir.Value:
         return f.call(slow, table, I64(cause), args, nargsf, kwnames)
 
     tensors = f.get(table, Table, "tensors")
-    f.return_if(f.b.not_(f.call(tensors_.modes, tensors)), lambda: python(SlowCause.TENSORS))
+    f.return_if(f.b.not_(f.call(no_modes, tensors)), lambda: python(SlowCause.TENSORS))
     arrays, seen = f.stack(f.b.mul(n, I64(ARRAY_SIZE))), f.stack(f.b.mul(n, I64(8)))
     n_positional = f.get(table, Table, "n_positional")
     with f.loop(n) as i:
         obj, array = f.load(f.item(flat, i), 0, PTR), f.item(arrays, i, ARRAY_SIZE)
         f.store(obj, f.item(seen, i))
-        with f.b.if_else(f.call(tensors_.is_tensor, tensors, obj)) as (tensor, other):
+        with f.b.if_else(f.call(is_tensor, tensors, obj)) as (tensor, other):
             with tensor:
-                f.return_if(f.b.not_(f.call(tensors_.read, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
+                f.return_if(f.b.not_(f.call(read_tensor, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
                 f.store(array, f.item(seen, i))
             with other:  # an array beside tensors is Python's to refuse; one that the function reads from outside is not
                 mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_positional))
@@ -50,20 +48,19 @@ def define(
     f.add_to(1, version, offset(RowStruct, "in_flight"))
 
     def give_up() -> ir.Value:
-        f.call(plain.discard, version, frame)
+        f.call(discard, version, frame)
         f.add_to(-1, version, offset(RowStruct, "in_flight"))
         return NULL
 
-    f.return_if(f.b.not_(f.call(prepare, version, flat, frame)), give_up)
-    status, _ = run.run(f, version, frame)
+    f.return_if(f.b.not_(f.call(_prepare, version, flat, frame)), give_up)
+    status, _ = run(f, version, frame)
     with f.when(f.differ(status, I32(0)), likely=False):  # nothing was written: Python runs, and counts, the call again, on arrays
         f.return_if(f.equal(status, I32(INTERRUPTED)), give_up)  # an exception is set
         f.add_to(-1, version, offset(RowStruct, "hits"))
         give_up()
         f.b.ret(python(SlowCause.FAILED))
-    f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
-    user = f.call(plain.assemble, version, frame)
-    run.note(f, f.get(version, RowStruct, "serial"))
+    f.return_if(f.b.not_(f.call(_finish, version, frame)), give_up)
+    user = f.call(assemble, version, frame)
+    note(f, f.get(version, RowStruct, "serial"))
     f.add_to(-1, version, offset(RowStruct, "in_flight"))
     f.b.ret(user)
-    return f.function

@@ -10,17 +10,15 @@ See `Tensors` in `layout.py` for what is read, and `tensor_probe.py` for how it 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from llvmlite import ir
 
 from tierup.lowering import abi
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.ir import I1, I8, I32, I64, NULL, PTR, VOID, Emitter, external
+from tierup.lowering.entry.ir import I1, I8, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, function
 from tierup.lowering.entry.layout import ResultRecord, TensorDType, Tensors
 from tierup.lowering.entry.python import api, exception, string, the, type_of
 
-YES, NO = I1(1), I1(0)
 GLOBAL = "tensors"  # a pointer to the Tensors of the process
 DTYPE_SIZE = ctypes.sizeof(TensorDType)
 _STRIDES_AT = 80  # behind what looks like an ndarray
@@ -28,52 +26,36 @@ ARRAY_SIZE = _STRIDES_AT + 8 * layout.MAX_TENSOR_RANK
 _DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
 
 
-@dataclass(frozen=True)
-class TensorFunctions:
-    """Functions of the entry that take and make PyTorch's tensors."""
-
-    is_tensor: ir.Function  # i1 (tensors, object)
-    modes: ir.Function  # i1 (tensors): whether nobody wants to see this thread's operations
-    read: ir.Function  # i1 (tensors, object, array): fill what looks like an ndarray; false for a tensor that Python must look at
-    fresh: ir.Function  # ptr (record, sizes, result), as `results.fresh`
-    allocated: ir.Function  # ptr (record, result), as `results.allocated`
-
-
-def define(module: ir.Module) -> TensorFunctions:
-    """Put the tensors' functions into the module; before PyTorch is loaded nothing is a tensor for them."""
-    pointer = ir.GlobalVariable(module, PTR, GLOBAL)
-    pointer.initializer = NULL
-    pointer.type = PTR  # as in `external_data`
-    fresh = _define_fresh(module, pointer)
-    allocated = _define_allocated(module, fresh)
-    return TensorFunctions(_define_is_tensor(module), _define_modes(module), _define_read(module), fresh, allocated)
+def _of_process(f: Emitter) -> ir.Value:
+    """The Tensors of the process, by a pointer that is null before PyTorch is loaded."""
+    pointer = f.module.globals.get(GLOBAL)
+    if pointer is None:
+        pointer = ir.GlobalVariable(f.module, PTR, GLOBAL)
+        pointer.initializer = NULL
+        pointer.type = PTR  # as in `external_data`
+    return f.load(pointer, 0, PTR)
 
 
-def _define_is_tensor(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR, inline=True)
+def is_tensor(f: Emitter, tensors: ir.Value, obj: ir.Value) -> None:
     """i1 is_tensor(tensors, object): by its class, which is exactly torch.Tensor or Parameter."""
-    f = Emitter(module, "is_tensor", I1, [PTR, PTR], inline=True)
-    tensors, obj = f.parameters
     kind = type_of(f, obj)
     f.b.ret(f.b.or_(f.equal(kind, f.get(tensors, Tensors, "tensor_type")), f.equal(kind, f.get(tensors, Tensors, "parameter_type"))))
-    return f.function
 
 
-def _define_modes(module: ir.Module) -> ir.Function:
+@function(I1, PTR)
+def no_modes(f: Emitter, tensors: ir.Value) -> None:
     """i1 no_modes(tensors): whether this thread's dispatch modes are none, or inference mode alone."""
-    f = Emitter(module, "no_modes", I1, [PTR])
-    (tensors,) = f.parameters
     words = f.call_field(tensors, Tensors, "thread_local", PTR, f.get(tensors, Tensors, "modes_index"))
     included, excluded = f.load(words), f.load(words, 8)
     f.return_if(f.equal(f.b.or_(included, excluded), I64(0)), YES, likely=True)
     at = layout.offset(Tensors, "inference_modes")
     f.b.ret(f.b.and_(f.equal(included, f.load(tensors, at)), f.equal(excluded, f.load(tensors, at + 8))))
-    return f.function
 
 
-def _define_read(module: ir.Module) -> ir.Function:
+@function(I1, PTR, PTR, PTR)
+def read_tensor(f: Emitter, tensors: ir.Value, obj: ir.Value, array: ir.Value) -> None:
     """i1 read_tensor(tensors, object, array)."""
-    f = Emitter(module, "read_tensor", I1, [PTR, PTR, PTR])
-    tensors, obj, array = f.parameters
     handle = f.at(obj, f.get(tensors, Tensors, "impl_at"))
     impl = f.load(handle, 0, PTR)
     keys = f.load(impl, f.get(tensors, Tensors, "keys_at"))
@@ -124,7 +106,6 @@ def _define_read(module: ir.Module) -> ir.Function:
     f.store(found, array, layout.ARRAY_DESCR)
     f.store(flags, array, layout.ARRAY_FLAGS)
     f.b.ret(YES)
-    return f.function
 
 
 def _dl_tensor(f: Emitter) -> ir.Value:
@@ -132,25 +113,22 @@ def _dl_tensor(f: Emitter) -> ir.Value:
     return f.variable(words, ir.Constant(words, [0] * (layout.DL_SIZE // 8)))
 
 
-def _define_refused(module: ir.Module) -> ir.Function:
+@function(VOID, PTR, PTR, PTR, rare=True)
+def refused(f: Emitter, context: ir.Value, kind: ir.Value, message: ir.Value) -> None:
     """void refused(context, kind, message): what DLPack's allocator calls."""
-    f = Emitter(module, "refused", VOID, [PTR, PTR, PTR], rare=True)
-    api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), f.parameters[2])
+    api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), message)
     f.b.ret_void()
-    return f.function
 
 
-def _define_fresh(module: ir.Module, pointer: ir.Value) -> ir.Function:
+@function(PTR, PTR, PTR, PTR)
+def fresh_tensor(f: Emitter, record: ir.Value, sizes: ir.Value, result: ir.Value) -> None:
     """ptr fresh_tensor(record, sizes, result): an uninitialised contiguous tensor, which the result then points to; null with an exception
     set.
 
     DLPack's allocator hands over a tensor inside of its own structure (ATen's DLConvertor), which is what becomes the object: one that is
     made of the memory alone could not be resized.
     """
-    refused = _define_refused(module)
-    f = Emitter(module, "fresh_tensor", PTR, [PTR, PTR, PTR])
-    record, sizes, result = f.parameters
-    tensors = f.load(pointer, 0, PTR)
+    tensors = _of_process(f)
     wanted, word = f.get(record, ResultRecord, "descr"), f.variable(I64, I64(0))
     dtypes = f.get(tensors, Tensors, "dtypes")
     with f.loop(f.get(tensors, Tensors, "n_dtypes")) as i:
@@ -158,7 +136,7 @@ def _define_fresh(module: ir.Module, pointer: ir.Value) -> ir.Function:
         with f.when(f.equal(f.get(entry, TensorDType, "descr"), wanted)):
             f.store(f.get(entry, TensorDType, "word"), word)
     with f.when(f.equal(f.load(word), I64(0)), likely=False):
-        api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), string(module, "no_dtype", "PyTorch has no such dtype"))
+        api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), string(f.module, "no_dtype", "PyTorch has no such dtype"))
         f.b.ret(NULL)
     like = _dl_tensor(f)
     f.store(I32(1), like, layout.DL_DEVICE)  # kDLCPU
@@ -166,7 +144,7 @@ def _define_fresh(module: ir.Module, pointer: ir.Value) -> ir.Function:
     f.store(f.b.trunc(f.load(word), I32), like, layout.DL_DTYPE)
     f.store(sizes, like, layout.DL_SHAPE)
     managed = f.variable(PTR, NULL)
-    failed = f.differ(f.call_field(tensors, Tensors, "allocate", I32, like, managed, NULL, refused), I32(0))
+    failed = f.differ(f.call_field(tensors, Tensors, "allocate", I32, like, managed, NULL, refused.of(f.module)), I32(0))
     f.return_if(failed, NULL)
     made = f.load(managed, 0, PTR)
     obj = f.call_field(tensors, Tensors, "wrap", PTR, f.load(made, layout.MANAGED_CONTEXT, PTR))
@@ -175,26 +153,23 @@ def _define_fresh(module: ir.Module, pointer: ir.Value) -> ir.Function:
     deleter = f.load(made, layout.MANAGED_DELETER, ir.FunctionType(VOID, [PTR]).as_pointer())
     f.b.call(deleter, [made])
     f.b.ret(obj)
-    return f.function
 
 
-def _define_allocated(module: ir.Module, fresh: ir.Function) -> ir.Function:
+@function(PTR, PTR, PTR, rare=True)
+def allocated_tensor(f: Emitter, record: ir.Value, result: ir.Value) -> None:
     """ptr allocated_tensor(record, result): a tensor with what the kernel allocated, copied into memory of PyTorch's.
 
     The result's data is null afterwards if the memory is taken care of.
     """
-    f = Emitter(module, "allocated_tensor", PTR, [PTR, PTR], rare=True)
-    record, result = f.parameters
     data, sizes = f.load(result, _DATA, PTR), f.load(result, _DIMS, PTR)
     memory = f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0]))  # an abi.Result of its own
-    obj = f.call(fresh, record, sizes, memory)
+    obj = f.call(fresh_tensor, record, sizes, memory)
     f.return_if(f.is_null(obj), NULL)
     count = f.variable(I64, f.get(record, ResultRecord, "itemsize"))
     with f.loop(f.b.zext(f.get(record, ResultRecord, "rank"), I64)) as d:
         f.store(f.b.mul(f.load(count), f.load(f.item(sizes, d))), count)
     with f.when(f.b.not_(f.is_null(data))):
-        f.call(external(module, "memcpy", PTR, PTR, PTR, I64), f.load(memory, _DATA, PTR), data, f.load(count))
+        api(f, "memcpy", f.load(memory, _DATA, PTR), data, f.load(count))
         api(f, "free", data)
     f.store(NULL, result, _DATA)
     f.b.ret(obj)
-    return f.function
