@@ -40,11 +40,17 @@ class Scope:
 
 class Decisions:
     """Walks a function. `decides`: what the op that makes a boolean says; `visit(op, scope)`: for every op, in order, outer before
-    inner. `visit` may make ops before the op and replace values, but erases nothing."""
+    inner; `leave(op)`: for every branch, after what is in it. Both may make ops before the op and replace values, but erase nothing."""
 
-    def __init__(self, decides: Callable[[ir.Operation], Decision | None], visit: Callable[[ir.Operation, Scope], None]) -> None:
+    def __init__(
+        self,
+        decides: Callable[[ir.Operation], Decision | None],
+        visit: Callable[[ir.Operation, Scope], None],
+        leave: Callable[[ir.Operation], None] = lambda op: None,
+    ) -> None:
         self._decides = decides
         self._visit = visit
+        self._leave = leave
 
     def walk(self, func: ir.Operation) -> None:
         for block in blocks(func):
@@ -95,6 +101,7 @@ class Decisions:
             arm = scope.inner(self.when(op.operands[0], taken))
             self._block(region.blocks[0], arm)
             after.append(None if raises(region.blocks[0]) else arm.facts)
+        self._leave(op)
         scope.facts |= _either(*after) or {}
 
 

@@ -45,7 +45,7 @@ class RefineIntegerValues(Pass):
     name = "tierup-refine-integer-values"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        walk = Decisions(_decides, lambda op, scope: _visit(op, scope, walk))
+        walk = Decisions(_decides, lambda op, scope: _visit(op, scope, walk), lambda op: _collapse(op, walk))
         walk.walk(func)
 
 
@@ -62,7 +62,7 @@ def _decides(op: ir.Operation) -> Decision | None:
 
 def _visit(op: ir.Operation, scope: Scope, walk: Decisions) -> None:
     if op.name == "torch.prim.If":
-        _collapse(op, walk)  # before its condition is rewritten, which only folds what is known already
+        _collapse(op, walk)  # before its condition is rewritten; once more behind its arms, whose own branches collapse, too
     for i, value in enumerate(op.operands):
         known = scope.facts.get(value)
         if known is not None and str(value.type) == "!torch.int":

@@ -163,3 +163,22 @@ func.func @no_number(%n: !torch.int, %m: !torch.int) -> (!torch.int, !torch.int)
   }
   return %0, %2 : !torch.int, !torch.int
 }
+
+// -----
+// A branch that gives what a branch in its arm gives collapses with it, in one run.
+// CHECK-LABEL: func.func @branch_in_branch
+// CHECK-SAME: %[[B:[a-z0-9]+]]: !torch.bool
+// CHECK: return %[[B]]
+func.func @branch_in_branch(%b: !torch.bool) -> !torch.bool {
+  %0 = torch.prim.If %b -> (!torch.bool) {
+    %1 = torch.prim.If %b -> (!torch.bool) {
+      torch.prim.If.yield %b : !torch.bool
+    } else {
+      torch.prim.If.yield %b : !torch.bool
+    }
+    torch.prim.If.yield %1 : !torch.bool
+  } else {
+    torch.prim.If.yield %b : !torch.bool
+  }
+  return %0 : !torch.bool
+}
