@@ -7,8 +7,9 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from tierup.dialect import registry
 from tierup.dialect.pipelines import mlir_passes
@@ -31,39 +32,10 @@ class OptionRow:
 
 
 _PASSES = "PASS,..."
-OPTIONS = (
-    OptionRow("pass-pipeline", "pass_pipeline", "TEXT", "passes of tierup and MLIR as one text: builtin.module(a,func.func(b{x=1}))"),
-    OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
-    OptionRow("run-reproducer", "run_reproducer", "", "run what the file itself says: a reproducer (docs/debugging.md)"),
-    OptionRow("split-input-file", "split_input_file", "", "treat the parts between lines `// -----` as inputs of their own"),
-    OptionRow("verify-diagnostics", "verify_diagnostics", "", "check diagnostics against `// expected-error@+1 {{...}}` comments"),
-    OptionRow("verify-each", "verify_each", "true|false", "verify the module after each pass (default: true)"),
-    OptionRow("allow-unregistered-dialect", "allow_unregistered_dialect", "", "let ops of unknown dialects pass"),
-    OptionRow("mlir-print-ir-before-all", "print_before_all", "", "print the IR before each pass, to stderr"),
-    OptionRow("mlir-print-ir-after-all", "print_after_all", "", "print the IR after each pass, to stderr"),
-    OptionRow("mlir-print-ir-before", "print_before", _PASSES, "print the IR before these passes, to stderr"),
-    OptionRow("mlir-print-ir-after", "print_after", _PASSES, "print the IR after these passes, to stderr"),
-    OptionRow("mlir-print-ir-module-scope", "print_module_scope", "", "print the whole module, not only the function a pass worked on"),
-    OptionRow("mlir-print-local-scope", "print_local_scope", "", "print each op on its own: no aliases of types, attributes, locations"),
-    OptionRow("mlir-print-skip-regions", "print_skip_regions", "", "print no regions"),
-    OptionRow("mlir-elide-elementsattrs-if-larger", "print_elements", "N", "print no literals of more than N elements"),
-    OptionRow("mlir-elide-resource-strings-if-larger", "print_resources", "N", "print no resources of more than N characters"),
-    OptionRow("mlir-use-nameloc-as-prefix", "print_names", "", "name values by their locations"),
-    OptionRow("mlir-pretty-debuginfo", "print_pretty_debuginfo", "", "print locations shorter than they can be read again"),
-    OptionRow("mlir-disable-threading", "disable_threading", "", "nothing: passes never run in several threads"),
-    OptionRow("emit-bytecode", "emit_bytecode", "", "write MLIR bytecode"),
-    OptionRow("mlir-print-debuginfo", "print_debuginfo", "", "print locations"),
-    OptionRow("mlir-print-op-generic", "print_op_generic", "", "print all ops in the generic form"),
-    OptionRow("mlir-timing", "timing", "", "print a table of how long each pass took, to stderr"),
-    OptionRow("dump-pass-pipeline", "dump_pass_pipeline", "", "print the pipeline that is about to run, to stderr"),
-    OptionRow("list-passes", "", "", "list all passes, tierup's with their options"),
-    OptionRow("list-pipelines", "", "", "list the named pipelines with their steps"),
-    OptionRow("load-passes", "", "FILE.py|MODULE", "import passes from there, wherever it stands on the line"),
-    OptionRow("o", "output", "FILE", "write the result there (default: -, stdout)"),
-    OptionRow("help", "", "", "this text; --help --PASS explains one pass"),
-)
 
-_ACTIONS = ("help", "list-passes", "list-pipelines")
+
+def _option(flag: str, value: str, meaning: str, default: object = False) -> Any:
+    return field(default=default, metadata={"flag": flag, "value": value, "meaning": meaning})
 
 
 @dataclass(frozen=True)
@@ -76,35 +48,50 @@ class PassFlag:
 
 @dataclass
 class Settings:
-    """A command line, read."""
+    """A command line, read. `passes`: those that stand on it, and named pipelines, in order; `action`: what is printed instead of a run."""
 
     input: str = "-"
-    output: str = "-"
     passes: list[PassFlag] = field(default_factory=list)
-    pass_pipeline: str | None = None
     action: str | None = None
-    run_reproducer: bool = False
-    split_input_file: bool = False
-    verify_diagnostics: bool = False
-    verify_each: bool = True
-    allow_unregistered_dialect: bool = False
-    print_before_all: bool = False
-    print_after_all: bool = False
-    print_before: tuple[str, ...] = ()
-    print_after: tuple[str, ...] = ()
-    print_module_scope: bool = False
-    print_local_scope: bool = False
-    print_skip_regions: bool = False
-    print_elements: int | None = None
-    print_resources: int | None = None
-    print_names: bool = False
-    print_pretty_debuginfo: bool = False
-    disable_threading: bool = False
-    emit_bytecode: bool = False
-    print_debuginfo: bool = False
-    print_op_generic: bool = False
-    timing: bool = False
-    dump_pass_pipeline: bool = False
+    pass_pipeline: str | None = _option(
+        "pass-pipeline", "TEXT", "passes of tierup and MLIR as one text: builtin.module(a,func.func(b{x=1}))", None
+    )
+    run_reproducer: bool = _option("run-reproducer", "", "run what the file itself says: a reproducer (docs/debugging.md)")
+    split_input_file: bool = _option("split-input-file", "", "treat the parts between lines `// -----` as inputs of their own")
+    verify_diagnostics: bool = _option("verify-diagnostics", "", "check diagnostics against `// expected-error@+1 {{...}}` comments")
+    verify_each: bool = _option("verify-each", "true|false", "verify the module after each pass (default: true)", True)
+    allow_unregistered_dialect: bool = _option("allow-unregistered-dialect", "", "let ops of unknown dialects pass")
+    print_before_all: bool = _option("mlir-print-ir-before-all", "", "print the IR before each pass, to stderr")
+    print_after_all: bool = _option("mlir-print-ir-after-all", "", "print the IR after each pass, to stderr")
+    print_before: tuple[str, ...] = _option("mlir-print-ir-before", _PASSES, "print the IR before these passes, to stderr", ())
+    print_after: tuple[str, ...] = _option("mlir-print-ir-after", _PASSES, "print the IR after these passes, to stderr", ())
+    print_module_scope: bool = _option("mlir-print-ir-module-scope", "", "print the whole module, not only the function a pass worked on")
+    print_local_scope: bool = _option("mlir-print-local-scope", "", "print each op on its own: no aliases of types, attributes, locations")
+    print_skip_regions: bool = _option("mlir-print-skip-regions", "", "print no regions")
+    print_elements: int | None = _option("mlir-elide-elementsattrs-if-larger", "N", "print no literals of more than N elements", None)
+    print_resources: int | None = _option(
+        "mlir-elide-resource-strings-if-larger", "N", "print no resources of more than N characters", None
+    )
+    print_names: bool = _option("mlir-use-nameloc-as-prefix", "", "name values by their locations")
+    print_pretty_debuginfo: bool = _option("mlir-pretty-debuginfo", "", "print locations shorter than they can be read again")
+    disable_threading: bool = _option("mlir-disable-threading", "", "nothing: passes never run in several threads")
+    emit_bytecode: bool = _option("emit-bytecode", "", "write MLIR bytecode")
+    print_debuginfo: bool = _option("mlir-print-debuginfo", "", "print locations")
+    print_op_generic: bool = _option("mlir-print-op-generic", "", "print all ops in the generic form")
+    timing: bool = _option("mlir-timing", "", "print a table of how long each pass took, to stderr")
+    dump_pass_pipeline: bool = _option("dump-pass-pipeline", "", "print the pipeline that is about to run, to stderr")
+    output: str = _option("o", "FILE", "write the result there (default: -, stdout)", "-")
+
+
+OPTIONS = (
+    *(OptionRow(field=f.name, **f.metadata) for f in fields(Settings) if f.metadata),
+    OptionRow("tierup-pipeline", "", "NAME", "a named pipeline; may stand among passes (--list-pipelines shows them)"),
+    OptionRow("list-passes", "", "", "list all passes, tierup's with their options"),
+    OptionRow("list-pipelines", "", "", "list the named pipelines with their steps"),
+    OptionRow("load-passes", "", "FILE.py|MODULE", "import passes from there, wherever it stands on the line"),
+    OptionRow("help", "", "", "this text; --help --PASS explains one pass"),
+)
+_ACTIONS = ("help", "list-passes", "list-pipelines")
 
 
 def parse_arguments(arguments: Sequence[str]) -> Settings:

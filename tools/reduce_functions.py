@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -22,43 +23,41 @@ def whole(module: ir.Module) -> list[Site]:
 
 def results(module: ir.Module) -> list[Site]:
     """Single results of functions."""
-
-    def site(func: ir.Operation, i: int) -> Site:
-        def drop() -> None:
-            returned = list(func.regions[0].blocks[0].operations)[-1].operation
-            kept = [v for j, v in enumerate(returned.operands) if j != i]
-            ir.Operation.create(returned.name, operands=kept, loc=returned.location, ip=ir.InsertionPoint(returned))
-            returned.erase()
-            _drop_attribute(func, "res_attrs", i)
-            retype(func)
-
-        return drop
-
-    found = []
+    found: list[Site] = []
     for func in functions(module.operation):
         returned = list(func.regions[0].blocks[0].operations)[-1]
         if len(func.regions[0].blocks) == 1 and returned.operation.name == "func.return":
-            found += [site(func, i) for i in range(len(returned.operation.operands))]
+            found += [partial(_drop_result, func, i) for i in range(len(returned.operation.operands))]
     return found
+
+
+def _drop_result(func: ir.Operation, i: int) -> None:
+    shorten(list(func.regions[0].blocks[0].operations)[-1].operation, i)
+    _drop_attribute(func, "res_attrs", i)
+    retype(func)
+
+
+def shorten(end: ir.Operation, i: int) -> None:
+    """Drop operand `i` of what ends a block."""
+    kept = [v for j, v in enumerate(end.operands) if j != i]
+    ir.Operation.create(end.name, operands=kept, loc=end.location, ip=ir.InsertionPoint(end))
+    end.erase()
 
 
 def arguments(module: ir.Module) -> list[Site]:
     """Arguments of functions that nobody reads."""
-
-    def site(func: ir.Operation, i: int) -> Site:
-        def drop() -> None:
-            func.regions[0].blocks[0].erase_argument(i)
-            _drop_attribute(func, "arg_attrs", i)
-            retype(func)
-
-        return drop
-
     return [
-        site(func, i)
+        partial(_drop_argument, func, i)
         for func in functions(module.operation)
         for i, argument in enumerate(func.regions[0].blocks[0].arguments)
         if next(iter(argument.uses), None) is None
     ]
+
+
+def _drop_argument(func: ir.Operation, i: int) -> None:
+    func.regions[0].blocks[0].erase_argument(i)
+    _drop_attribute(func, "arg_attrs", i)
+    retype(func)
 
 
 def add_argument(op: ir.Operation, type_: ir.Type) -> ir.Value | None:
@@ -91,30 +90,21 @@ def _drop_attribute(func: ir.Operation, name: str, i: int) -> None:
 
 def attributes(module: ir.Module) -> list[Site]:
     """Attributes, those that ops cannot do without included: the verifier says so."""
-
-    def site(op: ir.Operation, name: str) -> Site:
-        def drop() -> None:
-            del op.attributes[name]
-
-        return drop
-
-    def empty(func: ir.Operation, which: str, i: int) -> Site:
-        def drop() -> None:
-            kept = list(ir.ArrayAttr(func.attributes[which]))
-            kept[i] = ir.DictAttr.get({}, func.context)
-            func.attributes[which] = ir.ArrayAttr.get(kept)
-
-        return drop
-
     found: list[Site] = []
     for op in (module.operation, *walk(module.operation)):
         for named in list(op.attributes):
             name = named if isinstance(named, str) else named.name
             if name in ("arg_attrs", "res_attrs"):
-                found += [empty(op, name, i) for i, a in enumerate(ir.ArrayAttr(op.attributes[name])) if len(ir.DictAttr(a))]
+                found += [partial(_empty, op, name, i) for i, a in enumerate(ir.ArrayAttr(op.attributes[name])) if len(ir.DictAttr(a))]
             elif name not in _NEEDED:
-                found.append(site(op, name))
+                found.append(partial(op.attributes.__delitem__, name))
     return found
+
+
+def _empty(func: ir.Operation, which: str, i: int) -> None:
+    kept = list(ir.ArrayAttr(func.attributes[which]))
+    kept[i] = ir.DictAttr.get({}, func.context)
+    func.attributes[which] = ir.ArrayAttr.get(kept)
 
 
 _NEEDED = frozenset({"sym_name", "function_type", "callee", "value"})
@@ -123,12 +113,12 @@ _SIZE = re.compile(r"(?<=[\[<x,])(\d+)(?=[\],x])")  # of !torch.vtensor<[2,3],f3
 
 def sizes(module: ir.Module) -> list[Site]:
     """Static sizes, each halved wherever it stands in a type."""
-    return [_halving(module, size, False) for size in _sizes(module)]
+    return [partial(_halve, module, size, False) for size in _sizes(module)]
 
 
 def sizes_and_constants(module: ir.Module) -> list[Site]:
     """Static sizes, each halved wherever it stands in a type or as a constant."""
-    return [_halving(module, size, True) for size in _sizes(module)]
+    return [partial(_halve, module, size, True) for size in _sizes(module)]
 
 
 def _sizes(module: ir.Module) -> list[int]:
@@ -144,17 +134,14 @@ def _values(module: ir.Module) -> Iterator[ir.Value]:
                 yield from block.arguments
 
 
-def _halving(module: ir.Module, size: int, constants: bool) -> Site:
-    def halve() -> None:
-        for value in list(_values(module)):
-            before = str(value.type)
-            after = _SIZE.sub(lambda m: str(size // 2) if int(m[1]) == size else m[1], before)
-            if after != before:
-                value.set_type(ir.Type.parse(after, module.context))
-        for func in functions(module.operation):
-            retype(func)
-        for op in walk(module.operation) if constants else ():
-            if op.name == "torch.constant.int" and ir.IntegerAttr(op.attributes["value"]).value == size:
-                op.attributes["value"] = ir.IntegerAttr.get(ir.IntegerAttr(op.attributes["value"]).type, size // 2)
-
-    return halve
+def _halve(module: ir.Module, size: int, constants: bool) -> None:
+    for value in list(_values(module)):
+        before = str(value.type)
+        after = _SIZE.sub(lambda m: str(size // 2) if int(m[1]) == size else m[1], before)
+        if after != before:
+            value.set_type(ir.Type.parse(after, module.context))
+    for func in functions(module.operation):
+        retype(func)
+    for op in walk(module.operation) if constants else ():
+        if op.name == "torch.constant.int" and ir.IntegerAttr(op.attributes["value"]).value == size:
+            op.attributes["value"] = ir.IntegerAttr.get(ir.IntegerAttr(op.attributes["value"]).type, size // 2)

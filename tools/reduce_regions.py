@@ -6,9 +6,11 @@ See `reduce_values.py` for what an edit offers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.tools.reduce_functions import shorten
 
 Site = Callable[[], None]
 
@@ -27,40 +29,35 @@ def second_body(module: ir.Module) -> list[Site]:
 
 def no_run(module: ir.Module) -> list[Site]:
     """Loops that are left out: their results are what went in."""
+    return [partial(_skip, op) for op in walk(module.operation) if op.name == _LOOP]
 
-    def site(op: ir.Operation) -> Site:
-        def skip() -> None:
-            _replace(op, list(op.operands)[2:])
 
-        return skip
-
-    return [site(op) for op in walk(module.operation) if op.name == _LOOP]
+def _skip(loop: ir.Operation) -> None:
+    _replace(loop, list(loop.operands)[2:])
 
 
 def _bodies(module: ir.Module, which: int) -> list[Site]:
-    def site(op: ir.Operation) -> Site:
-        def inline() -> None:
-            block = op.regions[which].blocks[0]
-            handed, skip = list(op.operands), 0
-            if op.name == _LOOP:
-                zero = ir.Operation.create(
-                    "torch.constant.int",
-                    results=[block.arguments[0].type],
-                    attributes={"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 0)},
-                    loc=op.location,
-                    ip=ir.InsertionPoint(op),
-                )
-                handed, skip = [zero.results[0], *handed[2:]], 1  # the counter; the carried values
-            for argument, value in zip(block.arguments, handed, strict=False):
-                argument.replace_all_uses_with(value)
-            *inside, end = [view.operation for view in block.operations]
-            for inner in inside:
-                inner.move_before(op)
-            _replace(op, list(end.operands)[skip:])
+    return [partial(_inline, op, which) for op in walk(module.operation) if op.name != "func.func" and _has_body(op, which)]
 
-        return inline
 
-    return [site(op) for op in walk(module.operation) if op.name != "func.func" and _has_body(op, which)]
+def _inline(op: ir.Operation, which: int) -> None:
+    block = op.regions[which].blocks[0]
+    handed, skip = list(op.operands), 0
+    if op.name == _LOOP:
+        zero = ir.Operation.create(
+            "torch.constant.int",
+            results=[block.arguments[0].type],
+            attributes={"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 0)},
+            loc=op.location,
+            ip=ir.InsertionPoint(op),
+        )
+        handed, skip = [zero.results[0], *handed[2:]], 1  # the counter; the carried values
+    for argument, value in zip(block.arguments, handed, strict=False):
+        argument.replace_all_uses_with(value)
+    *inside, end = [view.operation for view in block.operations]
+    for inner in inside:
+        inner.move_before(op)
+    _replace(op, list(end.operands)[skip:])
 
 
 def _has_body(op: ir.Operation, which: int) -> bool:
@@ -79,47 +76,38 @@ def results(module: ir.Module) -> list[Site]:
     for op in walk(module.operation):
         if op.name in (_IF, _LOOP):
             now = [op]  # the op as it is after the edits before: each makes a new one
-            found += [_dropping(now, i) for i, result in enumerate(op.results) if next(iter(result.uses), None) is None]
+            found += [partial(_drop, now, i) for i, result in enumerate(op.results) if next(iter(result.uses), None) is None]
     return found
 
 
-def _dropping(now: list[ir.Operation], i: int) -> Site:
-    def drop() -> None:
-        op = now[0]
-        operands = list(op.operands)
-        loop = op.name == _LOOP
+def _drop(now: list[ir.Operation], i: int) -> None:
+    op = now[0]
+    operands = list(op.operands)
+    loop = op.name == _LOOP
+    if loop:
+        op.regions[0].blocks[0].arguments[1 + i].replace_all_uses_with(operands[2 + i])
+        del operands[2 + i]
+    kept = [r for j, r in enumerate(op.results) if j != i]
+    made = ir.Operation.create(
+        op.name,
+        results=[r.type for r in kept],
+        operands=operands,
+        attributes={name: op.attributes[name] for name in _names(op)},
+        regions=len(op.regions),
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    ).operation
+    for old, new in zip(op.regions, made.regions, strict=True):
+        block = old.blocks[0]
+        block.append_to(new)
         if loop:
-            op.regions[0].blocks[0].arguments[1 + i].replace_all_uses_with(operands[2 + i])
-            del operands[2 + i]
-        kept = [r for j, r in enumerate(op.results) if j != i]
-        made = ir.Operation.create(
-            op.name,
-            results=[r.type for r in kept],
-            operands=operands,
-            attributes={name: op.attributes[name] for name in _names(op)},
-            regions=len(op.regions),
-            loc=op.location,
-            ip=ir.InsertionPoint(op),
-        ).operation
-        for old, new in zip(op.regions, made.regions, strict=True):
-            block = old.blocks[0]
-            block.append_to(new)
-            if loop:
-                block.erase_argument(1 + i)
-            _shorten(list(block.operations)[-1].operation, i + loop)
-        for before, after in zip(kept, made.results, strict=True):
-            before.replace_all_uses_with(after)
-        op.erase()
-        now[0] = made
-
-    return drop
+            block.erase_argument(1 + i)
+        shorten(list(block.operations)[-1].operation, i + loop)
+    for before, after in zip(kept, made.results, strict=True):
+        before.replace_all_uses_with(after)
+    op.erase()
+    now[0] = made
 
 
 def _names(op: ir.Operation) -> list[str]:
     return [a if isinstance(a, str) else a.name for a in op.attributes]
-
-
-def _shorten(end: ir.Operation, i: int) -> None:
-    kept = [v for j, v in enumerate(end.operands) if j != i]
-    ir.Operation.create(end.name, operands=kept, loc=end.location, ip=ir.InsertionPoint(end))
-    end.erase()

@@ -8,6 +8,7 @@ is still valid is for others to find out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -55,17 +56,15 @@ def by_argument(module: ir.Module) -> list[Site]:
 
 
 def _replacing(module: ir.Module, stand: Stand, fits: Callable[[ir.Operation], bool] = lambda op: True) -> list[Site]:
-    def site(op: ir.Operation) -> Site:
-        def replace() -> None:
-            found = [(result, stand(op, result)) for result in op.results if has_uses(result)]
-            if all(value is not None for _, value in found):
-                for result, value in found:
-                    result.replace_all_uses_with(value)
-                op.erase()
+    return [partial(_replace, op, stand) for op in candidates(module) if fits(op)]
 
-        return replace
 
-    return [site(op) for op in candidates(module) if fits(op)]
+def _replace(op: ir.Operation, stand: Stand) -> None:
+    found = [(result, stand(op, result)) for result in op.results if has_uses(result)]
+    if all(value is not None for _, value in found):
+        for result, value in found:
+            result.replace_all_uses_with(value)
+        op.erase()
 
 
 def _constant(op: ir.Operation, result: ir.Value) -> ir.Value | None:
