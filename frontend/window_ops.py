@@ -6,41 +6,29 @@ for all spatial axes or one for each. Arrays that meet have one dtype. Free of M
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, Union
+from collections.abc import Sequence
+from typing import Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tierup.dialect import kernels, optable
+from tierup.frontend.op_calls import Operand, array, ints, run
 
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool2d", "max_pool3d", "upsample_nearest2d",
+]  # fmt: skip
 Ints = Union[int, Sequence[int]]
-
-
-@cache
-def kernel_of(op: str) -> Callable[..., np.ndarray]:
-    """Tier 0's function for an op of torch."""
-    row = optable.lookup(op)
-    assert row is not None, op
-    return kernels.resolve(row.kernel)
-
-
-def _list(value: Ints) -> list[int]:
-    return [value] if isinstance(value, (int, np.integer)) else list(value)
-
-
-def _each(value: Ints, count: int) -> list[int]:
-    return [value] * count if isinstance(value, (int, np.integer)) else list(value)
 
 
 def _convolved(
     spatial: int, x: ArrayLike, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> np.ndarray:
-    named = isinstance(padding, str)
-    kernel = kernel_of(f"aten.conv{spatial}d{'.padding' if named else ''}")
-    pads: Any = padding if isinstance(padding, str) else _list(padding)
-    return kernel(np.asarray(x), weight, bias, _list(stride), pads, _list(dilation), groups)
+    name, pads = (".padding", padding) if isinstance(padding, str) else ("", ints(padding, "a padding"))
+    return run(
+        f"aten.conv{spatial}d{name}", array(x), array(weight), array(bias), ints(stride, "a stride"), pads, ints(dilation, "a dilation"),
+        Operand("int", groups, "a number of groups"),
+    )  # fmt: skip
 
 
 def conv1d(
@@ -71,8 +59,12 @@ def _transposed(
     spatial: int, x: ArrayLike, weight: np.ndarray, bias: np.ndarray | None, stride: Ints, padding: Ints, output_padding: Ints, groups: int,
     dilation: Ints,
 ) -> np.ndarray:  # fmt: skip
-    kernel = kernel_of(f"aten.conv_transpose{spatial}d" + (".input" if spatial > 1 else ""))
-    return kernel(np.asarray(x), weight, bias, _list(stride), _list(padding), _list(output_padding), groups, _list(dilation))
+    return run(
+        f"aten.conv_transpose{spatial}d" + (".input" if spatial > 1 else ""), array(x), array(weight), array(bias),
+        ints(stride, "a stride"), ints(padding, "a padding"), ints(output_padding, "an output padding"),
+        Operand("int", groups, "a number of groups"),
+        ints(dilation, "a dilation"),
+    )  # fmt: skip
 
 
 def conv_transpose1d(
@@ -102,9 +94,14 @@ def conv_transpose3d(
 def _largest(
     spatial: int, x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> np.ndarray:
-    kernel = kernel_of(f"aten.max_pool{spatial}d")
-    strides = [] if stride is None else _list(stride)
-    return kernel(np.asarray(x), _list(kernel_size), strides, _list(padding), _list(dilation), ceil_mode)
+    operands = *_windows(x, kernel_size, stride, padding), ints(dilation, "a dilation"), Operand("bool", ceil_mode)
+    return run(f"aten.max_pool{spatial}d", *operands)
+
+
+def _windows(x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints) -> tuple[Operand | None, ...]:
+    """The array, and its windows, which lie side by side where nothing else is said."""
+    steps = ints(kernel_size if stride is None else stride, "a stride")
+    return array(x), ints(kernel_size, "a kernel size"), steps, ints(padding, "a padding")
 
 
 def max_pool1d(
@@ -129,10 +126,15 @@ def max_pool3d(
 
 
 def _averaged(
-    spatial: int, x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints, *rest: Any,
+    spatial: int, x: ArrayLike, kernel_size: Ints, stride: Ints | None, padding: Ints, ceil_mode: bool, count_include_pad: bool,
+    *divisor: Operand | None,
 ) -> np.ndarray:  # fmt: skip
-    kernel = kernel_of(f"aten.avg_pool{spatial}d")
-    return kernel(np.asarray(x), _list(kernel_size), [] if stride is None else _list(stride), _list(padding), *rest)
+    flags = Operand("bool", ceil_mode), Operand("bool", count_include_pad)
+    return run(f"aten.avg_pool{spatial}d", *_windows(x, kernel_size, stride, padding), *flags, *divisor)
+
+
+def _divisor(override: int | None) -> Operand | None:
+    return None if override is None else Operand("int", override, "a divisor")
 
 
 def avg_pool1d(
@@ -147,7 +149,7 @@ def avg_pool2d(
     divisor_override: int | None = None,
 ) -> np.ndarray:  # fmt: skip
     """The mean of each window over (N, C, H, W); its sum over `divisor_override` if given. Floats or int64."""
-    return _averaged(2, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _averaged(2, x, kernel_size, stride, padding, ceil_mode, count_include_pad, _divisor(divisor_override))
 
 
 def avg_pool3d(
@@ -155,24 +157,24 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> np.ndarray:  # fmt: skip
     """The mean of each window over (N, C, D, H, W); its sum over `divisor_override` if given. Floats or int64."""
-    return _averaged(3, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _averaged(3, x, kernel_size, stride, padding, ceil_mode, count_include_pad, _divisor(divisor_override))
 
 
 def adaptive_avg_pool1d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share the last axis of (N, C, L) out among `output_size` positions. Floats only."""
-    return kernel_of("aten.adaptive_avg_pool1d")(np.asarray(x), _each(output_size, 1))
+    return run("aten.adaptive_avg_pool1d", array(x), ints(output_size, "an output size", 1))
 
 
 def adaptive_avg_pool2d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share (N, C, H, W) out among `output_size` positions; 1 for all of an image. Floats only."""
-    return kernel_of("aten.adaptive_avg_pool2d")(np.asarray(x), _each(output_size, 2))
+    return run("aten.adaptive_avg_pool2d", array(x), ints(output_size, "an output size", 2))
 
 
 def adaptive_avg_pool3d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """Means of windows that share (N, C, D, H, W) out among `output_size` positions. Floats only."""
-    return kernel_of("aten.adaptive_avg_pool3d")(np.asarray(x), _each(output_size, 3))
+    return run("aten.adaptive_avg_pool3d", array(x), ints(output_size, "an output size", 3))
 
 
 def upsample_nearest2d(x: ArrayLike, output_size: Ints) -> np.ndarray:
     """(N, C, H, W) resized to (H, W) = `output_size`, each position the one at floor(i * H / H'). Floats or uint8."""
-    return kernel_of("aten.upsample_nearest2d")(np.asarray(x), _each(output_size, 2), None, None)
+    return run("aten.upsample_nearest2d", array(x), ints(output_size, "an output size", 2), None, None)

@@ -12,7 +12,6 @@ from tierup.frontend.python.functions import (
 )
 from tierup.frontend.python.functions import tierup_gradients as gradients_of_tierup
 from tierup.frontend.python.functions import tierup_operators as operators_of_tierup
-from tierup.frontend.python.functions import tierup_windows as operators_of_windows
 
 MODULES = (
     builtin_functions,
@@ -25,5 +24,4 @@ MODULES = (
     numpy_reductions,
     numpy_shape,
     operators_of_tierup,
-    operators_of_windows,
 )

@@ -61,7 +61,8 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("function",),
     ),
     "frontend": (
-        ("errors", "graph", "stopping", "window_ops"),
+        ("errors", "graph", "stopping", "op_calls"),
+        ("window_ops",),
         ("ops", "mlir_file", "mlir_arguments"),
         ("python", "python.building"),
         ("python.operations",),

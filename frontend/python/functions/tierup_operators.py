@@ -3,105 +3,77 @@
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
 
 from tierup.dialect.mlir import ir
-from tierup.frontend import ops
+from tierup.frontend import op_calls, ops
+from tierup.frontend.op_calls import Operand
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.table import Handler, constant, function
-from tierup.frontend.python.building.values import FALSE, LAST, NONE, Array, Const, Value
+from tierup.frontend.python.building.values import Array, Const, IntList, ShapeOf, Value
+from tierup.frontend.python.building.values import Sequence as Items
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, size
 from tierup.frontend.python.operations.scalars import to_bool, to_float
 
-SLOPE = Const(0.01)
-EXACT = Const("none")
-ONE_FLOAT = Const(1.0)
-THRESHOLD = Const(20.0)
-EPSILON = Const(1e-5)
+_VALUES = get_args(Value)
 
 
-def _made(x: Array, ssa: ir.Value, rank: int | None = None) -> Array:
-    return Array(ssa, x.rank if rank is None else rank, x.at_least if rank is None else rank, decays=False)
+def _handler(of: Callable[..., Any]) -> Handler:
+    """Calls a function of `tierup.ops` on values, constants as they are."""
 
+    def handler(frame: Frame, node: ast.AST, *args: Value, **kwargs: Value) -> Value:
+        def build(name: str, operands: Sequence[Any], rank: int | None, like: int) -> Array:
+            arrays = [as_array(frame, node, _value(o.value)) if _is_array(o) else None for o in operands]
+            given = [_ssa(frame, node, o) if x is None else x.ssa for x, o in zip(arrays, operands, strict=True)]
+            ssa, x = frame.em.torch(name, given)[0], arrays[like]
+            assert x is not None
+            if rank is None:
+                return Array(ssa, decays=False)
+            return Array(ssa, None if x.rank is None else max(0, x.rank + rank), max(0, x.at_least + rank), decays=False)
 
-def _elementwise(name: str) -> Handler:
-    def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
-        array = as_array(frame, node, x)
-        return _made(array, frame.em.torch(name, [array.ssa])[0])
+        with op_calls.building(build):
+            result: Value = of(*map(_plain, args), **{name: _plain(v) for name, v in kwargs.items()})
+            return result
 
+    own = inspect.signature(of)
+    first = list(inspect.signature(handler).parameters.values())[:2]
+    handler.__signature__ = own.replace(parameters=[*first, *own.parameters.values()])  # type: ignore[attr-defined]  # of a function
     return handler
 
 
-for _function, _name in ((ops.relu, "relu"), (ops.silu, "silu"), (ops.sigmoid, "sigmoid"), (ops.erf, "erf")):
-    function(_function)(_elementwise(f"aten.{_name}"))
+def _plain(value: Value) -> Any:
+    return value.value if isinstance(value, Const) else value
 
 
-@function(ops.leaky_relu)
-def leaky_relu(frame: Frame, node: ast.AST, x: Value, negative_slope: Value = SLOPE) -> Value:
-    array = as_array(frame, node, x)
-    return _made(array, frame.em.torch("aten.leaky_relu", [array.ssa, to_float(frame, negative_slope)])[0])
+def _value(given: Any) -> Value:
+    return given if isinstance(given, _VALUES) else Const(given)
 
 
-@function(ops.gelu)
-def gelu(frame: Frame, node: ast.AST, x: Value, approximate: Value = EXACT) -> Value:
-    array = as_array(frame, node, x)
-    form = frame.em.str(constant(frame, node, approximate, "`approximate`"))
-    return _made(array, frame.em.torch("aten.gelu", [array.ssa, form])[0])
+def _is_array(operand: Any) -> bool:
+    return isinstance(operand, Operand) and operand.kind == "array"
 
 
-@function(ops.softplus)
-def softplus(frame: Frame, node: ast.AST, x: Value, beta: Value = ONE_FLOAT, threshold: Value = THRESHOLD) -> Value:
-    array = as_array(frame, node, x)
-    return _made(array, frame.em.torch("aten.softplus", [array.ssa, to_float(frame, beta), to_float(frame, threshold)])[0])
-
-
-def _softmax(name: str) -> Handler:
-    def handler(frame: Frame, node: ast.AST, x: Value, axis: Value = LAST) -> Value:
-        array = as_array(frame, node, x)
-        return _made(array, frame.em.torch(name, [array.ssa, as_int(frame, node, axis, "an axis"), frame.em.none])[0])
-
-    return handler
-
-
-function(ops.softmax)(_softmax("aten.softmax.int"))
-function(ops.log_softmax)(_softmax("aten.log_softmax.int"))
-
-
-@function(ops.logsumexp)
-def logsumexp(frame: Frame, node: ast.AST, x: Value, axis: Value = LAST, keepdims: Value = FALSE) -> Value:
-    array = as_array(frame, node, x)
-    dims = frame.em.int_list([as_int(frame, node, axis, "an axis")])
-    ssa = frame.em.torch("aten.logsumexp", [array.ssa, dims, to_bool(frame, keepdims)])[0]
-    keep = isinstance(keepdims, Const) and bool(keepdims.value)
-    if keep or not isinstance(keepdims, Const):
-        return _made(array, ssa) if keep else Array(ssa, decays=False)
-    return Array(ssa, None if array.rank is None else max(0, array.rank - 1), max(0, array.at_least - 1), decays=False)
-
-
-@function(ops.layer_norm)
-def layer_norm(
-    frame: Frame, node: ast.AST, x: Value, shape: Value = NONE, weight: Value = NONE, bias: Value = NONE, eps: Value = EPSILON
-) -> Value:
+def _ssa(frame: Frame, node: ast.AST, operand: Any) -> ir.Value:
+    """An operand that is no array."""
     em = frame.em
-    array = as_array(frame, node, x)
-    missing = isinstance(shape, Const) and shape.value is None
-    sizes = em.int_list([size(frame, array, -1).ssa]) if missing else int_list(frame, node, shape)[0]
-    optional = [_optional(frame, node, v) for v in (weight, bias)]
-    return _made(array, em.torch("aten.layer_norm", [array.ssa, sizes, *optional, to_float(frame, eps), em.bool(False)])[0])
+    if operand is None:
+        return em.none
+    if not isinstance(operand, Operand):
+        return em.bool(operand) if isinstance(operand, bool) else em.str(operand) if isinstance(operand, str) else em.int(operand)
+    value, kind, what = _value(operand.value), operand.kind, operand.what
+    if kind == "sizes":
+        return em.int_list([size(frame, as_array(frame, node, value), -1).ssa])
+    if kind == "word":
+        return em.str(constant(frame, node, value, what))
+    if kind == "ints" and not isinstance(value, (Items, IntList, ShapeOf)):
+        return em.int_list([as_int(frame, node, value, what)] * operand.count)
+    if kind == "ints":
+        return int_list(frame, node, value, what)[0]
+    return as_int(frame, node, value, what) if kind == "int" else to_float(frame, value) if kind == "float" else to_bool(frame, value)
 
 
-def _optional(frame: Frame, node: ast.AST, value: Value) -> ir.Value:
-    return frame.em.none if isinstance(value, Const) and value.value is None else as_array(frame, node, value).ssa
-
-
-@function(ops.linear)
-def linear(frame: Frame, node: ast.AST, x: Value, weight: Value, bias: Value = NONE) -> Value:
-    array, w = as_array(frame, node, x), as_array(frame, node, weight)
-    return _made(array, frame.em.torch("aten.linear", [array.ssa, w.ssa, _optional(frame, node, bias)])[0])
-
-
-@function(ops.embedding)
-def embedding(frame: Frame, node: ast.AST, weight: Value, indices: Value) -> Value:
-    em = frame.em
-    w, i = as_array(frame, node, weight), as_array(frame, node, indices)
-    ssa = em.torch("aten.embedding", [w.ssa, i.ssa, em.int(-1), em.bool(False), em.bool(False)])[0]
-    return Array(ssa, None if i.rank is None else i.rank + 1, i.at_least + 1, decays=False)
+for _name in ops.__all__:
+    _of = getattr(ops, _name)
+    function(_of)(_handler(_of))
