@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
@@ -35,3 +37,25 @@ def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) ->
     text = graph.module.operation.get_asm(enable_debug_info=True)
     program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place, packed=packed)
     return Built(program, graph.output, graph.hidden, graph.constants)
+
+
+def new_function(module: ir.Module, name: str, types: Sequence[ir.Type], location: ir.Location, source: str = "") -> ir.Operation:
+    """An empty function at the end of a module, which takes arguments of these types. `source`: of an entry, where it comes from."""
+    context = module.context
+    taken = ir.FunctionType.get(types, [], context=context)
+    attributes = {"sym_name": ir.StringAttr.get(name, context), "function_type": ir.TypeAttr.get(taken, context)}
+    if source:
+        attributes["tierup.source"] = ir.StringAttr.get(source, context)
+    func = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=ir.InsertionPoint(module.body))
+    func.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+    return func
+
+
+def finish_function(func: ir.Operation, results: Sequence[ir.Value], names: Sequence[str] = ()) -> None:
+    """Let the function's type be that of its arguments, some of which may be new, and results. `names`: what arguments are called."""
+    context = func.context
+    made = ir.FunctionType.get([a.type for a in func.regions[0].blocks[0].arguments], [r.type for r in results], context=context)
+    func.attributes["function_type"] = ir.TypeAttr.get(made, context)
+    if names:
+        named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, context)}, context) for n in names]
+        func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, context)

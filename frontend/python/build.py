@@ -19,7 +19,7 @@ from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
 from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.graph import GraphResult
+from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.python import handlers
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, Outside, WillRaise
@@ -134,18 +134,16 @@ class ProgramBuilder:
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
         types = [em.types.tensor if leaf.kind in ("array", "scalar") else em.types.scalars[leaf.kind] for _, leaf in leaves]
         name = self.entry = _symbol(source.function)
-        func, frame = self._function(source, name, types)
+        func, frame = self._function(source, name, types, "jit")
         ssa = iter(list(frame.block.arguments))
         with em.function(frame.block):
             for parameter, tree in shape.parameters:
                 frame.env[parameter] = _parameter(frame, tree, Access("argument", parameter), arguments, ssa)
             value = self._value(frame, target)
             results, output = self._outputs(frame, value)
-            self._finish(func, frame, results)
+            em.create("func.return", results, [])
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
-        names = [n for n, _ in leaves] + [str(h.access) for h in hidden]
-        func.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n)}) for n in names])
-        func.attributes["tierup.source"] = ir.StringAttr.get("jit")
+        finish_function(func, results, [n for n, _ in leaves] + [str(h.access) for h in hidden])
         self._drop_unused(func)
         if isinstance(target, GradientSpec):  # the entry only calls: without the call, runs in tier 0 are quicker
             parse_pipeline("builtin.module(tierup-inline)").run(self.module)
@@ -153,13 +151,10 @@ class ProgramBuilder:
             self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes)
         )
 
-    def _function(self, source: Source, name: str, types: list[ir.Type]) -> tuple[ir.Operation, Frame]:
+    def _function(self, source: Source, name: str, types: list[ir.Type], origin: str = "") -> tuple[ir.Operation, Frame]:
         """An empty function and its frame. Its type is set when it is finished."""
-        location = source.location(self.context)
-        attributes = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, []))}
-        func = ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=ir.InsertionPoint(self.module.body))
-        block = func.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
-        return func, Frame(self.em, source, self.outside, block, self.call)
+        func = new_function(self.module, name, types, source.location(self.context), origin)
+        return func, Frame(self.em, source, self.outside, func.regions[0].blocks[0], self.call)
 
     def _value(self, frame: Frame, target: Target) -> Value | None:
         """What a function, or its gradient, gives for the arguments that `frame` has names for; None when it can only raise."""
@@ -177,11 +172,6 @@ class ProgramBuilder:
         if isinstance(end, Raised):
             return None
         return end.value if isinstance(end, Return) else NONE
-
-    def _finish(self, func: ir.Operation, frame: Frame, results: list[ir.Value]) -> None:
-        frame.em.create("func.return", results, [])
-        types = [a.type for a in frame.block.arguments], [r.type for r in results]
-        func.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
 
     def _outputs(self, frame: Frame, value: Value | None) -> tuple[list[ir.Value], OutputTree]:
         """The flat results, and how they become the Python value."""
@@ -279,7 +269,9 @@ class ProgramBuilder:
                 found = self._value(frame, target)
                 value = (found or NONE) if result_of is None else result_of(frame, found)
                 result = template_of(value)
-                self._finish(func, frame, lower(em, value, result))
+                results = lower(em, value, result)
+                em.create("func.return", results, [])
+                finish_function(func, results)
         except BaseException:
             func.erase()
             raise

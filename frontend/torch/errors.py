@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tierup.dialect import optable
@@ -18,6 +19,20 @@ class UnsupportedProgram(TypeError):
 
 class AsksForGradients(UnsupportedProgram):
     """A program asks whether an argument requires a gradient, and it does: graphs are made for arguments that require none."""
+
+
+@contextmanager
+def refusals_at(place: Callable[[], tuple[str, int] | None], note: Callable[[], str]) -> Iterator[None]:
+    """Let a refusal in the block name the user's line, and a note which node it is of; the innermost stays."""
+    try:
+        yield
+    except UnsupportedProgram as e:
+        if hasattr(e, "__notes__"):  # from a node inside this one
+            raise
+        where = place()
+        error = type(e)(f"{where[0]}:{where[1]}: {e}" if where else str(e))
+        error.add_note(note())
+        raise error from None
 
 
 def error_of_torch(error: Exception) -> Exception:

@@ -6,6 +6,7 @@ Ops are made by name (`ir.Operation.create`): the generated op classes of the bi
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -58,6 +59,7 @@ class Emitter:
         self._anchor: ir.Operation = None
         self._constants: dict[tuple[str, object], ir.Value] = {}
         self._made: list[ir.Operation] = []
+        self._types: dict[str, ir.Type] = {}
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
         self.depth = 0  # branches and loops around the next op
         self.region = 0  # counts regions entered: a list may grow only in the one that made it
@@ -167,6 +169,17 @@ class Emitter:
         tensor = self.types.tensor
         return [self.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
 
+    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
+        """A value where one of a wider type is expected."""
+        return value if value.type == type_ else self.create("torch.derefine", [value], [type_]).results[0]
+
+    def type(self, text: builtins.str) -> ir.Type:
+        """A type by its text behind `!torch.`; tensors are values where the graph writes none."""
+        if text not in self._types:
+            own = text if self.mutable else re.sub(r"\btensor\b", "vtensor", text)
+            self._types[text] = ir.Type.parse(f"!torch.{own}", self.context)
+        return self._types[text]
+
     # --- constants ---------------------------------------------------------------------------------------------------
 
     def _constant(self, kind: str, value: object, type_: ir.Type, attribute: ir.Attribute | None) -> ir.Value:
@@ -195,6 +208,19 @@ class Emitter:
     @property
     def none(self) -> ir.Value:
         return self._constant("none", None, self.types.none, None)
+
+    def constant(self, value: builtins.bool | builtins.int | builtins.float | builtins.str | None) -> ir.Value:
+        """A number, a string or None."""
+        if value is None:
+            return self.none
+        if isinstance(value, builtins.bool):
+            return self.bool(value)
+        if isinstance(value, builtins.int):
+            return self.int(value)
+        return self.float(value) if isinstance(value, builtins.float) else self.str(value)
+
+    def device(self, name: builtins.str) -> ir.Value:
+        return self.create("torch.constant.device", [], [self.type("Device")], {"value": ir.StringAttr.get(name, self.context)}).results[0]
 
     def int_list(self, items: Sequence[ir.Value]) -> ir.Value:
         return self.scalar("prim.ListConstruct", items, self.types.int_list)

@@ -195,10 +195,7 @@ def scalar_ssa(em: Emitter, value: Value) -> ir.Value:
     """A Python number as !torch.int, !torch.float or !torch.bool."""
     if isinstance(value, Scalar):
         return value.ssa
-    number = value.value  # type: ignore[union-attr]  # a Const, by is_number
-    if isinstance(number, bool):
-        return em.bool(number)
-    return em.int(number) if isinstance(number, int) else em.float(number)
+    return em.constant(value.value)  # type: ignore[union-attr]  # a Const, by is_number
 
 
 def general(template: Template) -> Template:

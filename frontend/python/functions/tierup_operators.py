@@ -58,10 +58,8 @@ def _is_array(operand: Any) -> bool:
 def _ssa(frame: Frame, node: ast.AST, operand: Any) -> ir.Value:
     """An operand that is no array."""
     em = frame.em
-    if operand is None:
-        return em.none
     if not isinstance(operand, Operand):
-        return em.bool(operand) if isinstance(operand, bool) else em.str(operand) if isinstance(operand, str) else em.int(operand)
+        return em.constant(operand)
     value, kind, what = _value(operand.value), operand.kind, operand.what
     if kind == "sizes":
         return em.int_list([size(frame, as_array(frame, node, value), -1).ssa])

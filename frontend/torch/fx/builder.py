@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,20 +32,12 @@ class Builder:
 
     def __init__(self, context: ir.Context, name: str, graph: GraphModule, attributes: Attributes, foreign: str, writes: bool) -> None:
         self.em = Emitter(context, mutable=writes)
+        self.type, self.derefined = self.em.type, self.em.derefined
         self.name, self.module, self.attributes, self.foreign, self.writes = name, graph, attributes, foreign, writes
         self.values: dict[Node, Any] = {}  # an ir.Value, a Python constant, or a list of these for a node of several results
         self._hidden: dict[str, ir.Value] = {}
-        self._types: dict[str, ir.Type] = {}
         self._sizes: dict[Any, tuple[Node, int]] = {}  # a symbol -> an input that has it as a size
         self._block: ir.Block = None  # set by build
-
-    def type(self, text: str) -> ir.Type:
-        """A type by its text behind `!torch.`."""
-        if not self.writes:
-            text = re.sub(r"\btensor\b", "vtensor", text)
-        if text not in self._types:
-            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
-        return self._types[text]
 
     # --- nodes -----------------------------------------------------------------------------------------------------------
 
@@ -106,22 +97,12 @@ class Builder:
         return self._constant(given, kind)
 
     def _constant(self, given: Any, kind: str | None) -> ir.Value:
-        if given is None:
-            return self.em.none
-        if isinstance(given, bool):
-            return self.em.bool(given)
-        if isinstance(given, int):
-            return self.em.float(float(given)) if kind == "FloatType" else self.em.int(given)
-        if isinstance(given, float):
-            return self.em.float(given)
+        if type(given) is int and kind == "FloatType":
+            given = float(given)
+        if given is None or isinstance(given, (int, float, str)):
+            return self.em.constant(given)
         if isinstance(given, torch.device):
-            text = ir.StringAttr.get(str(given), self.em.context)
-            return self.em.create("torch.constant.device", [], [self.type("Device")], {"value": text}).results[0]
-        if isinstance(given, str):
-            return self.em.str(given)
+            return self.em.device(str(given))
         if isinstance(given, (torch.dtype, torch.layout, torch.memory_format)) and given in _CODES:
             return self.em.int(_CODES[given])
         raise UnsupportedProgram(f"the operand {given!r} of type {type(given).__name__} is not supported")
-
-    def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
-        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch.fx import Node
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.fx.builder import Builder
+from tierup.frontend.torch.fx.nodes import number_kind
 
 _FOREVER = 2**63 - 1
 _ORDERED = (torch.ops.aten._linalg_check_errors.default,)  # they give nothing
@@ -79,15 +80,10 @@ def _type(builder: Builder, found: Any) -> ir.Type:
     types = builder.em.types
     if isinstance(found, torch.Tensor):
         return types.tensor
-    kinds: Sequence[tuple[tuple[type, ...], ir.Type]] = (
-        ((bool, torch.SymBool), types.bool),
-        ((int, torch.SymInt), types.int),
-        ((float, torch.SymFloat), types.float),
-    )
-    for python, type_ in kinds:
-        if isinstance(found, python):
-            return type_
-    raise UnsupportedProgram(f"torch.cond that gives a {type(found).__name__} is not supported")
+    kind = number_kind(found)
+    if kind is None:
+        raise UnsupportedProgram(f"torch.cond that gives a {type(found).__name__} is not supported")
+    return types.scalars[kind]
 
 
 _HANDLERS: dict[str, Callable[[Builder, Node], list[Any]]] = {

@@ -20,9 +20,9 @@ from torch.fx import GraphModule, Node
 from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import printable
-from tierup.frontend.graph import GraphResult
+from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at
 from tierup.frontend.torch.fx import control as fx_control
 from tierup.frontend.torch.fx import layouts as fx_layouts
 from tierup.frontend.torch.fx import scalars as fx_scalars
@@ -78,19 +78,8 @@ class FxBuilder(Builder):
         module = ir.Module.create(em.unknown)
         leaves = tuple((n.name, leaf_of(n)) for n in used)
         types = [self._leaf_type(leaf) for _, leaf in leaves]
-        named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
-        func = ir.Operation.create(
-            "func.func",
-            attributes={
-                "sym_name": ir.StringAttr.get(self.name, em.context),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [], context=em.context)),
-                "tierup.source": ir.StringAttr.get("fx", em.context),
-            },
-            regions=1,
-            loc=em.unknown,
-            ip=ir.InsertionPoint(module.body),
-        )
-        self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
+        func = new_function(module, self.name, types, em.unknown, "fx")
+        self._block = func.regions[0].blocks[0]
         with em.function(self._block):
             for node in [*used, *read]:
                 check(node)
@@ -113,10 +102,7 @@ class FxBuilder(Builder):
             given = [self._shown(outputs[k], contents) if k in shown else v for k, v in enumerate(given)]
             output = self._output(given, results)
             em.create("func.return", results, [])
-        made = ir.FunctionType.get([a.type for a in self._block.arguments], [r.type for r in results], context=em.context)
-        func.attributes["function_type"] = ir.TypeAttr.get(made, em.context)
-        named += [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n in self._hidden]
-        func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, em.context)
+        finish_function(func, results, [*(n for n, _ in leaves), *self._hidden])
         hidden = tuple(self.attributes.input(name) for name in self._hidden)
         return GraphResult(module, self.name, leaves, output, hidden, writes=self.writes)
 
@@ -158,15 +144,9 @@ class FxBuilder(Builder):
         """Translate one node. Raises UnsupportedProgram, at its line."""
         place = place_of(node)
         self.em.location = ir.Location.file(printable(place[0]), place[1], 0, self.em.context) if place else self.em.unknown
-        try:
+        with refusals_at(lambda: place, lambda: f"in the node {node.format_node()}"):
             check(node)
             self.values[node] = self._value(node, module)
-        except UnsupportedProgram as e:
-            if hasattr(e, "__notes__"):  # from a node inside this one
-                raise
-            error = UnsupportedProgram(f"{place[0]}:{place[1]}: {e}" if place else str(e))
-            error.add_note(f"in the node {node.format_node()}")
-            raise error from None
 
     def _value(self, node: Node, module: GraphModule) -> Any:
         if node.op == "placeholder":

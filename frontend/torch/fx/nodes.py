@@ -30,10 +30,16 @@ def leaf_of(node: Node) -> Leaf:
     found = node.meta.get("val")
     if isinstance(found, torch.Tensor):
         return Leaf("array", found.ndim)
-    for kind, types in (("bool", (bool, torch.SymBool)), ("int", (int, torch.SymInt)), ("float", (float, torch.SymFloat))):
-        if isinstance(found, types):
-            return Leaf(kind)
-    raise UnsupportedProgram(f"an argument of type {type(found).__name__} is not supported")
+    kind = number_kind(found)
+    if kind is None:
+        raise UnsupportedProgram(f"an argument of type {type(found).__name__} is not supported")
+    return Leaf(kind)
+
+
+def number_kind(found: object) -> str | None:
+    """bool, int or float of a number that PyTorch traced; None for what is none."""
+    kinds = (("bool", (bool, torch.SymBool)), ("int", (int, torch.SymInt)), ("float", (float, torch.SymFloat)))
+    return next((kind for kind, types in kinds if isinstance(found, types)), None)
 
 
 def for_numbers(target: torch._ops.OpOverload, args: Sequence[Any]) -> torch._ops.OpOverload:

@@ -13,6 +13,7 @@ from torch.fx import Node
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.fx.builder import Builder
+from tierup.frontend.torch.fx.nodes import number_kind
 
 _ARITHMETIC = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 # of two floats the table has these four; the others are these with the operands changed round, or not so
@@ -73,16 +74,10 @@ def emit(builder: Builder, target: Any, node: Node) -> Any:
 
 def item(builder: Builder, tensor: Node, found: Any) -> ir.Value:
     """`aten.item`: the number in a tensor, of the kind that the graph was traced for, which is that of `found`."""
-    types = builder.em.types
-    kinds: list[tuple[tuple[type, ...], str, ir.Type]] = [
-        ((bool, torch.SymBool), "Bool", types.bool),
-        ((int, torch.SymInt), "Int", types.int),
-        ((float, torch.SymFloat), "Float", types.float),
-    ]
-    for python, name, type_ in kinds:
-        if isinstance(found, python):
-            return builder.em.scalar(f"aten.{name}.Tensor", [builder.operand(tensor)], type_)
-    raise UnsupportedProgram("the number in a tensor of an unknown dtype is not supported")
+    kind = number_kind(found)
+    if kind is None:
+        raise UnsupportedProgram("the number in a tensor of an unknown dtype is not supported")
+    return builder.em.scalar(f"aten.{kind.capitalize()}.Tensor", [builder.operand(tensor)], builder.em.types.scalars[kind])
 
 
 def _as(builder: Builder, operands: list[ir.Value], is_float: bool) -> list[ir.Value]:

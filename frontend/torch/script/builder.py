@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import cached_property
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.torch import by_torch
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.grad_mode import GradMode
 from tierup.frontend.torch.script.module import Attributes, Held
@@ -29,6 +29,7 @@ class Builder:
 
     def __init__(self, context: ir.Context, name: str, graph: Any, attributes: Attributes, foreign: str) -> None:
         self.em = Emitter(context, mutable=True)
+        self.type = self.em.type
         self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
         self._values: dict[int, ir.Value] = {}
         self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
@@ -38,7 +39,6 @@ class Builder:
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
         self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
-        self._types: dict[str, ir.Type] = {}
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
         self._block: ir.Block = None  # set by build
         self._here: ir.Location | None = None  # where all nodes stand
@@ -46,11 +46,6 @@ class Builder:
     def op(self, node: Any) -> None:
         """Translate a node that calls an op."""
         raise NotImplementedError
-
-    def type(self, text: str) -> ir.Type:
-        if text not in self._types:
-            self._types[text] = ir.Type.parse(f"!torch.{text}", self.em.context)
-        return self._types[text]
 
     def operands(self, node: Any) -> list[ir.Value]:
         """What a node reads, as values of the graph."""
@@ -92,7 +87,7 @@ class Builder:
         """A value where one of a wider type is expected."""
         if str(value.type) in NUMBERS and str(type_) in ("!torch.tensor", "!torch.optional<tensor>"):
             value = self.tensor_of(value)
-        return value if value.type == type_ else self.em.create("torch.derefine", [value], [type_]).results[0]
+        return self.em.derefined(value, type_)
 
     def create(self, name: str, schema: Any, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> list[ir.Value]:
         """The results of an op. Raises UnsupportedProgram for one that is neither in the table nor left to PyTorch. Ops that act are
@@ -182,17 +177,9 @@ class Builder:
     def node(self, node: Any) -> None:
         """Translate one node. Raises UnsupportedProgram, at its line."""
         self.em.location = self._here or location_of(node, self.em.context)
-        try:
+        with refusals_at(lambda: place_of(node), lambda: f"in the TorchScript node {str(node).strip().splitlines()[0]}"):
             handler: Callable[[Any, Any], None] = self.handlers.get(node.kind(), type(self).op)
             handler(self, node)
-        except UnsupportedProgram as e:
-            if hasattr(e, "__notes__"):  # from a node inside this one
-                raise
-            place = place_of(node)
-            where = f"{place[0]}:{place[1]}: " if place else ""
-            error = type(e)(f"{where}{e}")
-            error.add_note(f"in the TorchScript node {str(node).strip().splitlines()[0]}")
-            raise error from None
 
 
 def set_names(graph: Any) -> frozenset[tuple[str, str]]:

@@ -25,17 +25,10 @@ def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:
         return constant(builder, value, type_.getElementType())
     if kind == "TensorType" and not isinstance(value, (int, float)):
         return builder.tensor_constant(value)
-    if isinstance(value, bool):
-        return em.bool(value)
-    if isinstance(value, int):
-        return em.int(value)
-    if isinstance(value, float):
-        return em.float(value) if not math.isnan(value) else em.float(math.nan)
-    if isinstance(value, str):
-        return em.str(value)
+    if (made := literal(builder, value)) is not None:
+        return made
     if kind == "DeviceObjType":
-        text = ir.StringAttr.get(str(value), em.context)
-        return em.create("torch.constant.device", [], [builder.type("Device")], {"value": text}).results[0]
+        return em.device(str(value))
     if kind == "ListType":
         element = type_.getElementType()
         return _made(builder, "ListConstruct", [constant(builder, v, element) for v in value], type_, [element] * len(value))
@@ -46,6 +39,15 @@ def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:
         keys = [constant(builder, k, type_.getKeyType()) for k in value]
         return builder.dict_of(keys, [constant(builder, v, type_.getValueType()) for v in value.values()], type_)
     raise UnsupportedProgram(f"a constant of the type {type_.annotation_str} is not supported")
+
+
+def literal(builder: Builder, value: object) -> ir.Value | None:
+    """A number or a string as a constant of the graph; None for what has none."""
+    if isinstance(value, float) and math.isnan(value):
+        value = math.nan
+    if not isinstance(value, (bool, int, float, str)) or isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return None
+    return builder.em.constant(value)
 
 
 def _made(builder: Builder, op: str, values: Sequence[ir.Value], type_: Any, types: Sequence[Any]) -> ir.Value:

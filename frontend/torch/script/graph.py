@@ -16,7 +16,7 @@ from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir
-from tierup.frontend.graph import GraphResult
+from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import constants as script_constants
@@ -54,20 +54,8 @@ class GraphBuilder(Builder):
         module = ir.Module.create(em.unknown)
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
         types = [script_signature.leaf_type(self, leaf) for _, leaf in leaves]
-        function_type = ir.FunctionType.get(types, [], context=em.context)
-        named = [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n, _ in leaves]
-        func = ir.Operation.create(
-            "func.func",
-            attributes={
-                "sym_name": ir.StringAttr.get(self.name, em.context),
-                "function_type": ir.TypeAttr.get(function_type, em.context),
-                "tierup.source": ir.StringAttr.get("torchscript", em.context),
-            },
-            regions=1,
-            loc=em.unknown,
-            ip=ir.InsertionPoint(module.body),
-        )
-        self._block = func.regions[0].blocks.append(*types, arg_locs=[em.unknown] * len(types))
+        func = new_function(module, self.name, types, em.unknown, "torchscript")
+        self._block = func.regions[0].blocks[0]
         with em.function(self._block):
             flat = iter(list(self._block.arguments))
             inputs = list(self.graph.inputs())
@@ -83,11 +71,7 @@ class GraphBuilder(Builder):
             results, output = script_signature.results(self, list(self.graph.outputs()))
             self._drop_unread_lists()
             em.create("func.return", results, [])
-        arguments = [a.type for a in self._block.arguments]
-        made = ir.FunctionType.get(arguments, [r.type for r in results], context=em.context)
-        func.attributes["function_type"] = ir.TypeAttr.get(made, em.context)
-        named += [ir.DictAttr.get({"tierup.name": ir.StringAttr.get(n, em.context)}, em.context) for n in self._tensors]
-        func.attributes["arg_attrs"] = ir.ArrayAttr.get(named, em.context)
+        finish_function(func, results, [*(n for n, _ in leaves), *self._tensors])
         hidden = tuple(self.attributes.input(name) for name in self._tensors)
         return GraphResult(module, self.name, leaves, output, hidden, writes=True)
 

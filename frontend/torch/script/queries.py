@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from tierup.dialect.rewriting.core import under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import gradients as script_gradients
 from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.constants import literal
 
 _NO = (
     "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
@@ -73,25 +73,6 @@ def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.V
     return result if made is None else builder.derefined(made, result.type)
 
 
-def literal(builder: Builder, value: object) -> ir.Value | None:
-    """A Python value as a constant of the graph; None for what has none."""
-    em = builder.em
-    if isinstance(value, bool):
-        return em.bool(value)
-    if isinstance(value, int):
-        return em.int(value) if -(2**63) <= value < 2**63 else None
-    if isinstance(value, float):
-        return em.float(math.nan if math.isnan(value) else value)
-    return em.str(value) if isinstance(value, str) else None
-
-
-def device(builder: Builder, text: str) -> ir.Value:
-    """A device ("cpu") as a constant of the graph."""
-    em = builder.em
-    attributes = {"value": ir.StringAttr.get(text, em.context)}
-    return em.create("torch.constant.device", [], [builder.type("Device")], attributes).results[0]
-
-
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
 
@@ -127,7 +108,7 @@ def _rank(builder: Builder, node: Any) -> None:
 
 
 def _device(builder: Builder, node: Any) -> None:
-    builder.bind(node, [device(builder, "cpu")])
+    builder.bind(node, [builder.em.device("cpu")])
 
 
 def _new_device(builder: Builder, node: Any) -> None:
@@ -136,7 +117,7 @@ def _new_device(builder: Builder, node: Any) -> None:
         builder.op(node)
         return
     name, index = (*values, None)[:2]
-    builder.bind(node, [device(builder, name if index is None else f"{name}:{index}")])
+    builder.bind(node, [builder.em.device(name if index is None else f"{name}:{index}")])
 
 
 def _device_type(builder: Builder, node: Any) -> None:
