@@ -41,7 +41,7 @@ SPECIALISE = NamedPipeline(
         "func.func(tierup-infer-types{stale-only=true},tierup-explicit-promotion)",
         "tierup-expand-formulas",
         "tierup-expand-sum-to-size",
-        "func.func(tierup-infer-types{stale-only=true},tierup-verify-promotion)",
+        "func.func(tierup-infer-types{stale-only=true},tierup-verify-promotion,tierup-order-results)",
         "tierup-custom-passes{when=pre-fusion}",
         "func.func(tierup-hide-from-folding)",
         "canonicalize",

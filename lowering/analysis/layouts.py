@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from tierup.dialect import optable
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.memory_order import compared, elementwise_order
-from tierup.dialect.facts.values import Tensor
+from tierup.dialect.facts.values import Int, Tensor
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.core import Aliasing, Kind, Layout
 from tierup.lowering.abi import dense_strides
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
 
@@ -81,7 +81,8 @@ class _Layouts:
                 return None
         views = [v for v in known if v is not None]
         is_contiguous = len(views) == len(known) and all(v.strides == contiguous_strides(v.sizes) for v in views)
-        if is_contiguous or row.kind in _ROW_MAJOR and op.name not in _PRESERVING:
+        in_rows = row.layout is Layout.ROWS or self._is_asked_for_rows(op, row) or (row.kind in _ROW_MAJOR and op.name not in _PRESERVING)
+        if is_contiguous or in_rows:
             return View(-1, 0, sizes, contiguous_strides(sizes))
         if len(views) < len(known) or row.aliasing is not Aliasing.FRESH and op.name not in _PRESERVING:
             return None
@@ -89,6 +90,11 @@ class _Layouts:
             order = _order(views[0])
             return views[0] if order is not None and views[0].sizes == sizes and _is_dense(views[0], order) else None
         return _elementwise(sizes, views) if row.kind is Kind.POINTWISE else None
+
+    def _is_asked_for_rows(self, op: ir.Operation, row: optable.Op) -> bool:
+        """Whether an op is told to give a row-major tensor: its memory format is contiguous_format."""
+        at = row.operands.index("memory_format") if "memory_format" in row.operands else len(op.operands)
+        return at < len(op.operands) and self._inference.values.get(op.operands[at]) == Int(0)
 
 
 def _elementwise(sizes: tuple[Dim, ...], operands: Sequence[View]) -> View | None:

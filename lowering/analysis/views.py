@@ -235,7 +235,7 @@ def _to_dtype(c: _Context) -> View | None:
     if copy == Bool(True) or (isinstance(before, Tensor) and isinstance(after, Tensor) and before.dtype != after.dtype):
         return None
     if copy == Bool(False):
-        return c.base
+        return _contiguous(c) if c.inference.values.get(c.op.operands[4]) == Int(0) else c.base  # contiguous_format
     raise Unknown("whether it is a copy is known at run time only")
 
 

@@ -9,22 +9,27 @@ becomes, since relu gives what lies as its operand does,
 
     func.func @f(%x: ...) attributes {..., tierup.results = [{dtype = "f32", kind = "buffer", order = [1, 0], sizes = [3, 4]}]}
 
-In other programs a fresh result is row-major.
+In other programs a fresh result is row-major. Before results are decided the orders are noted, which folding forgets: of values a copy in
+another memory format is the value.
+
+    tierup.orders = [[1, 0]]
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.analysis.layouts import order_in_memory
 from tierup.lowering.analysis.signature import argument_views, inference_of, terminator
-from tierup.lowering.analysis.stated import RESULTS, attribute, guards, records
+from tierup.lowering.analysis.stated import ENTRY, RESULTS, attribute, guards, records
 
 SOURCE = "tierup.source"
+ORDERS = "tierup.orders"
 _TORCHS = ("torchscript", "fx")
 
 
@@ -38,11 +43,15 @@ class OrderResults(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         attributes = function.attributes
-        if RESULTS not in attributes or SOURCE not in attributes or ir.StringAttr(attributes[SOURCE]).value not in _TORCHS:
+        if ENTRY not in attributes or SOURCE not in attributes or ir.StringAttr(attributes[SOURCE]).value not in _TORCHS:
             return
         inference, roots = inference_of(function), argument_views(function.regions[0].blocks[0], guards(function))
-        results = tuple(
-            replace(spec, order=order_in_memory(value, roots, inference)) if spec.kind is ResultKind.BUFFER else spec
-            for value, spec in zip(terminator(function).operands, records(ResultSpec, function, RESULTS), strict=True)
-        )
-        attributes[RESULTS] = attribute(results)
+        found = [order_in_memory(v, roots, inference) if is_tensor(v.type) else () for v in terminator(function).operands]
+        if ORDERS in attributes:
+            noted = [tuple(ir.IntegerAttr(d).value for d in order) for order in attributes[ORDERS]]
+            found = [before or now for before, now in zip(noted, found, strict=True)]
+        if RESULTS not in attributes:
+            attributes[ORDERS] = attribute(tuple(found))
+            return
+        specs = zip(records(ResultSpec, function, RESULTS), found, strict=True)
+        attributes[RESULTS] = attribute(tuple(replace(s, order=order) if s.kind is ResultKind.BUFFER else s for s, order in specs))

@@ -71,7 +71,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python.handlers",),
         ("python.build",),
         ("python.gradients",),
-        ("torch.errors", "torch.by_torch"),
+        ("torch.errors", "torch.by_torch", "torch.memory_formats"),
         ("torch.script",),
         ("torch.calls",),
         ("torch.function", "tensor_arguments"),

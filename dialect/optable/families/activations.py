@@ -19,7 +19,7 @@ from tierup.dialect.dtypes import DType
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.kernels.apply import kernel_of
 from tierup.dialect.kernels.promotion import Accepts, Typing, plan
-from tierup.dialect.optable.core import Infer, Kind, ShapeError
+from tierup.dialect.optable.core import Infer, Kind, Layout, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.families.elements import ARRAYS, Element, Elements, Parameter
 from tierup.dialect.optable.families.elementwise import fits, pointwise, torch_dtype
@@ -365,7 +365,7 @@ def _(g: Backward) -> ir.Value:
     return g.where(g.compare("gt", scaled, g.number("threshold")), g.grad, g.mul(g.grad, g.call("aten.sigmoid", scaled)))
 
 
-@pointwise("aten.log_sigmoid(Tensor self) -> Tensor", accepts=Accepts.FLOAT)
+@pointwise("aten.log_sigmoid(Tensor self) -> Tensor", accepts=Accepts.FLOAT, layout=Layout.ROWS)
 def log_sigmoid(m: Elements, x: Element) -> Element:
     """min(x, 0) - log(1 + exp(-|x|))."""
     return m.minimum(x, 0.0) - m.log1p(m.exp(-m.absolute(x)))

@@ -17,9 +17,10 @@ from tierup.dialect import dtypes, kernels
 from tierup.dialect.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
 from tierup.dialect.kernels.apply import kernel_of
+from tierup.dialect.kernels.axes import in_rows
 from tierup.dialect.kernels.casts import check_number
 from tierup.dialect.kernels.promotion import SCALARS, Gives, Strength, Typing, check_scale, plan, result_type
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.core import EXACT, Infer, Kind, Layout, Promotion, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
 from tierup.dialect.optable.families.elements import ARRAYS, Formula
 
@@ -209,7 +210,7 @@ def pointwise(
     def define(formula: Formula) -> PointwiseOp:
         place = place_of(formula)
         flavour = f"{place}.numpy_tier0" if numpy is not None else None
-        infer, kernel = rule(typing, flavour, check), _tier0(typing, formula, check, as_it_came)
+        infer, kernel = rule(typing, flavour, check), _tier0(typing, formula, check, as_it_came, fields.get("layout") is Layout.ROWS)
         made = [PointwiseOp(name, Kind.POINTWISE, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in named]
         for op in made:
             op.tier0, op.typing, op.formula, op.as_it_came, op.overloads = kernel, typing, formula, as_it_came, tuple(made)
@@ -222,8 +223,9 @@ def pointwise(
     return define
 
 
-def _tier0(typing: Typing, formula: Formula, check: Check | None, as_it_came: int | None) -> Kernel:
-    computed = kernel_of(typing, partial(formula, ARRAYS))
+def _tier0(typing: Typing, formula: Formula, check: Check | None, as_it_came: int | None, rows: bool) -> Kernel:
+    on_arrays = partial(formula, ARRAYS)
+    computed = kernel_of(typing, (lambda *operands: in_rows(on_arrays(*operands))) if rows else on_arrays)
 
     def kernel(*operands: Any) -> np.ndarray:
         if check is not None:

@@ -82,7 +82,7 @@ def _repeated(g: Backward) -> ir.Value:
 def repeat(x: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
     """The whole tensor that many times along each dim; new dims come in front."""
     repeat.checked(x, repeats)
-    return np.tile(x, tuple(repeats))
+    return in_rows(np.tile(x, tuple(repeats)))
 
 
 repeat.vjp(reads=("repeats",))(_repeated)

@@ -201,7 +201,7 @@ def one_hot(x: np.ndarray, classes: int = -1) -> np.ndarray:
     elif x.max() >= classes:
         raise ValueError("Class values must be smaller than num_classes.")
     found: np.ndarray = x[..., None] == np.arange(classes)
-    return found.astype(_INT64)
+    return found.astype(_INT64, order="C")
 
 
 def _bucketize(ctx: Infer, operands: Sequence[Value]) -> Tensor:

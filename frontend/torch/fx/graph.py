@@ -21,7 +21,7 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult, finish_function, new_function
-from tierup.frontend.torch import by_torch
+from tierup.frontend.torch import by_torch, memory_formats
 from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at
 from tierup.frontend.torch.fx import control as fx_control
 from tierup.frontend.torch.fx import layouts as fx_layouts
@@ -197,7 +197,7 @@ class FxBuilder(Builder):
         types = [self.type(spelled(r.type)) for r in schema.returns]
         if name not in optable.table():
             types = self._traced(types, meta.get("val"))
-        results = [self._plain(r) for r in self.em.op(name, operands, types)]
+        results = [self._plain(r) for r in memory_formats.emitted(self.em, name, operands, types)]
         if len(results) != 1:
             return results
         if schema.returns[0].type.kind() == "ListType":

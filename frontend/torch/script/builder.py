@@ -10,7 +10,7 @@ from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import cached_property
 from tierup.frontend.python.building.emit import Emitter
-from tierup.frontend.torch import by_torch
+from tierup.frontend.torch import by_torch, memory_formats
 from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.grad_mode import GradMode
@@ -105,7 +105,7 @@ class Builder:
         if row is not None and row.acts:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)}).results
         else:
-            made = self.em.op(name, operands, types)
+            made = memory_formats.emitted(self.em, name, operands, types)
         return self._grad_mode.results(name, list(made))
 
     def _is_known(self, name: str, schema: Any) -> bool:

@@ -63,8 +63,9 @@ def _view_as(builder: Builder, node: Any) -> None:
 def _flat(builder: Builder, node: Any) -> None:
     (x,) = builder.operands(node)
     em = builder.em
+    rows = builder.emit("aten.contiguous", [x, em.int(0)], [em.types.tensor])
     whole = em.create("torch.prim.ListConstruct", [em.int(-1)], [em.types.int_list]).results[0]
-    builder.bind(node, builder.emit("aten.reshape", [x, whole], [em.types.tensor]))
+    builder.bind(node, builder.emit("aten.view", [*rows, whole], [em.types.tensor]))
 
 
 def _squeeze(builder: Builder, node: Any) -> None:

@@ -11,6 +11,29 @@ func.func @eager(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", k
 }
 
 // -----
+// Before results are decided, orders are noted, which folding would forget.
+// CHECK-LABEL: func.func @noted
+// CHECK-SAME: tierup.orders = {{.}}[1, 0], []]
+func.func @noted(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}})
+    -> (!torch.vtensor<[3,4],f32>, !torch.vtensor<[4,3],f32>) attributes {tierup.entry, tierup.source = "torchscript"} {
+  %rows = torch.constant.int 0
+  %0 = torch.aten.t %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[4,3],f32>
+  %1 = torch.aten.clone %0, %rows : !torch.vtensor<[4,3],f32>, !torch.int -> !torch.vtensor<[4,3],f32>
+  %2 = torch.aten.t %1 : !torch.vtensor<[4,3],f32> -> !torch.vtensor<[3,4],f32>
+  return %2, %1 : !torch.vtensor<[3,4],f32>, !torch.vtensor<[4,3],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", order = [1, 0], sizes = [3, 4]}]
+func.func @kept(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}}) -> !torch.vtensor<[3,4],f32>
+    attributes {tierup.entry, tierup.source = "torchscript", tierup.orders = [[1, 0]],
+                tierup.results = [{dtype = "f32", kind = "buffer", sizes = [3, 4]}]} {
+  %0 = torch.aten.neg %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[3,4],f32>
+  return %0 : !torch.vtensor<[3,4],f32>
+}
+
+// -----
 // CHECK-LABEL: func.func @numpys
 // CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]
 func.func @numpys(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}}) -> !torch.vtensor<[4,3],f32>
