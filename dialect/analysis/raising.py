@@ -22,9 +22,8 @@ from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Kind, Op, Promotion
@@ -78,22 +77,22 @@ class Raising:
         if row.results == 0 or row.acts or row.strided:
             return True
         operands = [self._value(v) for v in op.operands]
-        promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        rules = promotion(op)
         tensors = sum(_tensors_in(v) for v in operands)
-        if row.name in _ASSIGNMENTS and promotion is Promotion.NUMPY and _refuses_some(*operands):
+        if row.name in _ASSIGNMENTS and rules is Promotion.NUMPY and _refuses_some(*operands):
             return True
         if row.kind is Kind.SCALAR and not tensors:
-            partial = row.raises or row.refuses_some or promotion is Promotion.NUMPY
-            return partial and not _cleared(op, row, operands, promotion)
+            partial = row.raises or row.refuses_some or rules is Promotion.NUMPY
+            return partial and not _cleared(op, row, operands, rules)
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False
         raises = raises_for_values(op, row, self._inference)
         if not raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
-            if takes_every_array(row.name, tuple(None if isinstance(v, Tensor) else v for v in operands), promotion):
+            if takes_every_array(row.name, tuple(None if isinstance(v, Tensor) else v for v in operands), rules):
                 return False
         if raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
             return True
-        return not _cleared(op, row, operands, promotion)
+        return not _cleared(op, row, operands, rules)
 
 
 def raises_for_values(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:
@@ -105,12 +104,12 @@ def raises_for_values(op: ir.Operation, row: Op, inference: Inference | None = N
     return not (isinstance(known, Tensor) and known.dtype is not None and known.dtype.is_float)
 
 
-def _cleared(op: ir.Operation, row: Op, operands: list[Value], promotion: Promotion) -> bool:
+def _cleared(op: ir.Operation, row: Op, operands: list[Value], rules: Promotion) -> bool:
     """Whether the rule, knowing all of the operands, finds all of the results and asks for nothing."""
     if not all(_known(v, symbolic=row.kind in _SYMBOLIC or isinstance(v, List)) for v in operands):  # no op refuses items for what they are
         return False
     ctx = Infer()
-    ctx.promotion = promotion
+    ctx.promotion = rules
     try:
         found = row.infer(ctx, operands)
         if INPLACE in op.attributes:
@@ -134,11 +133,11 @@ def hangs_on_numbers(op: ir.Operation, row: Op, inference: Inference | None = No
         return False
     values = inference.values if inference is not None else {}
     operands = [values.get(v) or _of_constant(v) or torch_types.value_of(v.type) for v in op.operands]
-    promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+    rules = promotion(op)
     if row.kind is Kind.SCALAR:
-        return not _cleared(op, row, operands, promotion)
+        return not _cleared(op, row, operands, rules)
     lists = any(isinstance(v, List) and not _known(v) for v in operands)
-    return lists or not takes_every_number(row.name, tuple(map(_sampled, operands)), promotion)
+    return lists or not takes_every_number(row.name, tuple(map(_sampled, operands)), rules)
 
 
 def _of_constant(value: ir.Value) -> Value | None:
@@ -167,13 +166,7 @@ def refuses_none(op: ir.Operation, row: Op, inference: Inference) -> bool:
     emptied = [_emptied(v) for v in values]
     if emptied == values:
         return False
-    ctx = Infer()
-    ctx.promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
-    try:
-        row.infer(ctx, emptied)
-    except REFUSALS:
-        return True
-    return False
+    return row.answer(emptied, promotion(op)) is None
 
 
 def _emptied(value: Value) -> Value:
@@ -217,23 +210,16 @@ def _forgets(op: ir.Operation) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def takes_every_array(name: str, operands: tuple[Value | None, ...], promotion: Promotion) -> bool:
+def takes_every_array(name: str, operands: tuple[Value | None, ...], rules: Promotion) -> bool:
     """Whether an op of one tensor (None in `operands`) runs on arrays of every dtype and rank: its rule is asked."""
     row = optable.lookup(name)
     assert row is not None
-    for dtype in dtypes.ALL:
-        for shape in ((), (1,), (3,), (0,), (2, 3), (2, 1, 3)):
-            ctx = Infer()
-            ctx.promotion = promotion
-            try:
-                row.infer(ctx, [Tensor(dtype, shape) if v is None else v for v in operands])
-            except REFUSALS:
-                return False
-    return True
+    tensors = (Tensor(dtype, shape) for dtype in dtypes.ALL for shape in ((), (1,), (3,), (0,), (2, 3), (2, 1, 3)))
+    return all(row.answer([x if v is None else v for v in operands], rules) is not None for x in tensors)
 
 
 @lru_cache(maxsize=4096)
-def takes_every_number(name: str, operands: tuple[Value, ...], promotion: Promotion) -> bool:
+def takes_every_number(name: str, operands: tuple[Value, ...], rules: Promotion) -> bool:
     """Whether an op runs whatever the numbers are that are not known among its operands, all else being known: its rule is asked."""
     row = optable.lookup(name)
     assert row is not None
@@ -246,12 +232,7 @@ def takes_every_number(name: str, operands: tuple[Value, ...], promotion: Promot
     kinds: list[Callable[[Any], Value]] = [type(operands[i]) for i in open_]
     for numbers in product(*choices):
         chosen = {i: kind(number) for i, kind, number in zip(open_, kinds, numbers, strict=True)}
-        ctx = Infer()
-        ctx.promotion = promotion
-        try:
-            row.infer(ctx, [chosen.get(i, v) for i, v in enumerate(operands)])
-        except REFUSALS:
-            return False
-        if ctx.ties:
+        answer = row.answer([chosen.get(i, v) for i, v in enumerate(operands)], rules)
+        if answer is None or answer[1]:
             return False
     return True

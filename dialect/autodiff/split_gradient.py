@@ -24,13 +24,12 @@ from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import InferenceError, infer_function
+from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
 from tierup.dialect.ir.walking import function_names, ops_of, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import REFUSALS, Infer, Promotion, Tie
+from tierup.dialect.optable.core import REFUSALS, Infer, Tie
 from tierup.dialect.records import dataclass
 
 Key = Hashable
@@ -333,7 +332,7 @@ def _ties(op: ir.Operation, values: Mapping[ir.Value, Value]) -> list[Tie]:
     if row is None or len(op.regions):
         return []
     rules = Infer()
-    rules.promotion, rules.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
+    rules.promotion, rules.given = promotion(op), op.operands
     with suppress(*REFUSALS):  # inference knew better
         row.infer(rules, [values[v] for v in op.operands])
     return rules.ties

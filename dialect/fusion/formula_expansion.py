@@ -8,19 +8,20 @@ from typing import Any
 from tierup.dialect.facts.values import List, Tensor
 from tierup.dialect.formulas import FORMULAS
 from tierup.dialect.formulas.core import INT, TENSOR, Ops
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.families.formulas import operands_of
 from tierup.dialect.optable.operands import Unknown, lifted
-from tierup.dialect.rewriting.core import promotion, under_casts
+from tierup.dialect.rewriting.core import under_casts
 from tierup.dialect.rewriting.site import Keep, Site, same_shape, tied
 
 
 def is_formula(op: ir.Operation) -> bool:
     """Whether an op is made of others, under torch's dtype rules."""
-    return torch_name(op) in FORMULAS and promotion(op) is None
+    return torch_name(op) in FORMULAS and promotion(op) is Promotion.TORCH
 
 
 def build(site: Site) -> tuple[ir.Value, ...]:

@@ -9,14 +9,14 @@ from tierup.dialect.analysis.points_to import CONSTRUCTS
 from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
 from tierup.dialect.facts.values import Bool, Tensor, Value
 from tierup.dialect.fusion.formula_expansion import can_build, is_formula
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference
+from tierup.dialect.inference.infer import LIST_WRITERS, Inference, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Kind, Op, Promotion, Tie
+from tierup.dialect.optable.core import Kind, Op, Tie
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
 from tierup.dialect.rewriting.site import Keep, Site, same_shape
 
@@ -148,8 +148,7 @@ class Nativeness:
         if len(tensors) > 1 or any(v not in self.inference.values for v in op.operands):
             return True
         operands = tuple(None if i in tensors else self.inference[v] for i, v in enumerate(op.operands))
-        promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
-        return not takes_every_array(row.name, operands, promotion)
+        return not takes_every_array(row.name, operands, promotion(op))
 
 
 def _is_same(new: Value, wanted: Value, ties: Sequence[Tie]) -> bool:

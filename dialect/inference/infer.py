@@ -34,6 +34,11 @@ class InferenceError(Exception):
         self.op = op
 
 
+def promotion(op: ir.Operation) -> Promotion:
+    """Whose dtype rules an op follows."""
+    return Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+
+
 @dataclass
 class Inference:
     """The result: what is known of each SSA value, and the sizes that must be equal for it to hold."""
@@ -148,7 +153,7 @@ class _Walker:
         row = optable.lookup(torch_name(op))
         if row is None or row.infer is declared:
             return self.declared(op)
-        self.ctx.promotion, self.ctx.given = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH, op.operands
+        self.ctx.promotion, self.ctx.given = promotion(op), op.operands
         try:
             results = row.infer(self.ctx, operands)
             if INPLACE in op.attributes:

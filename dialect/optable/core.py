@@ -136,6 +136,16 @@ class Op:
     def writes(self) -> bool:
         return self.aliasing is Aliasing.SELF
 
+    def answer(self, operands: Sequence[Value], promotion: Promotion = Promotion.TORCH) -> tuple[tuple[Value, ...], list[Tie]] | None:
+        """What the rule says of the results, and which sizes it needs equal; None where it refuses these operands."""
+        rules = Infer()
+        rules.promotion = promotion
+        try:
+            found = self.infer(rules, operands)
+        except REFUSALS:
+            return None
+        return found if isinstance(found, tuple) else (found,), rules.ties
+
     def followed(self, operands: Sequence[Of]) -> Sequence[Of]:
         """Of what is said of each operand that of those which a result's gradient goes on to."""
         return [x for i, x in enumerate(operands) if i not in self.looked_at] if self.looked_at else operands

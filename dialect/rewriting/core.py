@@ -142,11 +142,6 @@ def create(op: ir.Operation, name: str, operands: Iterable[ir.Value], type_: ir.
     return made.operation.results[0]
 
 
-def promotion(op: ir.Operation) -> str | None:
-    """Whose dtype rules an op follows: "numpy", or None for torch's."""
-    return ir.StringAttr(op.attributes[PROMOTION]).value if PROMOTION in op.attributes else None
-
-
 def says_as_much(type_: ir.Type, wanted: ir.Type) -> bool:
     """Whether a tensor type is of the same kind as `wanted` and states all that it states: a cast to `wanted` is no claim."""
     if type_ == wanted:

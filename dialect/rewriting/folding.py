@@ -19,7 +19,7 @@ from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import NUMPYS_STEPS, REFUSALS, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import NUMPYS_STEPS, Kind, Op, Promotion
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.written import COPIES, INPLACE
 
@@ -107,13 +107,8 @@ def _is_small(row: Op, operands: Sequence[Any], promotion: Promotion, limit: int
         factor = max((v for v in operands if type(v) is int), default=1)
         if row.name == "aten.mul.left_t" and factor * sum(map(_size, operands)) > limit:
             return False
-    ctx = Infer()
-    ctx.promotion = promotion
-    try:
-        found = row.infer(ctx, [lifted(v) for v in operands])
-    except REFUSALS:
-        return False
-    return all(_is_within(v, limit) for v in (found if isinstance(found, tuple) else (found,)))
+    answer = row.answer([lifted(v) for v in operands], promotion)
+    return answer is not None and all(_is_within(v, limit) for v in answer[0])
 
 
 def _is_within(value: Value, limit: int) -> bool:

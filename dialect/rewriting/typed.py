@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.walking import function_names, unerased, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.core import functions
-from tierup.dialect.rewriting.core import drop_unused, promotion
+from tierup.dialect.rewriting.core import drop_unused
 from tierup.dialect.rewriting.site import Keep, Site
 
 Rule = Callable[[Site], ir.Value]
@@ -40,7 +41,7 @@ def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> list[ir.Opera
             continue
         operands: list[ir.Value] = []
         for op in unerased(op for op in walk(func) if op.name in rules):
-            if promotion(op) is None and all(v in inference.values for v in (*op.operands, *op.results)):
+            if promotion(op) is Promotion.TORCH and all(v in inference.values for v in (*op.operands, *op.results)):
                 operands += _apply(rules[op.name], op, inference)
         if operands:
             changed.append(func)

@@ -23,10 +23,11 @@ from functools import reduce
 from math import prod
 from operator import and_
 
+from tierup.dialect.inference.infer import promotion
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import promotion
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 
@@ -155,7 +156,7 @@ def _arange(op: ir.Operation) -> None:
         distance = last - first
         fits = (distance >= 0) & (distance <= MOST_ELEMENTS)
         ok = _asserted([~is_ahead | fits], "the bounds are too far apart")
-    if promotion(op) is None:
+    if promotion(op) is Promotion.TORCH:
         t.check(is_ahead, "upper bound and lower bound inconsistent with step sign")
     if ok is not None:
         slot = len(sizes_given(op)) - 1

@@ -23,13 +23,15 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
-from tierup.dialect.facts.values import Float, Int, Tensor, Value
+from tierup.dialect.facts.values import Tensor
+from tierup.dialect.inference.infer import promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Promotion
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.operands import lifted
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, float_of, int_of, number, promotion, rewrite, says_as_much, under_casts
+from tierup.dialect.rewriting.core import Rule, float_of, int_of, number, rewrite, says_as_much, under_casts
 
 _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch.aten.conv2d", "torch.aten.conv3d"})
 
@@ -89,14 +91,8 @@ def _keeps_dtype(op: ir.Operation, known: int | float) -> bool:
     _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
     if row is None or dtype is None:
         return False
-    ctx = Infer()
-    ctx.promotion = Promotion.TORCH if promotion(op) is None else Promotion.NUMPY
-    scalar: Value = Int(known) if isinstance(known, int) else Float(known)
-    try:
-        given = row.infer(ctx, [Tensor(dtype), scalar])  # alpha has no say in the dtype
-    except REFUSALS:
-        return False  # the op raises
-    return isinstance(given, Tensor) and given.dtype == dtype
+    answer = row.answer([Tensor(dtype), lifted(known)], promotion(op))  # alpha has no say in the dtype
+    return answer is not None and isinstance(given := answer[0][0], Tensor) and given.dtype == dtype
 
 
 def _is_neutral(op: ir.Operation, known: int | float) -> bool:

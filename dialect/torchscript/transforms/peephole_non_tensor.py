@@ -28,13 +28,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.inference.infer import promotion
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.structure import blocks, is_used, last_of, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.families.scalars import wrap
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, float_of, int_of, number, promotion, rewrite, under_casts
+from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, float_of, int_of, number, rewrite, under_casts
 
 
 @register
@@ -232,7 +234,7 @@ def _add(op: ir.Operation) -> ir.Value | None:
     if inner is None or made is None or promotion(made) != promotion(op):
         return None
     total = inner[1] + c
-    if promotion(op) is None:
+    if promotion(op) is Promotion.TORCH:
         total = wrap(total)
     elif wrap(total) != total:
         return None

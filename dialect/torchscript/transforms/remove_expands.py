@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Kind, Promotion, ShapeError, Tie
+from tierup.dialect.optable.core import Kind, Tie
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import bool_of, drop_unused, promotion
+from tierup.dialect.rewriting.core import bool_of, drop_unused
 from tierup.dialect.rewriting.typed import infer_or_remark
 
 EXPAND = "torch.aten.expand"
@@ -74,15 +74,8 @@ def _result(op: ir.Operation, operands: list[Value]) -> tuple[Tensor, list[Tie]]
     """What the row says of a result of known dtype and shape, and which sizes it needs equal."""
     row = optable.lookup(op.name)
     assert row is not None
-    context = Infer()
-    context.promotion = Promotion.TORCH if promotion(op) is None else Promotion.NUMPY
-    try:
-        found = row.infer(context, operands)
-    except (ShapeError, IndexError, TypeError, ZeroDivisionError):
-        return None
-    if not isinstance(found, Tensor) or found.dtype is None or found.shape is None:
-        return None
-    return found, context.ties
+    (found, *_), ties = row.answer(operands, promotion(op)) or ((None,), [])
+    return (found, ties) if isinstance(found, Tensor) and found.dtype is not None and found.shape is not None else None
 
 
 def _cannot_raise(op: ir.Operation, inference: Inference) -> bool:

@@ -31,16 +31,16 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import InferenceError, infer_function
+from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import attributes_of, blocks, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.families.inplace import converts
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import promotion, replace
+from tierup.dialect.rewriting.core import replace
 from tierup.dialect.rewriting.regions import top_level
 
 _MAX_RANK = 3  # for which a twin is tried when the tensor's type says nothing
@@ -111,12 +111,8 @@ class _Walk:
 
 
 def _same(twin: Op, op: ir.Operation, values: Sequence[Value]) -> bool:
-    ctx = Infer()
-    ctx.promotion = Promotion.TORCH if promotion(op) is None else Promotion.NUMPY
-    try:
-        return twin.infer(ctx, values) == values[0] and not any(tie.left != tie.right for tie in ctx.ties)
-    except REFUSALS:
-        return True  # so does the functional op
+    answer = twin.answer(values, promotion(op))
+    return answer is None or (answer[0] == (values[0],) and not any(tie.left != tie.right for tie in answer[1]))  # None: both raise
 
 
 def _is_number(value: Value) -> bool:
