@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tierup.dialect import ops
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, symbol
 from tierup.dialect.facts.profiled import Profiled
@@ -12,9 +13,8 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import infer_function
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import if_, maker, move_into, yield_
+from tierup.dialect.ir.structure import if_, last_of, maker, move_into, yield_
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops import fallback
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.rewriting import regions
 
@@ -116,8 +116,18 @@ def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mappi
     """The fallback that does what `group`, a clone, does; the clone goes."""
     ip = ir.InsertionPoint(group)
     plain = [cast(v, regions.plain_type(v.type), ip) for v in operands]
-    made = fallback(plain, [regions.plain_type(r.type) for r in group.results], loc=group.location, ip=ip)
-    move_into(group.regions[0].blocks[0], made.regions[0].blocks[0])
+    made = as_fallback(group, plain, [regions.plain_type(r.type) for r in group.results], ip)
     regions.forget_types(made.regions[0].blocks[0], callees)
-    group.erase()
+    return made
+
+
+def as_fallback(twin: ir.Operation, operands: list[ir.Value], types: list[ir.Type], ip: ir.InsertionPoint) -> ir.Operation:
+    """A fallback that does what `twin` does, the clone of a group or a function, which goes; it gives the first values that this does."""
+    made = ops.fallback(operands, types, loc=twin.location, ip=ip)
+    block = made.regions[0].blocks[0]
+    move_into(twin.regions[0].blocks[0], block)
+    last = last_of(block)
+    ops.yield_(list(last.operands)[: len(types)], loc=last.location, ip=ir.InsertionPoint(last))
+    last.erase()
+    twin.erase()
     return made

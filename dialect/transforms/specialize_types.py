@@ -24,6 +24,7 @@ becomes
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tierup.dialect.facts import profiled
@@ -51,7 +52,7 @@ class SpecializeTypes(Pass):
 
     def run_on_function(self, func: ir.Operation) -> None:
         profiles = [op for op in walk(func) if op.name == "tierup.profile"]
-        seen = _joined(profiles)
+        seen = joined_records(profiles)
         block = func.regions[0].blocks[0]
         arguments = list(block.arguments)
         try:
@@ -77,15 +78,14 @@ class SpecializeTypes(Pass):
         op.erase()
 
 
-def _joined(profiles: list[ir.Operation]) -> dict[ir.Value, Fact | None]:
-    """The facts of each watched value; None where two profiles do not even agree that it is a tensor."""
+def joined_records(ops: Iterable[ir.Operation]) -> dict[ir.Value, Fact | None]:
+    """The facts of each value that profiles among these ops watch; None where two do not even agree that it is a tensor."""
     seen: dict[ir.Value, Fact | None] = {}
-    for op in profiles:
-        if "profiled" not in op.attributes:
-            continue
-        value, fact = unprofiled(op.operands[0]), facts_of(op.attributes["profiled"])
-        before = seen.get(value, fact)
-        seen[value] = None if before is None else profiled.join(before, fact)
+    for op in ops:
+        if op.name == "tierup.profile" and "profiled" in op.attributes:
+            value, fact = unprofiled(op.operands[0]), facts_of(op.attributes["profiled"])
+            before = seen.get(value, fact)
+            seen[value] = None if before is None else profiled.join(before, fact)
     return seen
 
 

@@ -30,10 +30,12 @@ from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.structure import is_used, last_of
-from tierup.dialect.ir.walking import function_names, ops_of, unerased, walk
+from tierup.dialect.ir.structure import if_, is_used, maker, users, yield_
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.speculation.two_versions import as_fallback
+from tierup.dialect.torchscript.transforms.remove_profiling import remove_profiles
 
 CHECK = "tierup.check_requires_grad"
 
@@ -49,12 +51,8 @@ class GuardDifferentiable(Pass):
         callees = function_names(module)
         for func in functions(module.operation):
             for group in groups(func):
-                if not any(_is_checked(v) for v in group.operands):
+                if not any(maker(v, CHECK) is not None for v in group.operands):
                     _guard(func, group, callees)
-
-
-def _is_checked(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == CHECK
 
 
 def _guard(func: ir.Operation, group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
@@ -88,10 +86,10 @@ def _is_certain(func: ir.Operation, value: ir.Value, sure: RequiresGrad) -> bool
 
 def _records(value: ir.Value) -> list[Profiled]:
     """What profiles recorded of a value: those that gave it, and those that take it."""
-    found = [use.owner.operation for use in value.uses if use.owner.operation.name == PROFILE]
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == PROFILE:
-        found.append(value.owner.operation)
-        value = value.owner.operation.operands[0]
+    found = [op for op in users(value) if op.name == PROFILE]
+    while (op := maker(value, PROFILE)) is not None:
+        found.append(op)
+        value = op.operands[0]
     facts = [facts_of(op.attributes["profiled"]) for op in found if "profiled" in op.attributes]
     return [fact for fact in facts if isinstance(fact, Profiled) and fact.defined is not False]
 
@@ -103,34 +101,13 @@ def _branch(group: ir.Operation, expected: Mapping[int, bool]) -> None:
     types = [*(v.type for v in values), ir.Type.parse("!torch.bool")]
     check = ops.create("check_requires_grad", values, types, {"requires_grad": wanted}, loc=loc, ip=ip)
     results = [r.type for r in group.results]
-    ok = check.results[len(values)]
-    branch = ir.Operation.create("torch.prim.If", results=results, operands=[ok], regions=2, loc=loc, ip=ip).operation
-    then, otherwise = (region.blocks.append() for region in branch.regions)
+    branch, then, otherwise = if_(check.results[len(values)], results, loc, ip)
     for result, new in zip(group.results, branch.results, strict=True):
         result.replace_all_uses_with(new)
-    slow = _forward_alone(group, otherwise)
+    slow = as_fallback(group.clone(ip).operation, originals, results, ir.InsertionPoint(otherwise))  # without the temporaries
+    remove_profiles(slow)  # it will have a profile of its own
     then.append(group)
     for i, value in zip(expected, check.results, strict=False):
         group.operands[i] = value
     for block, made in ((then, group), (otherwise, slow)):
-        ir.Operation.create("torch.prim.If.yield", operands=list(made.results), loc=loc, ip=ir.InsertionPoint(block))
-
-
-def _forward_alone(group: ir.Operation, block: ir.Block) -> ir.Operation:
-    """A fallback in `block` that computes the group's results, without temporaries and profiles: it will have a profile of its own."""
-    types = [r.type for r in group.results]
-    made = ops.fallback(list(group.operands), types, loc=group.location, ip=ir.InsertionPoint(block))
-    twin = group.clone(ir.InsertionPoint(made)).operation
-    old, new = twin.regions[0].blocks[0], made.regions[0].blocks[0]
-    for argument, replacement in zip(old.arguments, new.arguments, strict=True):
-        argument.replace_all_uses_with(replacement)
-    for each in ops_of(old):
-        new.append(each)
-    last = last_of(new)
-    ops.yield_(list(last.operands)[: len(types)], loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
-    for op in unerased(op for op in walk(made) if op.name == PROFILE):
-        op.results[0].replace_all_uses_with(op.operands[0])
-        op.erase()
-    twin.erase()
-    return made
+        yield_(block, made.results)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
@@ -30,8 +31,13 @@ class RemoveProfiling(Pass):
     name = "tierup-remove-profiling"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in unerased(walk(func)):
-            if op.name == "tierup.profile":
-                op.results[0].replace_all_uses_with(op.operands[0])
-            if op.name in ("tierup.profile", "tierup.count_run"):
-                op.erase()
+        remove_profiles(func)
+
+
+def remove_profiles(root: ir.Operation) -> None:
+    """Take out the profiles in an op, and what counts its runs."""
+    for op in unerased(walk(root)):
+        if op.name == "tierup.profile":
+            take_place(op, op.operands)
+        elif op.name == "tierup.count_run":
+            op.erase()

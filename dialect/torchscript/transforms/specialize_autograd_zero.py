@@ -40,16 +40,17 @@ from dataclasses import dataclass
 
 from tierup.dialect import ops
 from tierup.dialect.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
-from tierup.dialect.facts import profiled
-from tierup.dialect.facts.profiled import Fact, Profiled
+from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import NoneValue
 from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.structure import last_of
-from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.ir.structure import if_, last_of, yield_
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.speculation.two_versions import as_fallback
+from tierup.dialect.torchscript.transforms.remove_profiling import remove_profiles
+from tierup.dialect.transforms.specialize_types import joined_records
 
 _OUTSIDE = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape", "tierup.count_run", "func.return"})
 
@@ -78,28 +79,22 @@ class SpecializeAutogradZero(Pass):
         at = [view.operation for view in block.operations if view.operation.name in ("tierup.count_run", "func.return")][0]
         ok = _conjunction(assumed, at)
         types, loc = [v.type for v in last.operands], func.location
-        branch = ir.Operation.create("torch.prim.If", results=types, operands=[ok], regions=2, loc=loc, ip=ir.InsertionPoint(at)).operation
-        then, otherwise = (region.blocks.append() for region in branch.regions)
+        branch, then, otherwise = if_(ok, types, loc, ir.InsertionPoint(at))
         for op in body:
             then.append(op)
-        ir.Operation.create("torch.prim.If.yield", operands=list(last.operands), loc=loc, ip=ir.InsertionPoint(then))
+        yield_(then, last.operands)
         for i, result in enumerate(branch.results):
             last.operands[i] = result
-        slow = _as_it_was(twin, list(block.arguments), types, otherwise)
-        ir.Operation.create("torch.prim.If.yield", operands=list(slow.results), loc=loc, ip=ir.InsertionPoint(otherwise))
+        slow = as_fallback(twin, list(block.arguments), types, ir.InsertionPoint(otherwise))
+        remove_profiles(slow)
+        yield_(otherwise, slow.results)
         Simplify(then, assumed)
 
 
 def _assumed(block: ir.Block) -> dict[ir.Value, Defined]:
     """The arguments that were always there, or never; of optionals only those that never were."""
     arguments = list(block.arguments)
-    facts: dict[ir.Value, Fact | None] = {}
-    for view in block.operations:
-        op = view.operation
-        if op.name == "tierup.profile" and op.operands[0] in arguments and "profiled" in op.attributes:
-            fact = facts_of(op.attributes["profiled"])
-            before = facts.get(op.operands[0], fact)
-            facts[op.operands[0]] = None if before is None else profiled.join(before, fact)
+    facts = joined_records(view.operation for view in block.operations)
     known = {v: f.defined for v, f in facts.items() if isinstance(f, Profiled) and f.defined is not None}
     return {v: known[v] for v in arguments if v in known and (torch_types.is_tensor(v.type) or known[v] is False)}
 
@@ -119,23 +114,3 @@ def _conjunction(assumed: Mapping[ir.Value, Defined], before: ir.Operation) -> i
     for answer in answers[1:]:
         ok = ir.Operation.create("torch.aten.__and__.bool", [bool_], [ok, answer], loc=loc, ip=ip).results[0]
     return ok
-
-
-def _as_it_was(twin: ir.Operation, arguments: list[ir.Value], types: list[ir.Type], block: ir.Block) -> ir.Operation:
-    """A fallback in `block` that does what the function did; `twin`, a copy of it, goes."""
-    slow = ops.fallback(arguments, types, loc=twin.location, ip=ir.InsertionPoint(block))
-    old, new = twin.regions[0].blocks[0], slow.regions[0].blocks[0]
-    for argument, replacement in zip(old.arguments, new.arguments, strict=True):
-        argument.replace_all_uses_with(replacement)
-    for each in ops_of(old):
-        new.append(each)
-    last = last_of(new)
-    ops.yield_(list(last.operands), loc=last.location, ip=ir.InsertionPoint(last))
-    last.erase()
-    for op in unerased(walk(slow)):
-        if op.name == "tierup.profile":
-            op.results[0].replace_all_uses_with(op.operands[0])
-        if op.name in ("tierup.profile", "tierup.count_run"):
-            op.erase()
-    twin.erase()
-    return slow
