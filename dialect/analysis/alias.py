@@ -3,7 +3,7 @@
 For graphs as front ends give them: mutable `!torch.tensor`s, in-place ops, views, lists that are appended to, all of that through
 branches and loops. On a functional graph (`tierup-functionalize`) nothing has a writer and most answers are immediate.
 
-    aliases = AliasAnalysis(func, functions)         # functions: callees by name (walking.function_names); func is not changed
+    aliases = AliasAnalysis(func)                    # func is not changed
 
     aliases.may_alias(a, b)            may a and b be, or be views of, one piece of memory?  (containers: one object)
     aliases.may_contain_alias(a, b)    ... or may what is in one, at any depth?
@@ -35,14 +35,14 @@ Cost: about 40 us an op; a question costs a set intersection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.moving import carry_out, plan_move
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable, row_of
 from tierup.dialect.ir.structure import blocks, handed_over, last_of
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, callee_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 
@@ -77,11 +77,10 @@ _RECORDS = Effects(records=True)
 class AliasAnalysis:
     """The answers for one function; see the module's docstring."""
 
-    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None) -> None:
+    def __init__(self, func: ir.Operation, _callees: dict[str, Effects] | None = None) -> None:
         self.points_to = PointsTo(func)
-        self._functions = functions or {}
         self._effects: dict[ir.Operation, Effects] = Notes()
-        self._callees: dict[str, Effects] = {}
+        self._callees = {} if _callees is None else _callees
         self._random = Location(Holds.TENSOR)  # the generator's state: random ops keep their order
         self._writers: dict[Location, dict[int, ir.Operation]] = {}  # by their places in the text
         for i, op in enumerate(inner_ops(func)):
@@ -246,20 +245,19 @@ class AliasAnalysis:
         return Effects(seen, (seen | {self._random}) - {self.points_to.caller_values}, acts=True, leaves=True)
 
     def _call(self, op: ir.Operation) -> Effects:
-        does = self._callee(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        does = self._callee(op)
         reads = self._reach(op.operands)
         written = (reads | {self._random}) - {self.points_to.caller_values} if does.writes else NOWHERE
         return Effects(reads, written, does.acts, does.leaves, does.records)
 
-    def _callee(self, name: str) -> Effects:
+    def _callee(self, call: ir.Operation) -> Effects:
         """What a function does for its caller: that it writes something, not what."""
-        somewhere = frozenset({self._random})
+        name, somewhere = ir.FlatSymbolRefAttr(call.attributes["callee"]).value, frozenset({self._random})
         if name not in self._callees:
             self._callees[name] = Effects(writes=somewhere, acts=True, leaves=True)  # a recursive call, and one that nobody knows
-            body = self._functions.get(name)
-            if body is not None and len(body.regions[0].blocks):
-                inside = AliasAnalysis(body, {k: v for k, v in self._functions.items() if k != name})
-                found = inside.effects(body)
+            body = callee_of(call)
+            if body is not None:
+                found = AliasAnalysis(body, self._callees).effects(body)
                 shown = any(location.outside for location in found.writes)
                 self._callees[name] = Effects(NOWHERE, somewhere if shown else NOWHERE, found.acts, found.leaves, found.records)
         return self._callees[name]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import CONSTRUCTS, LIST_WRITES, is_known
-from tierup.dialect.inference.refine import callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 
@@ -23,7 +22,7 @@ class LazyAliases:
     def now(self) -> AliasAnalysis:
         """The analysis of the function as it is."""
         if self._known is None:
-            self._known = AliasAnalysis(self._func, callees(self._func))
+            self._known = AliasAnalysis(self._func)
         return self._known
 
     def forget(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tierup.dialect.analysis.alias import AliasAnalysis
@@ -24,28 +23,28 @@ class Live:
     ops: set[ir.Operation] = field(default_factory=set)
 
 
-def eliminate_dead_code(func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None, *, drop_errors: bool = False) -> None:
-    """What tierup-dce does to one function, for passes that leave dead code behind. `functions`: callees by name."""
+def eliminate_dead_code(func: ir.Operation, *, drop_errors: bool = False) -> None:
+    """What tierup-dce does to one function, for passes that leave dead code behind."""
     written = _writes_lists(func)
-    sweep(func, live_in(func, functions, drop_errors=drop_errors))
+    sweep(func, live_in(func, drop_errors=drop_errors))
     if written and not _writes_lists(func):  # more is known of lists that nobody writes
-        sweep(func, live_in(func, functions, drop_errors=drop_errors))
+        sweep(func, live_in(func, drop_errors=drop_errors))
 
 
 def _writes_lists(func: ir.Operation) -> bool:
     return any(op.name in LIST_WRITERS for op in inner_ops(func))
 
 
-def live_in(func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None, *, drop_errors: bool = False) -> Live:
+def live_in(func: ir.Operation, *, drop_errors: bool = False) -> Live:
     """What of `func` is live. `drop_errors`: that an op may raise on wrong operands does not keep it."""
-    return _Marker(func, functions or {}, drop_errors).live
+    return _Marker(func, drop_errors).live
 
 
 class _Marker:
-    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation], drop_errors: bool) -> None:
+    def __init__(self, func: ir.Operation, drop_errors: bool) -> None:
         self.live = Live()
-        self.aliases = AliasAnalysis(func, functions)
-        self._raising = None if drop_errors else Raising(func, functions)
+        self.aliases = AliasAnalysis(func)
+        self._raising = None if drop_errors else Raising(func)
         self._memory: set[Location] = set()  # what live values may be or hold
         self._pending: list[ir.Value] = []
         self._writes: list[ir.Operation] = []

@@ -11,7 +11,7 @@ out of memory is not looked at.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from math import inf, nan, prod
@@ -21,7 +21,6 @@ from tierup.dialect import dtypes, optable
 from tierup.dialect.analysis.points_to import BODIES, CHECKS, row_of
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
@@ -50,11 +49,11 @@ _SYMBOLIC = frozenset({Kind.POINTWISE, Kind.PRODUCT, Kind.NORMALISATION})
 
 
 class Raising:
-    """The answers for one function, from the types of its arguments. `functions`: callees by name."""
+    """The answers for one function, from the types of its arguments."""
 
-    def __init__(self, func: ir.Operation, functions: Mapping[str, ir.Operation] | None = None) -> None:
+    def __init__(self, func: ir.Operation) -> None:
         try:
-            self._inference = infer_function(func, symbols.argument_values(func), functions or {})
+            self._inference = infer_function(func)
         except InferenceError:
             self._inference = Inference()  # it raises for all such arguments: nothing is known of any op
 

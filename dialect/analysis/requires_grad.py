@@ -12,17 +12,16 @@ operand does, unless the op is not differentiable (the rows' field). An integer 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
-from tierup.dialect.ir.walking import Notes, torch_name
+from tierup.dialect.ir.walking import Notes, callee_of, torch_name
 from tierup.dialect.mlir import ir
 
 State = bool | None
@@ -64,24 +63,16 @@ def set_argument_states(func: ir.Operation, states: Sequence[State]) -> None:
 
 
 class RequiresGrad:
-    """What is known of the values of one function. `profiles`: recorded facts are taken for true. `functions`: callees by name.
+    """What is known of the values of one function. `profiles`: recorded facts are taken for true.
     `arguments`: what its arguments are, if not what it says of them itself."""
 
-    def __init__(
-        self,
-        func: ir.Operation,
-        functions: Mapping[str, ir.Operation] | None = None,
-        *,
-        profiles: bool = False,
-        arguments: Sequence[State] | None = None,
-    ) -> None:
-        self._functions = functions or {}
+    def __init__(self, func: ir.Operation, *, profiles: bool = False, arguments: Sequence[State] | None = None) -> None:
         self._profiles = profiles
         self._states: dict[ir.Value, State] = Notes()
         self._calls: set[str] = set()  # those being followed
         self._written = False  # something that may require a gradient was written to a tensor or a list
         try:
-            self._inference = infer_function(func, symbols.argument_values(func), self._functions)
+            self._inference = infer_function(func)
         except InferenceError:  # raises on all such operands: its types say what they say
             self._inference = Inference()
         states = argument_states(func) if arguments is None else arguments
@@ -210,8 +201,8 @@ class RequiresGrad:
 
     def _call(self, op: ir.Operation, operands: list[State], count: int) -> list[State]:
         name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-        callee = self._functions.get(name)
-        if callee is None or name in self._calls or not len(callee.regions[0].blocks):
+        callee = callee_of(op)
+        if callee is None or name in self._calls:
             self._written = self._written or any(s is not False for s in operands)
             return [None] * count
         self._calls.add(name)

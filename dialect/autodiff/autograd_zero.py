@@ -17,7 +17,7 @@ from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import bool_of, drop_unused, is_none
+from tierup.dialect.rewriting.core import bool_of, erase, is_none
 
 Defined = bool | None  # whether a gradient, or an optional value, is there
 
@@ -94,9 +94,7 @@ class Simplify:
             self.known.pop(result, None)
             self.known[made] = state
             result.replace_all_uses_with(made)
-        operands = list(op.operands)
-        op.erase()
-        drop_unused(operands)
+        erase(op)
 
     def question(self, op: ir.Operation) -> None:
         states = [self.known.get(v) for v in op.operands]

@@ -15,7 +15,7 @@ a `no_grad` block is such a write to a part that was detached: what is overwritt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from tierup.dialect.analysis.points_to import row_of
@@ -33,13 +33,13 @@ def _overwrites(op: ir.Operation) -> bool:
     return row is not None and row.overwrites
 
 
-def part_detached_writes(func: ir.Operation, functions: Mapping[str, ir.Operation], wrt: Sequence[int]) -> None:
+def part_detached_writes(func: ir.Operation, wrt: Sequence[int]) -> None:
     """Let no write go through a detach that something is lost by, when the arguments `wrt` require a gradient. Raises PassFailure, at the
     write, where memory is shared with what was detached."""
     ops = list(walk(func))
     writes = [op for op in ops if (row := row_of(op)) is not None and row.writes]
     from_python = is_from_python(func)
-    states = cache(lambda: RequiresGrad(func, functions, arguments=[i in wrt for i in range(len(func.regions[0].blocks[0].arguments))]))
+    states = cache(lambda: RequiresGrad(func, arguments=[i in wrt for i in range(len(func.regions[0].blocks[0].arguments))]))
     for detach in [op for op in ops if op.name == "torch.aten.detach"] if writes else []:
         views = _views(detach.results[0])
         through = [op for op in writes if op.operands[0] in views]

@@ -67,13 +67,12 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
         raise ValueError(f"the module has no function @{entry}")
     writer = _first_writer(func)
     parse(_ONE_FUNCTION).run(module)
-    functions = function_names(module)
-    part_detached_writes(functions[entry], functions, wrt)
+    part_detached_writes(function_names(module)[entry], wrt)
     parse(_VALUE_FORM).run(module)
     func = function_names(module)[entry]
     read_copies(func)
     _check(func, entry, wrt, results, writer, writes)
-    refuse_floats(func, lambda: activity(module, func, wrt)[0])
+    refuse_floats(func, lambda: activity(func, wrt)[0])
     return func
 
 
@@ -129,10 +128,10 @@ def _check(
             raise PassFailure(op, "writes a list of tensors, which has no gradient: make a new list instead (a + [x])")
 
 
-def activity(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> tuple[dict[ir.Value, bool], Inference]:
+def activity(func: ir.Operation, wrt: Sequence[int]) -> tuple[dict[ir.Value, bool], Inference]:
     """Of each value of a function whether it may require a gradient when the arguments `wrt` do; and the types it went by."""
     count = len(func.regions[0].blocks[0].arguments)
-    states = RequiresGrad(func, function_names(module), arguments=[i in set(wrt) for i in range(count)])
+    states = RequiresGrad(func, arguments=[i in set(wrt) for i in range(count)])
     return Notes((v, states.may(v)) for v in values_inside(func)), states.inference
 
 
@@ -143,7 +142,7 @@ class _Function:
         self.func, self.results, self.wrt = func, results, wrt
         self.block = func.regions[0].blocks[0]
         self.arguments = list(self.block.arguments)
-        self.active, inference = activity(module, func, wrt)
+        self.active, inference = activity(func, wrt)
         self.last = last_of(self.block)
         self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, inference)
 

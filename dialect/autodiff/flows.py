@@ -66,7 +66,7 @@ def has_paths(func: ir.Operation) -> bool:
 def add_flows(module: ir.Module, func: ir.Operation, wrt: Sequence[int]) -> Flows:
     """Let a function in value form give, behind its results, what tells on which of the arguments `wrt` they depend; nothing more where no
     path decides."""
-    active, _ = activity(module, func, wrt)
+    active, _ = activity(func, wrt)
     block = func.regions[0].blocks[0]
     last = last_of(block)
     finder = _Finder(active)

@@ -27,7 +27,7 @@ from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
-from tierup.dialect.ir.walking import function_names, ops_of, walk
+from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Tie
 from tierup.dialect.records import dataclass
@@ -105,8 +105,8 @@ class _Splitter:
         self.body = [view.operation for view in self.block.operations][:-1]
         for i, op in enumerate(self.body):
             op.attributes[SITE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, func.context), i)
-        self.assumed = _refine(func, known, sizes, function_names(module)) if known else []
-        self.active, self.inference = activity(module, func, wrt)
+        self.assumed = _refine(func, known, sizes) if known else []
+        self.active, self.inference = activity(func, wrt)
         self.last = last_of(self.block)
         self.emitter = Emitter(ir.InsertionPoint(self.last), func.location, self.inference)
 
@@ -151,15 +151,14 @@ class _Splitter:
     def _stack_lists(self, returned: Sequence[ir.Value]) -> list[ir.Value]:
         """Make what loops save tensors, which native code takes and gives. Results, which an op reads meanwhile, stay lists; gives
         them, or what was made in their place."""
-        callees = function_names(self.module)
         ip = ir.InsertionPoint.at_block_terminator(self.block)
         with self.func.context, self.func.location:
             held = ir.Operation.create("tierup.held", operands=list(returned), ip=ip).operation
-        stack_lists(self.func, callees)
+        stack_lists(self.func)
         returned = list(held.operands)
         held.erase()
         with suppress(InferenceError):  # for the run to raise: what was known stays
-            found = infer_function(self.func, symbols.argument_values(self.func), callees)
+            found = infer_function(self.func)
             self.inference.values.update(found.values)
             self.inference.doubtful |= found.doubtful
         return returned
@@ -267,7 +266,7 @@ class _Keys:
 
 
 def _refine(
-    func: ir.Operation, known: Sequence[Tensor | None], sizes: Mapping[Dim, int], callees: Mapping[str, ir.Operation]
+    func: ir.Operation, known: Sequence[Tensor | None], sizes: Mapping[Dim, int]
 ) -> list[tuple[Dim, Dim]]:
     """Give arguments the types that a caller promises, and sizes that the program needs equal one symbol; which of them only some path
     needs equal."""
@@ -280,7 +279,7 @@ def _refine(
         for argument, shape in shapes.items():
             argument.set_type(torch_types.tensor_type(Tensor(dtypes[argument], shape), context=func.context))
         symbols.rebind(block, shapes)
-        one = _equal(func, {dim for shape in shapes.values() for dim in shape}, sizes, callees, assumed)
+        one = _equal(func, {dim for shape in shapes.values() for dim in shape}, sizes, assumed)
         if not one:
             break
         shapes = {argument: tuple(one.get(dim, dim) for dim in shape) for argument, shape in shapes.items()}
@@ -292,13 +291,12 @@ def _equal(
     func: ir.Operation,
     own: Collection[Dim],
     sizes: Mapping[Dim, int],
-    callees: Mapping[str, ir.Operation],
     assumed: list[tuple[Dim, Dim]],
 ) -> dict[Dim, Dim]:
     """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it. What
     only some path of the program needs is taken where `sizes` are equal, and added to `assumed`."""
     try:
-        inference = infer_function(func, symbols.argument_values(func), callees)
+        inference = infer_function(func)
     except InferenceError:  # for the run to raise
         return {}
     certain = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, inference.values)]

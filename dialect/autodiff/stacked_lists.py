@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tierup.dialect.autodiff.counting_loops import count_first, only_computes
 from tierup.dialect.gradients.emitter import Emitter
@@ -18,7 +18,7 @@ _APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.
 _STACK, _CAT = "torch.aten.stack", "torch.aten.cat"
 
 
-def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guarded: bool = False) -> bool:
+def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
     """Make lists that grow in the loops of a function tensors; whether there was one. `guarded`: sizes that the program needs equal are
     seen to be."""
     changed = False
@@ -26,7 +26,7 @@ def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guar
         lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST)]
         records = [k for k in lists if _is_record(loop, k)]
         if records and not is_counted(loop):
-            inference = infer_or_remark(func, callees)
+            inference = infer_or_remark(func)
             if inference is None:
                 return changed
             if not _count(loop, records, _emitter(loop, inference, guarded)):
@@ -34,7 +34,7 @@ def stack_lists(func: ir.Operation, callees: Mapping[str, ir.Operation], *, guar
             changed = True
         for k in records:
             if _is_record(loop, k):
-                inference = infer_or_remark(func, callees)  # anew: of items of a list that became a tensor more is known
+                inference = infer_or_remark(func)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return changed
                 changed |= _stack(loop, k, _emitter(loop, inference, guarded))

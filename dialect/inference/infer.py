@@ -15,10 +15,11 @@ from tierup.dialect import optable
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
+from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
 from tierup.dialect.ir.structure import last_of, signature
-from tierup.dialect.ir.walking import Notes, torch_name
+from tierup.dialect.ir.walking import Notes, callee_of, names_in, torch_name, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.written import INPLACE, check_copy
@@ -57,22 +58,17 @@ class Inference:
 
 
 def infer_function(
-    func: ir.Operation,
-    arguments: Sequence[Value],
-    functions: Mapping[str, ir.Operation] | None = None,
-    *,
-    rules: Infer | None = None,
-    tolerant: bool = False,
+    func: ir.Operation, arguments: Sequence[Value] | None = None, *, rules: Infer | None = None, tolerant: bool = False
 ) -> Inference:
-    """Infer all values of `func` when it is called with `arguments`. `functions`: callees by name. `rules`: what the op table's rules
+    """Infer all values of `func` when it is called with `arguments`, those of its types if not given. `rules`: what the op table's rules
     report to, if not a plain Infer.
 
     Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
     reads them is never reached.
     """
-    walker = _Walker(functions or {}, rules or Infer(items=_items), tolerant)
-    walker.lists_change = any(_contains(f, LIST_WRITERS) for f in (func, *walker.functions.values()))
-    walker.out.results = walker.function(func, arguments)
+    walker = _Walker(rules or Infer(items=_items), tolerant)
+    walker.lists_change = not all(LIST_WRITERS.isdisjoint(names_in(f)) for f in with_callees(func))
+    walker.out.results = walker.function(func, argument_values(func) if arguments is None else arguments)
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
     sides = [(tie.left, tie.right) for tie in (*walker.ctx.ties, *walker.out.ties)]
     walker.out.doubtful = frozenset(s for a, b in sides if not (at_least(a, 2) and at_least(b, 2)) for d in (a, b) for s in symbols(d))
@@ -98,11 +94,10 @@ def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> li
 
 
 class _Walker:
-    def __init__(self, functions: Mapping[str, ir.Operation], rules: Infer, tolerant: bool) -> None:
+    def __init__(self, rules: Infer, tolerant: bool) -> None:
         self.ctx = rules
         self.tolerant = tolerant
         self.out = Inference()
-        self.functions = functions
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
         self.lists_change = False
@@ -128,7 +123,7 @@ class _Walker:
         results = self.block(block)
         self.ctx.scope = scope
         self.entered.pop()
-        if _contains(func, _BAILOUT):  # its continuation may have given them, about which the guards say nothing
+        if "tierup.bailout" in names_in(func):  # its continuation may have given them, about which the guards say nothing
             declared = signature(func).results
             return tuple(map(torch_types.value_of, declared))
         return results
@@ -248,27 +243,14 @@ def _items(value: Hashable) -> Hashable:
 
 
 _CONJUNCTION = "torch.aten.__and__.bool"
-_BAILOUT = frozenset({"tierup.bailout"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
-
-
-def _contains(func: ir.Operation, names: frozenset[str]) -> bool:
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = found or op.operation.name in names
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    func.walk(visit)
-    return found
 
 
 def _may_be_written(value: ir.Value) -> bool:
     """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table. From where a
     bailout hands it to nobody comes back."""
     users = (use.owner.operation.name for use in value.uses)
-    return any(optable.lookup(name) is None and name not in _BAILOUT for name in users)
+    return any(optable.lookup(name) is None and name != "tierup.bailout" for name in users)
 
 
 # --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
@@ -378,8 +360,8 @@ def _counting(number: ir.Value, trip: Value) -> Int:
 
 
 def _call(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-    callee = walker.functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
-    if callee is None or not len(callee.regions[0].blocks) or callee in walker.entered:  # nobody's, a declaration, or recursive
+    callee = callee_of(op)
+    if callee is None or callee in walker.entered:  # nobody's, a declaration, or recursive
         return _declared(walker, op, operands)
     return walker.function(callee, operands)
 

@@ -10,7 +10,7 @@ carries, what a call passes) casts stand between: `torch.tensor_static_info_cast
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from tierup.dialect.facts.dims import Expr, Symbol, symbol
@@ -18,12 +18,12 @@ from tierup.dialect.facts.values import Bool, Int, Tensor, Value
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
+from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, last_of, move_out, set_signature, signature, take_place, values_of
-from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.ir.walking import callee_of, ops_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
-from tierup.dialect.passes.core import functions as functions_of
 
 STALE = "tierup.stale_types"  # the unit attribute of a function in which a pass left values without the types that inference gives
 # Their result has the type of something else: it stays, and a cast behind it says the rest.
@@ -34,25 +34,23 @@ _KEEP_NUMBERS = frozenset({"tierup.bailout", "tierup.check", "tierup.guard", "ti
 
 def specialise(
     func: ir.Operation,
-    arguments: Sequence[Value],
-    functions: Mapping[str, ir.Operation] | None = None,
+    arguments: Sequence[Value] | None = None,
     *,
     keep_branches: bool = False,
     tolerant: bool = False,
 ) -> list[Tie]:
     """Type `func` for `arguments` (one value each), in place; the ties are sizes that a guard must hold equal.
 
-    Arguments of a known number become constants; symbols in their shapes are declared and bound. `functions`: callees by
-    name; they are not typed. `keep_branches`: branches that are never taken stay, untyped, for who takes a twin of the program
-    from it that knows nothing of these arguments. A function that others call keeps its result types. Raises InferenceError for
-    an op that raises on such operands, unless `tolerant`: its results then keep their types; and for a type in the IR that is wrong:
-    the function is then in an unspecified state.
+    Arguments of a known number become constants; symbols in their shapes are declared and bound. Callees are not typed. `keep_branches`:
+    branches that are never taken stay, untyped, for who takes a twin of the program from it that knows nothing of these arguments. A
+    function that others call keeps its result types. Raises InferenceError for an op that raises on such operands, unless `tolerant`: its
+    results then keep their types; and for a type in the IR that is wrong: the function is then in an unspecified state.
     """
-    block = func.regions[0].blocks[0]
-    known = [_merged(func, argument, value) for argument, value in zip(block.arguments, arguments, strict=True)]
+    block, given = func.regions[0].blocks[0], argument_values(func) if arguments is None else arguments
+    known = [_merged(func, argument, value) for argument, value in zip(block.arguments, given, strict=True)]
     for argument, value in zip(block.arguments, known, strict=True):
         fix(argument, value)
-    inference = infer_function(func, known, functions, tolerant=tolerant)
+    inference = infer_function(func, known, tolerant=tolerant)
     if not keep_branches:
         splice(block, inference)
     ops = list(walk(func))  # before casts are made: what inference says is looked up for these only
@@ -60,7 +58,7 @@ def specialise(
         type_argument(func, argument, value)
     for op in ops:
         _type_results(op, inference)
-    match_edges(_without_identities(func), functions or {})
+    match_edges(_without_identities(func))
     bind(block, known)
     set_signature(func)
     return [tie for tie in inference.ties if tie.left != tie.right]
@@ -78,13 +76,13 @@ def _without_identities(func: ir.Operation) -> list[ir.Operation]:
     return kept
 
 
-def specialise_region(owner: ir.Operation, arguments: Sequence[Value], functions: Mapping[str, ir.Operation]) -> list[Tie]:
+def specialise_region(owner: ir.Operation, arguments: Sequence[Value]) -> list[Tie]:
     """Type the first region of `owner`, a fusion group, for values of its block's arguments, in place; and its results. Its ties.
 
     Raises InferenceError as `specialise`.
     """
     block = owner.regions[0].blocks[0]
-    inference = infer_function(owner, arguments, functions)
+    inference = infer_function(owner, arguments)
     ops = list(walk(owner))
     for argument, value in zip(block.arguments, arguments, strict=True):
         argument.set_type(refined_type(owner, argument.type, value))
@@ -92,7 +90,7 @@ def specialise_region(owner: ir.Operation, arguments: Sequence[Value], functions
         _type_results(op, inference)
     for result, value in zip(owner.results, inference.results, strict=True):
         result.set_type(refined_type(owner, result.type, value))
-    match_edges(ops, functions)
+    match_edges(ops)
     bind(block, arguments)
     return [tie for tie in inference.ties if tie.left != tie.right]
 
@@ -249,13 +247,13 @@ def _recast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> None:
     value.replace_all_uses_except(made, made.owner.operation)
 
 
-def match_edges(ops: Iterable[ir.Operation], functions: Mapping[str, ir.Operation]) -> None:
-    """Casts where MLIR wants the types of an edge equal. `functions`: callees by name."""
+def match_edges(ops: Iterable[ir.Operation]) -> None:
+    """Casts where MLIR wants the types of an edge equal."""
     for op in ops:
-        _match_edge(op, functions)
+        _match_edge(op)
 
 
-def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+def _match_edge(op: ir.Operation) -> None:
     if op.name == "torch.prim.If":
         _widen_results(op)
     elif op.name == "torch.prim.If.yield":
@@ -269,7 +267,7 @@ def _match_edge(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> None
     elif op.name in ("tierup.fusion_group", "tierup.fallback", "tierup.differentiable"):
         _match(op, 0, [a.type for a in op.regions[0].blocks[0].arguments])
     elif op.name == "func.call":
-        callee = functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        callee = callee_of(op)
         if callee is not None:
             _match(op, 0, list(signature(callee).inputs))
     elif op.name in _COPIES:
@@ -314,12 +312,6 @@ def place_of_casts(op: ir.Operation) -> ir.Operation:
     """The op before which casts of an op's operands stand: a run is counted right before the return."""
     ops = list(op.block.operations)[-2:] if op.name == "func.return" else []
     return ops[0].operation if len(ops) == 2 and ops[0].operation.name == "tierup.count_run" else op
-
-
-def callees(func: ir.Operation) -> dict[str, ir.Operation]:
-    """The functions with bodies of a function's module, by name."""
-    module = func.parent
-    return {} if module is None else {ir.StringAttr(f.attributes["sym_name"]).value: f for f in functions_of(module.operation)}
 
 
 def is_called(func: ir.Operation) -> bool:

@@ -173,3 +173,37 @@ def function_names(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name, declarations included."""
     tops = (view.operation for view in module.body.operations)
     return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}
+
+
+def callee_of(call: ir.Operation) -> ir.Operation | None:
+    """The function that a call names; None where its module has none of that name with a body."""
+    root = call
+    while root.parent is not None:
+        root = root.parent.operation
+    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    tops = (view.operation for view in root.regions[0].blocks[0].operations) if root.name == "builtin.module" else ()
+    found = (op for op in tops if op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == name)
+    return next((op for op in found if len(op.regions[0].blocks)), None)
+
+
+def names_in(op: ir.Operation) -> set[str]:
+    """The names of an op and of all ops in it."""
+    found: set[str] = set()
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.add(inner.operation.name)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def with_callees(op: ir.Operation) -> list[ir.Operation]:
+    """An op, the functions that ops in it call, and those that these call."""
+    found = [op]
+    for caller in found:
+        for call in walk(caller) if "func.call" in names_in(caller) else ():
+            callee = callee_of(call) if call.name == "func.call" else None
+            if callee is not None and callee not in found:
+                found.append(callee)
+    return found

@@ -51,6 +51,11 @@ def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     for result, value in zip(op.results, values, strict=True):
         if is_used(result):
             result.replace_all_uses_with(cast(value, result.type, ir.InsertionPoint(op)))
+    erase(op)
+
+
+def erase(op: ir.Operation) -> None:
+    """Erase an op that nobody uses, and what served only it."""
     operands = list(op.operands)
     op.erase()
     drop_unused(operands)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.inference.refine import both, is_called, match_edges
 from tierup.dialect.inference.refined_types import cast
@@ -65,12 +63,12 @@ def plain_type(type_: ir.Type) -> ir.Type:
     return type_ if "tensor<" not in text else ir.Type.parse(_TENSOR.sub(r"\1", text), type_.context)
 
 
-def forget_types(block: ir.Block, functions: Mapping[str, ir.Operation], *, everywhere: bool = False) -> None:
+def forget_types(block: ir.Block, *, everywhere: bool = False) -> None:
     """Every tensor type in a block becomes plain but those of literals, of what a check or a guard refined, and of fusion
     groups and all in them; `everywhere`: but those of literals. Casts stand where plain meets refined."""
     _forget(block, _LITERALS if everywhere else _LITERALS | _REFINING)
     _drop_casts(block)
-    match_edges([op for view in block.operations for op in (view.operation, *walk(view.operation))], functions)
+    match_edges([op for view in block.operations for op in (view.operation, *walk(view.operation))])
 
 
 def _forget(block: ir.Block, kept: frozenset[str]) -> None:
@@ -96,30 +94,30 @@ def _drop_casts(block: ir.Block) -> None:
             op.erase()
 
 
-def forget_unproven(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+def forget_unproven(func: ir.Operation) -> None:
     """Tensor types outside fusion groups that say more than inference can prove become what it proves."""
     for _ in range(_MAX_ROUNDS):  # a cast that said too much may have been all that proved another
-        inference = infer_function(func, symbols.argument_values(func), functions, tolerant=True)
+        inference = infer_function(func, tolerant=True)
         if not _forget_once(func, inference):
             break
     block = func.regions[0].blocks[0]
     _drop_casts(block)
-    match_edges(list(walk(func)), functions)
+    match_edges(list(walk(func)))
     if not is_called(func):
         set_signature(func)
 
 
-def forget_unproven_in(group: ir.Operation, functions: Mapping[str, ir.Operation]) -> None:
+def forget_unproven_in(group: ir.Operation) -> None:
     """The same of the types in a fusion group, and of its results: what a number that it takes is, nothing in it says."""
     for _ in range(_MAX_ROUNDS):
-        inference = infer_function(group, symbols.argument_values(group), functions, tolerant=True)
+        inference = infer_function(group, tolerant=True)
         if not _forget_once(group, inference, in_groups=True):
             break
     body = group.regions[0].blocks[0]
     for result, value in zip(group.results, last_of(body).operands, strict=True):
         result.set_type(value.type)
     _drop_casts(body)
-    match_edges(list(walk(group)), functions)
+    match_edges(list(walk(group)))
 
 
 def _forget_once(func: ir.Operation, inference: Inference, *, in_groups: bool = False) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import function_names, unerased, walk
+from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.passes import diagnostics
@@ -20,10 +19,10 @@ Rule = Callable[[Site], ir.Value]
 """Builds what stands for the op's one result, or raises Keep; it must not rely on the op's errors."""
 
 
-def infer_or_remark(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> Inference | None:
+def infer_or_remark(func: ir.Operation) -> Inference | None:
     """What is known of a function's values; None, with a remark, when it raises on all arguments of its types."""
     try:
-        return infer_function(func, symbols.argument_values(func), callees)
+        return infer_function(func)
     except InferenceError as e:
         diagnostics.remark(e.op, f"cannot run on operands of these types, so the function stays as it is: {e}")
         return None
@@ -31,12 +30,11 @@ def infer_or_remark(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> 
 
 def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> list[ir.Operation]:
     """Apply rules, by op name with `torch.`, to the ops of all functions that follow torch's dtype rules; the functions that changed."""
-    callees = function_names(module)
     changed = []
     for func in functions(module.operation):
         if not any(op.name in rules for op in walk(func)):
             continue
-        inference = infer_or_remark(func, callees)
+        inference = infer_or_remark(func)
         if inference is None:
             continue
         operands: list[ir.Value] = []

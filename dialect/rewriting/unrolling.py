@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import create, drop_unused, int_of, number
+from tierup.dialect.rewriting.core import create, drop_unused, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, counts, inline_body, is_counted, may_be_copied, retrip, shift, size_of
 
 DONE = "tierup.unrolled"  # by which factor a loop was unrolled; 1 on the rest of one
@@ -88,9 +88,7 @@ def _copies(
 def _become(loop: ir.Operation, values: Sequence[ir.Value]) -> None:
     for result, value in zip(loop.results, values, strict=True):
         result.replace_all_uses_with(value)
-    operands = list(loop.operands)
-    loop.erase()
-    drop_unused(operands)
+    erase(loop)
 
 
 def _carried(loop: ir.Operation) -> list[ir.Value]:

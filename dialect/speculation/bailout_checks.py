@@ -44,7 +44,7 @@ class Checks:
         """Raises PassFailure for an assumption that native code cannot check, or whose live values it cannot hand over. What is proven is
         neither checked nor left, unless losses are forced."""
         block = func.regions[0].blocks[0]
-        inference = infer_function(func, symbols.argument_values(func), rules=Proven(), tolerant=True)
+        inference = infer_function(func, rules=Proven(), tolerant=True)
         made = Checks(func, inference)
         for argument, shape in symbols.bound_shapes(block).items():
             for dim, size in enumerate(shape):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.structure import captured, external_operands, is_used, last_of, maker, signature, values_inside
 from tierup.dialect.ir.walking import unerased, walk
@@ -18,18 +16,18 @@ _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})
 _WATCHING = frozenset({"tierup.bailout", "tierup.guard", "tierup.profile"})
 
 
-def build(bailout: ir.Operation, func: ir.Operation, name: str, functions: Mapping[str, ir.Operation]) -> ir.Operation:
+def build(bailout: ir.Operation, func: ir.Operation, name: str) -> ir.Operation:
     """A private function `name` that does what is left of `func` where `bailout` stands in it.
 
     Its parameters are the bailout's operands, its results `func`'s. Guards in it hand through, and no type in it says what a guard
-    proved: it runs on any values. `functions`: callees by name. Raises PassFailure when the rest reads what the bailout does not capture.
+    proved: it runs on any values. Raises PassFailure when the rest reads what the bailout does not capture.
     """
     types = ir.FunctionType.get([v.type for v in bailout.operands], signature(func).results)
     made, body = private_function(func, name, types, CONTINUATION, bailout.location)
     rest = _Rest(bailout, body, {root(v): a for v, a in zip(bailout.operands, body.arguments, strict=True)})
     rest.known[bailout.results[0]] = body.arguments[0]
     rest.follow(bailout)
-    _despecialise(body, types, functions)
+    _despecialise(body, types)
     return made
 
 
@@ -119,12 +117,12 @@ class _Rest:
         return made.operation
 
 
-def _despecialise(body: ir.Block, types: ir.FunctionType, functions: Mapping[str, ir.Operation]) -> None:
+def _despecialise(body: ir.Block, types: ir.FunctionType) -> None:
     """Guards hand through; types are forgotten but for those of the signature, which casts meet."""
     for op in unerased(op for op in walk(body.owner.operation) if op.name in _WATCHING):
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()
-    regions.forget_types(body, functions)
+    regions.forget_types(body)
     for argument, type_ in zip(body.arguments, types.inputs, strict=True):
         plain = argument.type
         if type_ == plain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect import ops
 from tierup.dialect.facts import dims
@@ -21,12 +21,12 @@ from tierup.dialect.rewriting import regions
 _CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
 
 
-def tie_arguments(func: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
+def tie_arguments(func: ir.Operation) -> None:
     """Let arguments have one symbol for sizes that must be equal; forget the types of those that need what symbols cannot say."""
     block = func.regions[0].blocks[0]
 
     def ties() -> list[Tie]:
-        return infer_function(func, symbols.argument_values(func), callees, tolerant=True).ties
+        return infer_function(func, tolerant=True).ties
 
     if symbols.unify(block, ties):
         return
@@ -45,7 +45,6 @@ def branch(
     answer: ir.Value,
     wanted: Sequence[int],
     refined: Callable[[ir.InsertionPoint], Sequence[ir.Value]],
-    callees: Mapping[str, ir.Operation],
 ) -> None:
     """Run `group` where `answer` is true, and what its clone `twin` becomes without types elsewhere; both stand before their use.
 
@@ -65,7 +64,7 @@ def branch(
     otherwise.append(twin)
     for i in wanted:
         originals[i] = source(originals[i])
-    slow = _unspecialised(twin, originals, callees)
+    slow = _unspecialised(twin, originals)
     _yield(otherwise, list(slow.results), types)
 
 
@@ -112,12 +111,12 @@ def _yield(block: ir.Block, values: list[ir.Value], types: list[ir.Type]) -> Non
     yield_(block, [cast(v, t, ip) for v, t in zip(values, types, strict=True)])
 
 
-def _unspecialised(group: ir.Operation, operands: list[ir.Value], callees: Mapping[str, ir.Operation]) -> ir.Operation:
+def _unspecialised(group: ir.Operation, operands: list[ir.Value]) -> ir.Operation:
     """The fallback that does what `group`, a clone, does; the clone goes."""
     ip = ir.InsertionPoint(group)
     plain = [cast(v, regions.plain_type(v.type), ip) for v in operands]
     made = as_fallback(group, plain, [regions.plain_type(r.type) for r in group.results], ip)
-    regions.forget_types(made.regions[0].blocks[0], callees)
+    regions.forget_types(made.regions[0].blocks[0])
     return made
 
 

@@ -60,8 +60,7 @@ class BuildBailoutContinuations(Pass):
     index: Annotated[int, AtLeast(-1)] = -1  # only for those of this index
 
     def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        taken = set(callees)
+        taken = set(function_names(module))
         self._check(module)
         for func in functions(module.operation):
             name = ir.StringAttr(func.attributes["sym_name"]).value
@@ -73,7 +72,7 @@ class BuildBailoutContinuations(Pass):
                     continue
                 chosen = _free(f"{name}_continuation_{index}", taken)
                 taken.add(chosen)
-                build(op, func, chosen, callees)
+                build(op, func, chosen)
                 op.attributes["continuation"] = ir.FlatSymbolRefAttr.get(chosen)
 
     def _check(self, module: ir.Module) -> None:

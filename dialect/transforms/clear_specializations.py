@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 from tierup.dialect.inference.refine import place_of_casts
 from tierup.dialect.ir.structure import last_of, signature
-from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
@@ -47,10 +46,9 @@ def clear_types(module: ir.Module, *, everywhere: bool = False) -> None:
     found = list(functions(module.operation))
     for func in found:  # first of all the signatures, which returns and calls must fit
         _clear_signature(func)
-    names = function_names(module)
     for func in found:
         block = func.regions[0].blocks[0]
-        regions.forget_types(block, names, everywhere=everywhere)
+        regions.forget_types(block, everywhere=everywhere)
         regions.return_plain(func, place_of_casts(last_of(block)))
 
 

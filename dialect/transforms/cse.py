@@ -32,9 +32,8 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import BODIES, row_of
 from tierup.dialect.ir.structure import blocks
-from tierup.dialect.ir.walking import function_names, ops_of
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 # Known ops without a row that compute their result from their operands alone.
@@ -55,10 +54,8 @@ class CommonSubexpressionElimination(Pass):
 
     name = "tierup-cse"
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for function in functions(module.operation):
-            merge_equal_ops(function, AliasAnalysis(function, names))
+    def run_on_function(self, func: ir.Operation) -> None:
+        merge_equal_ops(func, AliasAnalysis(func))
 
 
 def merge_equal_ops(func: ir.Operation, aliases: AliasAnalysis) -> None:

@@ -53,7 +53,7 @@ class DispatchRegions(Pass):
                 name = outline(func, op, prefix, FALLBACK, module)
                 names[name] = function_names(module)[name]
                 _forget_types(names[name])
-            regions.forget_types(func.regions[0].blocks[0], names)
+            regions.forget_types(func.regions[0].blocks[0])
             called = (ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in walk(func) if op.name == "func.call")
             sites = [name for name in dict.fromkeys(called) if FALLBACK in names[name].attributes]
             if sites:
@@ -83,5 +83,5 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
 
 def _forget_types(func: ir.Operation) -> None:
     """A region's function takes any values: its table holds what was assumed of them."""
-    regions.forget_types(func.regions[0].blocks[0], {})
+    regions.forget_types(func.regions[0].blocks[0])
     regions.return_plain(func)

@@ -26,7 +26,6 @@ A guard only looks, so it may stand anywhere between the value and its uses: wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tierup.dialect import ops, optable
@@ -34,9 +33,7 @@ from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.inference.refine import callees
 from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
@@ -64,7 +61,7 @@ class EliminateGuards(Pass):
         _move_all_up(func)
         _coalesce(func)
         _remove_dominated(func)
-        while _remove_implied(func, callees(func)):
+        while _remove_implied(func):
             pass
         _move_all_up(func)  # some that went left casts in front of others
 
@@ -210,14 +207,14 @@ def _says(stronger: Fact, fact: Fact) -> bool:
 # --- what shape rules imply ----------------------------------------------------------------------------------------------
 
 
-def _remove_implied(func: ir.Operation, functions: Mapping[str, ir.Operation]) -> bool:
+def _remove_implied(func: ir.Operation) -> bool:
     """Remove guards whose values are known to fit; whether there were any.
 
     All at once: with every other guard in place each of these is the identity on what is known, so what is known without them is the same.
     """
     guards = _guards(func)
-    inference = infer_function(func, symbols.argument_values(func), functions, rules=Proven(), tolerant=True)
-    states = RequiresGrad(func, functions) if any(_about_gradients(_fact(g)) for g in guards) else None
+    inference = infer_function(func, rules=Proven(), tolerant=True)
+    states = RequiresGrad(func) if any(_about_gradients(_fact(g)) for g in guards) else None
     implied = [
         g for g in guards if (known := inference.values.get(g.operands[0])) is not None and proves(known, _open_fact(g, states))
     ]

@@ -20,10 +20,10 @@ from tierup.dialect.fusion.formula_expansion import build, is_formula
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.inference.refine import STALE
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import drop_unused
 from tierup.dialect.rewriting.site import Keep, Site
 from tierup.dialect.rewriting.typed import infer_or_remark
@@ -36,19 +36,17 @@ class ExpandFormulas(Pass):
 
     name = "tierup-expand-formulas"
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            found = [op for op in walk(func) if is_formula(op)]
-            inference = infer_or_remark(func, callees) if found else None
-            if inference is None:
-                continue
-            operands: list[ir.Value] = []
-            for op in found:
-                if all(v in inference.values for v in (*op.operands, *op.results)) and (gone := _expand(op, inference)):
-                    operands += gone
-                    func.attributes[STALE] = ir.UnitAttr.get(func.context)
-            drop_unused(operands)
+    def run_on_function(self, func: ir.Operation) -> None:
+        found = [op for op in walk(func) if is_formula(op)]
+        inference = infer_or_remark(func) if found else None
+        if inference is None:
+            return
+        operands: list[ir.Value] = []
+        for op in found:
+            if all(v in inference.values for v in (*op.operands, *op.results)) and (gone := _expand(op, inference)):
+                operands += gone
+                func.attributes[STALE] = ir.UnitAttr.get(func.context)
+        drop_unused(operands)
 
 
 def _expand(op: ir.Operation, inference: Inference) -> list[ir.Value]:

@@ -15,9 +15,8 @@ becomes, since np.int32 + np.float32 is np.float64,
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.inference.refine import callees, is_called, match_edges, splice
+from tierup.dialect.inference.refine import is_called, match_edges, splice
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.ir.walking import torch_name, walk
@@ -41,14 +40,14 @@ class ExplicitPromotion(Pass):
         if not marked:
             return
         try:
-            inference = infer_function(func, symbols.argument_values(func), callees(func))
+            inference = infer_function(func)
         except InferenceError as e:
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         if not self.groups_only:  # groups have lost theirs when their checks were inserted
             splice(func.regions[0].blocks[0], inference)
         for op in self._marked(func):
             _rewrite(op, inference)
-        match_edges(list(walk(func)), callees(func))  # what was put in may say more of its type than what it replaces
+        match_edges(list(walk(func)))  # what was put in may say more of its type than what it replaces
         if not is_called(func):
             set_signature(func)
 

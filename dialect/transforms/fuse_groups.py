@@ -56,7 +56,7 @@ from tierup.dialect.fusion.policies import POLICIES, NativePolicy
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir.structure import last_of
-from tierup.dialect.ir.walking import function_names, ops_of, walk
+from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
 from tierup.dialect.passes import diagnostics
@@ -85,13 +85,12 @@ class FuseGroups(Pass):
         if EXCLUDED in stated:
             del stated[EXCLUDED]
         _check_excluded(module, excluded)
-        callees = function_names(module)
         for func in functions(module.operation):
             _refuse(op for op in walk(func) if excluded and _is_excluded(op, excluded))
-            while self._group(func, callees):
+            while self._group(func):
                 pass
             if has_neighbours(func):
-                inference = _infer(func, callees)
+                inference = _infer(func)
                 merge(func, inference, self._policy(inference), partial(_build, inference=inference))
             for op in walk(func):
                 if REFUSED in op.attributes:
@@ -100,9 +99,9 @@ class FuseGroups(Pass):
     def _policy(self, inference: Inference) -> NativePolicy:
         return POLICIES[self.policy](inference, symbolic=self.symbolic)
 
-    def _group(self, func: ir.Operation, callees: dict[str, ir.Operation]) -> bool:
+    def _group(self, func: ir.Operation) -> bool:
         """Group a function's ops. Whether groups had to be undone: their ops are then refused, for another try."""
-        inference = _infer(func, callees)
+        inference = _infer(func)
         _leave_what_raises(func, inference)
         return self._block(func.regions[0].blocks[0], inference, self._policy(inference))
 
@@ -149,8 +148,8 @@ def _refuse(ops: Iterable[ir.Operation]) -> None:
         op.attributes[REFUSED] = ir.UnitAttr.get(op.context)
 
 
-def _infer(func: ir.Operation, callees: dict[str, ir.Operation]) -> Inference:
-    return infer_function(func, symbols.argument_values(func), callees, tolerant=True)
+def _infer(func: ir.Operation) -> Inference:
+    return infer_function(func, tolerant=True)
 
 
 def _leave_what_raises(func: ir.Operation, inference: Inference) -> None:
@@ -196,7 +195,7 @@ def _name(dim: Expr, names: dict[Dim, str], taken: set[str]) -> str:
 def _is_typed_alone(group: ir.Operation) -> bool:
     """Whether a group's inputs type all that is in it. Not so when a size follows from a number that is computed outside."""
     try:
-        inference = infer_function(group, symbols.argument_values(group))
+        inference = infer_function(group)
     except InferenceError:
         return False
     return all(v.dtype is not None and v.shape is not None for v in inference.values.values() if isinstance(v, Tensor))

@@ -23,9 +23,8 @@ becomes
 from __future__ import annotations
 
 from tierup.dialect.analysis.raising_arms import leave_out_arm, stands_in_arm
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import STALE, callees, specialise
+from tierup.dialect.inference.refine import STALE, specialise
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.records import dataclass
@@ -49,9 +48,7 @@ class InferTypes(Pass):
         tolerant = False
         while True:
             try:
-                ties = specialise(
-                    func, symbols.argument_values(func), callees(func), keep_branches=self.keep_branches, tolerant=tolerant
-                )
+                ties = specialise(func, keep_branches=self.keep_branches, tolerant=tolerant)
                 break
             except InferenceError as e:
                 if self.keep_branches and not tolerant and stands_in_arm(e):

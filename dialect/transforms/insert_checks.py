@@ -28,18 +28,17 @@ Branches that a group's types decide go, after the twin is taken. Types outside 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import check
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
@@ -51,35 +50,33 @@ class InsertChecks(Pass):
 
     name = "tierup-insert-checks"
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
-            try:
-                tie_arguments(func, callees)
-                for group in groups:
-                    _guard(group, callees)
-                regions.forget_unproven(func, callees)
-            except InferenceError as e:
-                raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
+    def run_on_function(self, func: ir.Operation) -> None:
+        groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
+        try:
+            tie_arguments(func)
+            for group in groups:
+                _guard(group)
+            regions.forget_unproven(func)
+        except InferenceError as e:
+            raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
 
 
-def _guard(group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
+def _guard(group: ir.Operation) -> None:
     if not all(torch_types.is_tensor(v.type) for v in group.operands):
-        regions.forget_unproven_in(group, callees)
+        regions.forget_unproven_in(group)
     wanted = [i for i, v in enumerate(group.operands) if torch_types.is_tensor(v.type) and not is_checked(group, i)]
     if not wanted:
         return
     body = group.regions[0].blocks[0]
-    if not symbols.unify(body, lambda: infer_function(group, symbols.argument_values(group), callees).ties):
+    if not symbols.unify(body, lambda: infer_function(group).ties):
         diagnostics.remark(group, "needs equal sizes that no check can ask for, and is undone")
         regions.inline(group)
         return
     twin = group.clone(ir.InsertionPoint(group)).operation
-    splice(body, infer_function(group, symbols.argument_values(group), callees))
+    splice(body, infer_function(group))
 
     known = symbols.argument_values(group)
     facts = [fact_of(known[i]) for i in wanted]
     sources = [source(group.operands[i]) for i in wanted]
     refined, ok = check(sources, facts, [body.arguments[i].type for i in wanted], loc=group.location, ip=ir.InsertionPoint(group))
-    branch(group, twin, ok, wanted, lambda ip: refined, callees)
+    branch(group, twin, ok, wanted, lambda ip: refined)

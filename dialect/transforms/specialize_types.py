@@ -96,6 +96,6 @@ def _specialise(func: ir.Operation, facts: list[Fact | None]) -> None:
     for argument, value in stated.items():
         refine.fix(argument, value)
         refine.type_argument(func, argument, value)
-    refine.match_edges(list(walk(func)), refine.callees(func))
+    refine.match_edges(list(walk(func)))
     refine.bind(block, [stated.get(argument, Tensor()) for argument in block.arguments])
     set_signature(func)

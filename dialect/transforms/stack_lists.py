@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from tierup.dialect.autodiff.stacked_lists import stack_lists
 from tierup.dialect.inference.refine import STALE
-from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
@@ -47,7 +46,6 @@ class StackLists(Pass):
     name = "tierup-stack-lists"
 
     def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
         for func in functions(module.operation):
-            if stack_lists(func, callees, guarded=True):
+            if stack_lists(func, guarded=True):
                 func.attributes[STALE] = ir.UnitAttr.get(func.context)

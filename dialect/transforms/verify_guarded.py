@@ -18,12 +18,11 @@ from dataclasses import dataclass
 
 from tierup.dialect.contracts import Contract
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import defined_functions, function_names, walk
+from tierup.dialect.ir.walking import defined_functions, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -40,13 +39,12 @@ class VerifyGuarded(Pass):
 
     def run(self, module: ir.Module) -> None:
         contract = Contract("guarded")
-        functions = function_names(module)
         for function in defined_functions(module):
             for op in walk(function):
                 if op.name == "tierup.check":
                     _check_dominance(op, contract)
             # an op that raises on all such operands breaks nothing: no value behind it is ever there
-            inference = infer_function(function, symbols.argument_values(function), functions, tolerant=True)
+            inference = infer_function(function, tolerant=True)
             for tie in inference.ties:
                 contract.broken(function, f"the sizes {tie.left} and {tie.right} must be equal, and no guard ensures it")
             unreached = {op for failure in inference.refused for op in _behind(failure.op)}

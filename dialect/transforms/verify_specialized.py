@@ -21,7 +21,7 @@ from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceErr
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import defined_functions, function_names, walk
+from tierup.dialect.ir.walking import defined_functions, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
 
@@ -37,15 +37,14 @@ class VerifySpecialized(Pass):
 
     def run(self, module: ir.Module) -> None:
         contract = Contract("specialized")
-        functions = function_names(module)
         for function in defined_functions(module):
             groups = [op for op in walk(function) if op.name == "tierup.fusion_group"]
             for region in groups or [function]:
-                check_region(region, contract, functions)
+                check_region(region, contract)
         contract.raise_if_broken()
 
 
-def check_region(owner: ir.Operation, contract: Contract, functions: dict[str, ir.Operation]) -> None:
+def check_region(owner: ir.Operation, contract: Contract) -> None:
     """Check the first region of a function or a fusion group."""
     before = len(contract.found)
     block = owner.regions[0].blocks[0]
@@ -60,7 +59,7 @@ def check_region(owner: ir.Operation, contract: Contract, functions: dict[str, i
     if len(contract.found) > before:
         return  # inference would only repeat what was said
     try:
-        inference = infer_function(owner, symbols.argument_values(owner), functions)
+        inference = infer_function(owner)
     except InferenceError as e:
         contract.broken(e.op, f"cannot run on operands of these types: {e}")
         return

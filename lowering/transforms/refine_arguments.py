@@ -15,7 +15,7 @@ left. The values that guards promise of numbers are put in later, where the kern
 from __future__ import annotations
 
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.refine import callees, match_edges
+from tierup.dialect.inference.refine import match_edges
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -47,7 +47,7 @@ class RefineArguments(Pass):
                 op.results[0].set_type(op.operands[0].type)
             elif op.name != "func.return":  # the signature follows it
                 edges.append(op)
-        match_edges(edges, callees(function))
+        match_edges(edges)
         set_signature(function)
         bound = symbols.bound_shapes(block)
         shapes = {a: s.sizes for a, s in zip(block.arguments, specs, strict=True) if s.kind is ArgumentKind.ARRAY and a not in bound}

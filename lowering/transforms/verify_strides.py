@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from tierup.dialect.analysis.contiguity import doubtful_view
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.refine import callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -33,7 +32,7 @@ class VerifyStrides(Pass):
             return
         strided = [i for i, s in enumerate(guards(function)) if s.kind is ArgumentKind.ARRAY and s.layout is Layout.STRIDED]
         op = doubtful_view(function, strided)
-        if op is not None and (inference := infer_or_remark(function, callees(function))) is not None:
+        if op is not None and (inference := infer_or_remark(function)) is not None:
             op = doubtful_view(function, strided, lambda v: t.shape if isinstance(t := inference.values.get(v), Tensor) else None)
         if op is not None:
             raise Refused(op, "has an operand that need not be row-major", reason=Reason.STRIDES)

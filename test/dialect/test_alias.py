@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 
@@ -32,7 +32,7 @@ def program(text: str) -> Program:
     for op in walk(func):
         name = str(op.location).removeprefix('loc("').removesuffix('")')
         ops.setdefault(name, op)
-    return Program(module, AliasAnalysis(func, function_names(module)), ops)
+    return Program(module, AliasAnalysis(func), ops)
 
 
 T = "!torch.tensor"

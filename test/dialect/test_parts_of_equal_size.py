@@ -32,7 +32,7 @@ CALL = "func.call @part(%x, {}) : (!torch.vtensor, !torch.int) -> !torch.vtensor
 def sizes(first: str, second: str) -> list[object]:
     module = parse_module(PROGRAM.replace("FIRST", f"%a = {first}").replace("SECOND", f"%b = {second}"))
     found = {str(f.attributes["sym_name"]).strip('"'): f for f in functions(module.operation)}
-    inferred = infer_function(found["main"], [Tensor(dtypes.f32, (dims.symbol("s0"),)), Int(), Int()], found)
+    inferred = infer_function(found["main"], [Tensor(dtypes.f32, (dims.symbol("s0"),)), Int(), Int()])
     return [value.shape[0] for value in inferred.results]
 
 

@@ -48,9 +48,9 @@ from tierup.dialect.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import blocks
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, functions, register
+from tierup.dialect.registry import AtLeast, Pass, register
 
 
 @register
@@ -64,13 +64,11 @@ class BatchMatmul(Pass):
     max_elements: Annotated[int, AtLeast(0)] = 65536
     reassociate: bool = False
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            if sum(op.name == PRODUCT for op in walk(func)) < min(self.min_tree, self.min_side):
-                continue
-            self._trees(func, AliasAnalysis(func, callees))
-            self._sides(func, AliasAnalysis(func, callees))
+    def run_on_function(self, func: ir.Operation) -> None:
+        if sum(op.name == PRODUCT for op in walk(func)) < min(self.min_tree, self.min_side):
+            return
+        self._trees(func, AliasAnalysis(func))
+        self._sides(func, AliasAnalysis(func))
 
     def _trees(self, func: ir.Operation, aliases: AliasAnalysis) -> None:
         rows = [(row, _products(row, aliases)) for row in _rows(func, aliases)]

@@ -31,7 +31,7 @@ from tierup.dialect.ir.structure import is_used, maker
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import drop_unused, float_of, int_of
+from tierup.dialect.rewriting.core import drop_unused, erase, float_of, int_of
 from tierup.dialect.rewriting.site import Keep, Site
 from tierup.dialect.rewriting.typed import Rule, rewrite_typed
 
@@ -51,9 +51,7 @@ class CanonicalizeOps(Pass):
         for func in functions(module.operation):
             for op in reversed([op for op in walk(func) if op.name in (_LITERAL, _NUMBER)]):
                 if not is_used(op.results[0]):
-                    operands = list(op.operands)
-                    op.erase()
-                    drop_unused(operands)
+                    erase(op)
             for op in unerased(op for op in walk(func) if self.chunks and op.name == "torch.aten.chunk"):
                 _chunk(op)
 

@@ -35,9 +35,8 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
 from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.ir.structure import blocks
-from tierup.dialect.ir.walking import function_names, ops_of
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 
@@ -48,10 +47,8 @@ class ConstantPooling(Pass):
 
     name = "tierup-constant-pooling"
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for function in functions(module.operation):
-            pool_constants(function, AliasAnalysis(function, names))
+    def run_on_function(self, func: ir.Operation) -> None:
+        pool_constants(func, AliasAnalysis(func))
 
 
 def pool_constants(func: ir.Operation, aliases: AliasAnalysis) -> None:

@@ -26,7 +26,6 @@ MLIR's `sccp` and `canonicalize` fold what torch's ops fold by themselves, which
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -34,10 +33,9 @@ from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
 from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out, take_place
-from tierup.dialect.ir.walking import function_names, ops_of
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting import folding
 from tierup.dialect.rewriting.folding import NOTHING, Known, NotFolded
@@ -54,18 +52,16 @@ class ConstantPropagation(Pass):
     name = "tierup-constant-propagation"
     max_elements: Annotated[int, AtLeast(0)] = 16384  # ops that read or make more elements than this stay
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for function in functions(module.operation):
-            propagate_constants(function, names, self.max_elements)
+    def run_on_function(self, func: ir.Operation) -> None:
+        propagate_constants(func, self.max_elements)
 
 
-def propagate_constants(func: ir.Operation, functions: Mapping[str, ir.Operation], max_elements: int) -> bool:
-    """Propagate constants through one function; whether anything was. `functions`: callees by name."""
-    propagation = _Propagation(AliasAnalysis(func, functions), max_elements)
+def propagate_constants(func: ir.Operation, max_elements: int) -> bool:
+    """Propagate constants through one function; whether anything was."""
+    propagation = _Propagation(AliasAnalysis(func), max_elements)
     propagation.block(func.regions[0].blocks[0])
     if propagation.changed:
-        eliminate_dead_code(func, functions)
+        eliminate_dead_code(func)
     return propagation.changed
 
 

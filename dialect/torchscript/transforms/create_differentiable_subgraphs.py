@@ -29,7 +29,6 @@ continuations and backward graphs are left as they are, and so is a function of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -42,10 +41,10 @@ from tierup.dialect.fusion.grouping import plan, weight
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, last_of
-from tierup.dialect.ir.walking import function_names, ops_of
+from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
-from tierup.dialect.registry import AtLeast, Pass, functions, register
+from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.typed import infer_or_remark
 from tierup.dialect.speculation import CONTINUATION
 
@@ -58,27 +57,25 @@ class CreateDifferentiableSubgraphs(Pass):
     name = "tierup-create-differentiable-subgraphs"
     threshold: Annotated[int, AtLeast(1)] = 2
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            if CONTINUATION in func.attributes or BACKWARD in func.attributes:
-                continue  # a graph like those that come in, with an executor of its own
-            if NEEDS_GRADIENT in func.attributes:
-                needed = ir.BoolAttr(func.attributes[NEEDS_GRADIENT]).value
-                del func.attributes[NEEDS_GRADIENT]
-                if not needed:
-                    continue
-            inference = infer_or_remark(func, callees)
-            if inference is not None:
-                _Grouping(func, callees, inference, self.threshold).block(func.regions[0].blocks[0])
+    def run_on_function(self, func: ir.Operation) -> None:
+        if CONTINUATION in func.attributes or BACKWARD in func.attributes:
+            return  # a graph like those that come in, with an executor of its own
+        if NEEDS_GRADIENT in func.attributes:
+            needed = ir.BoolAttr(func.attributes[NEEDS_GRADIENT]).value
+            del func.attributes[NEEDS_GRADIENT]
+            if not needed:
+                return
+        inference = infer_or_remark(func)
+        if inference is not None:
+            _Grouping(func, inference, self.threshold).block(func.regions[0].blocks[0])
 
 
 class _Grouping:
-    def __init__(self, func: ir.Operation, callees: Mapping[str, ir.Operation], inference: Inference, threshold: int) -> None:
+    def __init__(self, func: ir.Operation, inference: Inference, threshold: int) -> None:
         self.inference = inference
         self.threshold = threshold
-        self.states = RequiresGrad(func, callees, profiles=True)
-        self.aliases = AliasAnalysis(func, callees)
+        self.states = RequiresGrad(func, profiles=True)
+        self.aliases = AliasAnalysis(func)
 
     def block(self, block: ir.Block) -> None:
         refused: set[ir.Operation] = set()

@@ -28,9 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.liveness import eliminate_dead_code
-from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 
@@ -42,7 +40,5 @@ class DeadCodeElimination(Pass):
     name = "tierup-dce"
     drop_errors: bool = False  # an unused op goes even if it may raise, as the ancestor has it
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for function in functions(module.operation):
-            eliminate_dead_code(function, names, drop_errors=self.drop_errors)
+    def run_on_function(self, func: ir.Operation) -> None:
+        eliminate_dead_code(func, drop_errors=self.drop_errors)

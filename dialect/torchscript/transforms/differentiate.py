@@ -45,10 +45,10 @@ from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of, read_others
-from tierup.dialect.ir.walking import Notes, backwards, function_names, ops_of
+from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.registry import Pass, PassFailure, register
 
 
 @register
@@ -59,26 +59,24 @@ class Differentiate(Pass):
     name = "tierup-differentiate"
     undo: bool = False  # a group with an op that has no rule goes back into the graph
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            for group in groups(func, lambda op: not has_gradient(op)):
-                made = _Group(func, group, callees)
-                try:
-                    made.differentiate()
-                except PassFailure:
-                    if not self.undo:
-                        raise
-                    made.drop_gradient()
-                    undo(group)
+    def run_on_function(self, func: ir.Operation) -> None:
+        for group in groups(func, lambda op: not has_gradient(op)):
+            made = _Group(func, group)
+            try:
+                made.differentiate()
+            except PassFailure:
+                if not self.undo:
+                    raise
+                made.drop_gradient()
+                undo(group)
 
 
 class _Group:
-    def __init__(self, func: ir.Operation, group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
-        self.func, self.group, self.callees = func, group, callees
+    def __init__(self, func: ir.Operation, group: ir.Operation) -> None:
+        self.func, self.group = func, group
         self.block = group.regions[0].blocks[0]
         self.inputs = list(self.block.arguments)
-        states = RequiresGrad(func, callees, profiles=True)
+        states = RequiresGrad(func, profiles=True)
         self.inference = states.inference
         self.last = last_of(self.block)
         self.body = [view.operation for view in self.block.operations][:-1]
@@ -106,7 +104,7 @@ class _Group:
         """Backward would see what is written, by whoever, to what forward read. Groups that the pipelines make hold values alone."""
         outside = dict(zip([*self.inputs, *self.outputs], [*self.group.operands, *self.group.results], strict=True))
         memory = [outside[v] for v in captured if v in outside and _is_memory(v.type)]
-        aliases = AliasAnalysis(self.func, self.callees) if memory else None
+        aliases = AliasAnalysis(self.func) if memory else None
         if aliases is not None and any(map(aliases.has_writers, memory)):
             raise PassFailure(self.group, "has a gradient that reads a tensor or list that is written: run tierup-functionalize first")
 

@@ -31,9 +31,8 @@ from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.structure import if_, is_used, maker, users, yield_
-from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.two_versions import as_fallback
 from tierup.dialect.torchscript.transforms.remove_profiling import remove_profiles
 
@@ -47,16 +46,14 @@ class GuardDifferentiable(Pass):
 
     name = "tierup-guard-differentiable"
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            for group in groups(func):
-                if not any(maker(v, CHECK) is not None for v in group.operands):
-                    _guard(func, group, callees)
+    def run_on_function(self, func: ir.Operation) -> None:
+        for group in groups(func):
+            if not any(maker(v, CHECK) is not None for v in group.operands):
+                _guard(func, group)
 
 
-def _guard(func: ir.Operation, group: ir.Operation, callees: Mapping[str, ir.Operation]) -> None:
-    sure, likely = RequiresGrad(func, callees), RequiresGrad(func, callees, profiles=True)
+def _guard(func: ir.Operation, group: ir.Operation) -> None:
+    sure, likely = RequiresGrad(func), RequiresGrad(func, profiles=True)
     expected: dict[int, bool] = {}
     for i, value in enumerate(group.operands):
         argument = group.regions[0].blocks[0].arguments[i]

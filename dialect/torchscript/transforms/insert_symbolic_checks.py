@@ -31,7 +31,7 @@ remark; so is one that has nothing to generalise, and one whose tensors are chec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -46,10 +46,10 @@ from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.structure import maker
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 
@@ -62,17 +62,15 @@ class InsertSymbolicChecks(Pass):
     name = "tierup-insert-symbolic-checks"
     contiguous: bool = False  # tensors of unknown strides must be contiguous
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
-            names = _free_names(func)
-            tie_arguments(func, callees)
-            for group in groups:
-                self._guard(group, names, callees)
-            regions.forget_unproven(func, callees)
+    def run_on_function(self, func: ir.Operation) -> None:
+        groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
+        names = _free_names(func)
+        tie_arguments(func)
+        for group in groups:
+            self._guard(group, names)
+        regions.forget_unproven(func)
 
-    def _guard(self, group: ir.Operation, names: Iterator[str], callees: Mapping[str, ir.Operation]) -> None:
+    def _guard(self, group: ir.Operation, names: Iterator[str]) -> None:
         wanted = [i for i, v in enumerate(group.operands) if torch_types.is_tensor(v.type)]
         if any(is_checked(group, i) for i in wanted):
             return
@@ -82,7 +80,7 @@ class InsertSymbolicChecks(Pass):
             return
         twin = group.clone(ir.InsertionPoint(group)).operation
         made = group.clone(ir.InsertionPoint(group)).operation
-        why = _type(made, general, callees)
+        why = _type(made, general)
         if why:
             diagnostics.remark(group, f"keeps its sizes: {why}")
             made.erase()
@@ -91,9 +89,9 @@ class InsertSymbolicChecks(Pass):
         for old, new in zip(group.results, made.results, strict=True):
             old.replace_all_uses_with(new)
         group.erase()
-        self._check(made, twin, wanted, callees)
+        self._check(made, twin, wanted)
 
-    def _check(self, group: ir.Operation, twin: ir.Operation, wanted: list[int], callees: Mapping[str, ir.Operation]) -> None:
+    def _check(self, group: ir.Operation, twin: ir.Operation, wanted: list[int]) -> None:
         known = symbols.argument_values(group)
         sources = [source(group.operands[i]) for i in wanted]
         attributes = {
@@ -107,7 +105,7 @@ class InsertSymbolicChecks(Pass):
         def refined(ip: ir.InsertionPoint) -> list[ir.Value]:
             return [cast(value, type_, ip) for value, type_ in zip(sources, types, strict=True)]
 
-        branch(group, twin, ok, wanted, refined, callees)
+        branch(group, twin, ok, wanted, refined)
 
     def _layout(self, value: ir.Value) -> str:
         op = maker(value)
@@ -136,17 +134,17 @@ def _generalized(value: Value, names: Iterator[str]) -> Value:
     return Tensor(value.dtype, tuple(d if not isinstance(d, int) or d in (0, 1) else symbol(next(names)) for d in value.shape))
 
 
-def _type(group: ir.Operation, arguments: list[Value], callees: Mapping[str, ir.Operation]) -> str:
+def _type(group: ir.Operation, arguments: list[Value]) -> str:
     """Type a group's body for these values; why that cannot be done, "" when it is done."""
     body = group.regions[0].blocks[0]
     for result in group.results:  # first: what the body yields must fit them
         result.set_type(regions.plain_type(result.type))
-    regions.forget_types(body, callees)
+    regions.forget_types(body)
     try:
-        specialise_region(group, arguments, callees)
-        if not symbols.unify(body, lambda: infer_function(group, symbols.argument_values(group), callees).ties):
+        specialise_region(group, arguments)
+        if not symbols.unify(body, lambda: infer_function(group).ties):
             return "it needs equal sizes that no check can ask for"
-        inference = infer_function(group, symbols.argument_values(group), callees)
+        inference = infer_function(group)
     except InferenceError as e:
         return f"{e.op.name.removeprefix('torch.')} cannot run on others: {e}"
     if any(v.dtype is None or v.shape is None for v in inference.values.values() if isinstance(v, Tensor)):

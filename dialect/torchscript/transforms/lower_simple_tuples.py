@@ -18,7 +18,7 @@ from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import drop_unused, int_of
+from tierup.dialect.rewriting.core import erase, int_of
 
 CONSTRUCT, UNPACK, INDEX = "torch.prim.TupleConstruct", "torch.prim.TupleUnpack", "torch.prim.TupleIndex"
 
@@ -37,9 +37,7 @@ class LowerSimpleTuples(Pass):
                 continue
             for result, element in zip(op.results, elements, strict=True):
                 result.replace_all_uses_with(cast(element, result.type, ir.InsertionPoint(op)))
-            operands = list(op.operands)
-            op.erase()
-            drop_unused(operands)
+            erase(op)
         for op in reversed([op for op in walk(func) if op.name == CONSTRUCT]):
             if not any(True for _ in op.results[0].uses):
                 op.erase()

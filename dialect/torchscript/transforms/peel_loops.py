@@ -38,7 +38,7 @@ from typing import Annotated
 from tierup.dialect.ir.structure import hand_over, handed_over, with_more
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
-from tierup.dialect.rewriting.core import create, drop_unused, int_of, number
+from tierup.dialect.rewriting.core import create, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, is_counted, loops_inside, may_be_copied, retrip, shift
 
 PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both halves
@@ -76,9 +76,7 @@ class PeelLoops(Pass):
         shift(rest, first)
         for result, value in zip(loop.results, rest.results, strict=True):
             result.replace_all_uses_with(value)
-        operands = list(loop.operands)
-        loop.erase()
-        drop_unused(operands)
+        erase(loop)
 
 
 def _with_condition(loop: ir.Operation, trip: ir.Value) -> ir.Operation:

@@ -26,7 +26,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import create, drop_unused, int_of, items_of, rewrite
+from tierup.dialect.rewriting.core import create, erase, int_of, items_of, rewrite
 
 _CAT = "torch.aten.cat"
 
@@ -46,9 +46,7 @@ class PeepholeConcat(Pass):
         aliases, merged = LazyAliases(func), list[ir.Operation]()
         changed = rewrite(func, {_CAT: lambda op: _merged(op, aliases, merged)})
         for op in merged:  # what made them raise makes the op that took their operands raise
-            operands = list(op.operands)
-            op.erase()
-            drop_unused(operands)
+            erase(op)
         return changed
 
 

@@ -36,7 +36,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.families.scalars import wrap
 from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, float_of, int_of, number, rewrite, under_casts
+from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, erase, float_of, int_of, number, rewrite, under_casts
 
 
 @register
@@ -108,9 +108,7 @@ def _branch(op: ir.Operation) -> bool:
         else:
             changed |= _narrow(op, i, lasts)
     if not any(is_used(r) for r in op.results) and all(_does_nothing(b) for b in blocks(op)):
-        operands = list(op.operands)
-        op.erase()
-        drop_unused(operands)
+        erase(op)
         changed = True
     return changed
 

@@ -21,10 +21,8 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import Location, inner_ops
 from tierup.dialect.ir.structure import arguments_of
-from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 
@@ -35,10 +33,8 @@ class PrintAlias(Pass):
 
     name = "tierup-print-alias"
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for function in functions(module.operation):
-            _Printer(function, AliasAnalysis(function, names)).print(function)
+    def run_on_function(self, func: ir.Operation) -> None:
+        _Printer(func, AliasAnalysis(func)).print(func)
 
 
 class _Printer:

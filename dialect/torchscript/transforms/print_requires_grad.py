@@ -17,11 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.ir.structure import blocks
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.structure import arguments_of
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.registry import Pass, register
 
 _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may require a gradient"}
 
@@ -34,12 +34,9 @@ class PrintRequiresGrad(Pass):
     name = "tierup-print-requires-grad"
     profiles: bool = False
 
-    def run(self, module: ir.Module) -> None:
-        names = function_names(module)
-        for func in functions(module.operation):
-            states, printer = RequiresGrad(func, names, profiles=self.profiles), ir.AsmState(func)
-            for op in (func, *walk(func)):
-                arguments = [a for block in blocks(op) for a in block.arguments]
-                for value in (*arguments, *op.results):
-                    if "tensor" in str(value.type):
-                        diagnostics.remark(op, f"{value.get_name(printer)} {_WORDS[states[value]]}")
+    def run_on_function(self, func: ir.Operation) -> None:
+        states, printer = RequiresGrad(func, profiles=self.profiles), ir.AsmState(func)
+        for op in (func, *walk(func)):
+            for value in (*arguments_of(op), *op.results):
+                if "tensor" in str(value.type):
+                    diagnostics.remark(op, f"{value.get_name(printer)} {_WORDS[states[value]]}")

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import callees, specialise
+from tierup.dialect.inference.refine import specialise
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -38,6 +37,6 @@ class PropagateInputShapes(Pass):
 
     def run_on_function(self, func: ir.Operation) -> None:
         try:
-            specialise(func, symbols.argument_values(func), callees(func), keep_branches=True, tolerant=True)
+            specialise(func, keep_branches=True, tolerant=True)
         except InferenceError as e:  # a type in the program that its own op contradicts
             raise PassFailure(e.op, str(e)) from e

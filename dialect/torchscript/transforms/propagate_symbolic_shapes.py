@@ -20,7 +20,6 @@ from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function
-from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
@@ -39,10 +38,9 @@ class PropagateSymbolicShapes(Pass):
         arguments = symbols.argument_values(func)
         if self.generalize:
             arguments = [_generalized(i, value) for i, value in enumerate(arguments)]
-        functions = callees(func)
-        inference = infer_function(func, arguments, functions, tolerant=True)
+        inference = infer_function(func, arguments, tolerant=True)
         try:
-            infer_function(func, arguments, functions)
+            infer_function(func, arguments)
         except InferenceError as e:
             diagnostics.remark(e.op, f"raises on such operands: {e}")
         for op in walk(func):

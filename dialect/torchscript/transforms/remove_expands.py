@@ -21,11 +21,11 @@ from tierup.dialect import optable
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir.structure import is_used
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Tie
-from tierup.dialect.registry import Pass, functions, register
-from tierup.dialect.rewriting.core import bool_of, drop_unused
+from tierup.dialect.registry import Pass, register
+from tierup.dialect.rewriting.core import bool_of, erase
 from tierup.dialect.rewriting.typed import infer_or_remark
 
 EXPAND = "torch.aten.expand"
@@ -38,23 +38,19 @@ class RemoveExpands(Pass):
 
     name = "tierup-remove-expands"
 
-    def run(self, module: ir.Module) -> None:
-        callees = function_names(module)
-        for func in functions(module.operation):
-            found = [op for op in walk(func) if op.name == EXPAND and bool_of(op.operands[2]) is True]
-            inference = infer_or_remark(func, callees) if found else None
-            if inference is None:
-                continue
-            for op in found:
-                for use in list(op.results[0].uses):
-                    user, index = use.owner.operation, use.operand_number
-                    if _broadcasts_as_well(user, index, op.operands[0], inference):
-                        user.operands[index] = op.operands[0]
-            for op in found:
-                if not is_used(op.results[0]) and _cannot_raise(op, inference):
-                    operands = list(op.operands)
-                    op.erase()
-                    drop_unused(operands)
+    def run_on_function(self, func: ir.Operation) -> None:
+        found = [op for op in walk(func) if op.name == EXPAND and bool_of(op.operands[2]) is True]
+        inference = infer_or_remark(func) if found else None
+        if inference is None:
+            return
+        for op in found:
+            for use in list(op.results[0].uses):
+                user, index = use.owner.operation, use.operand_number
+                if _broadcasts_as_well(user, index, op.operands[0], inference):
+                    user.operands[index] = op.operands[0]
+        for op in found:
+            if not is_used(op.results[0]) and _cannot_raise(op, inference):
+                erase(op)
 
 
 def _broadcasts_as_well(user: ir.Operation, index: int, source: ir.Value, inference: Inference) -> bool:

@@ -30,9 +30,7 @@ from dataclasses import dataclass
 from tierup.dialect import dtypes, optable
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
-from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
-from tierup.dialect.inference.refine import callees
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import attributes_of, blocks, maker
 from tierup.dialect.ir.walking import ops_of
@@ -55,7 +53,7 @@ class RemoveTensorMutation(Pass):
 
     def run_on_function(self, func: ir.Operation) -> None:
         try:
-            known = infer_function(func, symbols.argument_values(func), callees(func)).values
+            known = infer_function(func).values
         except InferenceError:  # it raises whenever it runs on such arguments: nothing can be proven of it
             known = {}
         _Walk(dict(known)).block_of(func)
