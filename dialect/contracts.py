@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tierup.dialect import optable
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, REQUIRES_GRAD
-from tierup.dialect.ir.walking import function_names, torch_name, walk
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Diagnostic
@@ -80,7 +80,7 @@ def _check_arguments(func: ir.Operation, contract: Contract) -> None:
 
 
 def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Operation], contract: Contract) -> None:
-    row = optable.lookup(torch_name(op))
+    row = row_of(op)
     if row is None and op.name not in allowed:
         if op.name.startswith("tierup."):
             contract.broken(op, "speculation has no place here")

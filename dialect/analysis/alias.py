@@ -40,11 +40,12 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.moving import carry_out, plan_move
-from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable, row_of
+from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable
 from tierup.dialect.ir.structure import blocks, handed_over, last_of
 from tierup.dialect.ir.walking import Notes, callee_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.rows import row_of
 
 _LEAVING = frozenset({"tierup.guard", "tierup.bailout"})
 _ACTING = frozenset({"tierup.count_run", "torch.prim.RaiseException", "torch.runtime.assert"})

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.showing import reached
 from tierup.dialect.facts.values import Shape
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, handed_over, last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import int_of
 from tierup.dialect.rewriting.float_constants import is_from_python
 
@@ -53,7 +53,7 @@ def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: S
 
 def is_strided(op: ir.Operation) -> bool:
     """Whether an op is a view that raises where strides allow none."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.strided
 
 
@@ -66,7 +66,7 @@ def _deciding(func: ir.Operation) -> set[ir.Operation]:
         return set()
     returned = last_of(func.regions[0].blocks[0]).operands
     makers = (maker(value) for value in reached(returned))
-    return {op for op in makers if op is not None and (row := optable.lookup(op.name)) is not None and row.aliasing is Aliasing.MAY_VIEW}
+    return {op for op in makers if op is not None and (row := row_of(op)) is not None and row.aliasing is Aliasing.MAY_VIEW}
 
 
 def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
@@ -136,7 +136,7 @@ def _flow(values: list[ir.Value], to: list[ir.Value], loose: Loose) -> None:
 
 
 def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is not None and (row.layout is Layout.ROWS or row.kind is Kind.PRODUCT):
         return False
     written_into = op.name.endswith("_scatter")  # a functionalised write to a part gives the whole, which lies as it did

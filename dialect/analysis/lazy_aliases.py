@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.analysis.points_to import CONSTRUCTS, LIST_WRITES, is_known
+from tierup.dialect.analysis.points_to import LIST_WRITES, MADE_OF_OPERANDS, is_known
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 
 
 class LazyAliases:
@@ -59,12 +59,12 @@ class LazyAliases:
 def is_plain(value: ir.Value) -> bool:
     """Whether a value of the op table's making is only read, by ops of the table that keep it nowhere, or returned: no second name
     for it exists while the function runs."""
-    if isinstance(value.owner, ir.Block) or not _reads(value.owner.operation.name, makes=True):
+    if isinstance(value.owner, ir.Block) or not _reads(value.owner.operation, makes=True):
         return False
-    users = (use.owner.operation.name for use in value.uses)
-    return all(name == "func.return" or _reads(name) for name in users)
+    users = (use.owner.operation for use in value.uses)
+    return all(user.name == "func.return" or _reads(user) for user in users)
 
 
-def _reads(name: str, makes: bool = False) -> bool:
-    row = optable.lookup(name)
-    return row is not None and row.aliasing is Aliasing.FRESH and (makes or name not in CONSTRUCTS)
+def _reads(op: ir.Operation, makes: bool = False) -> bool:
+    row = row_of(op)
+    return row is not None and row.aliasing is Aliasing.FRESH and not row.acts and (makes or op.name not in MADE_OF_OPERANDS)

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from tierup.dialect import optable
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.rows import row_of
 
 
 class Holds(Enum):
@@ -53,7 +53,7 @@ IDENTITIES = frozenset({
 CHECKS = frozenset({"tierup.check", "tierup.check_requires_grad"})  # result i is operand i; the last one is the answer
 BODIES = frozenset({"tierup.fusion_group", "tierup.fallback", "tierup.differentiable"})  # isolated: arguments are operands
 CONSTRUCTS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
-_MADE_OF_OPERANDS = CONSTRUCTS | {"torch.prim.DictConstruct"}
+MADE_OF_OPERANDS = CONSTRUCTS | {"torch.prim.DictConstruct"}
 LIST_WRITES = {"torch.aten.append.t": 1, "torch.aten.insert.t": 2, "torch.aten._set_item.t": 2}  # which operand is put in
 COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor", "tierup.batched_mm_tree", "tierup.batched_mm_side"})
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
@@ -66,13 +66,6 @@ _OTHERS = frozenset({
     "func.func", "func.call", "torch.prim.If", "torch.prim.Loop", "tierup.grad_of", "tierup.if_then_else", "tierup.constant_chunk",
     "tierup.autograd_add",
 })  # fmt: skip
-
-
-def row_of(op: ir.Operation) -> Op | None:
-    """The op's row; of a `torch.operator` the row of what it names."""
-    if op.name == "torch.operator":
-        return optable.lookup(ir.StringAttr(op.attributes["name"]).value)
-    return optable.lookup(op.name)
 
 
 def is_known(op: ir.Operation) -> bool:
@@ -294,7 +287,7 @@ class PointsTo:
         if row.kind is Kind.SCALAR:
             for operand in op.operands:
                 for location in self._get(operand):
-                    items |= {location} if op.name in _MADE_OF_OPERANDS or location.holds is Holds.TENSOR else location.contents
+                    items |= {location} if op.name in MADE_OF_OPERANDS or location.holds is Holds.TENSOR else location.contents
         opens = row.kind is Kind.SCALAR and any(self.holds(v.type) is Holds.CONTAINER for v in op.operands)
         for result in op.results:
             holds = self.holds(result.type)
@@ -305,7 +298,7 @@ class PointsTo:
             if holds is Holds.CONTAINER:
                 inner = {self._made(result, Holds.TENSOR)} if row.kind is not Kind.SCALAR else set()
                 self._put([made], items | inner)
-                nested = set() if op.name in _MADE_OF_OPERANDS else {loc for loc in items if loc.holds is Holds.CONTAINER}
+                nested = set() if op.name in MADE_OF_OPERANDS else {loc for loc in items if loc.holds is Holds.CONTAINER}
                 self._add(result, {made} | nested)
             else:
                 self._add(result, {loc for loc in items if loc.holds is Holds.TENSOR} if taken else {made})

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
-from tierup.dialect.ir.walking import Notes, callee_of, torch_name
+from tierup.dialect.ir.walking import Notes, callee_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 
 State = bool | None
 NEEDS_GRADIENT = "tierup.needs_gradient"  # on a function, between the pass that decides and the one that groups
@@ -160,8 +160,7 @@ class RequiresGrad:
         return self._row(op, operands, count)
 
     def _row(self, op: ir.Operation, operands: list[State], count: int) -> list[State]:
-        name = torch_name(op)
-        row = optable.lookup(name)
+        row = row_of(op)
         if row is None:
             return [False if op.name in STRUCTURE else None] * count
         state: State = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tierup.dialect import optable
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 
 _IF, _LOOP = "torch.prim.If", "torch.prim.Loop"
 Shown = Callable[[ir.Operation], Iterable[ir.Value]]
@@ -16,7 +16,7 @@ Shown = Callable[[ir.Operation], Iterable[ir.Value]]
 
 def shown(op: ir.Operation) -> Iterator[ir.Value]:
     """The operands of which an op may give memory."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or row.aliasing is not Aliasing.FRESH or not all(is_tensor(r.type) for r in op.results):
         yield from (v for v in op.operands if "tensor" in str(v.type))
 

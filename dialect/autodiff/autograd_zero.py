@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tierup.dialect import ops, optable
+from tierup.dialect import ops
 from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
@@ -17,6 +17,7 @@ from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, erase, is_none
 
 Defined = bool | None  # whether a gradient, or an optional value, is there
@@ -78,7 +79,7 @@ class Simplify:
             for inner in blocks(op):
                 self.block(inner)
         else:
-            row = optable.lookup(name)
+            row = row_of(op)
             made = name.endswith(".literal") or (row is not None and row.kind is not Kind.SCALAR)
             for result in op.results:
                 if made and torch_types.is_tensor(result.type):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tierup.dialect import optable
 from tierup.dialect.autodiff.written_lists import aliases_of_lists
 from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.values import Int, Shape, Tensor
@@ -24,6 +23,7 @@ from tierup.dialect.ir.structure import blocks, is_used, read_others, unprofiled
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import int_of
 
 _COMPARISONS = tuple(f"torch.aten.{relation}." for relation in ("eq", "ne", "lt", "le", "gt", "ge"))
@@ -31,7 +31,7 @@ _COMPARISONS = tuple(f"torch.aten.{relation}." for relation in ("eq", "ne", "lt"
 
 def _asks(op: ir.Operation) -> bool:
     """Whether an op asks a tensor for its sizes or its dtype alone."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.asks
 
 
@@ -241,7 +241,7 @@ def _query(value: ir.Value, d: int, location: ir.Location, ip: ir.InsertionPoint
 def _is_cheap(op: ir.Operation) -> bool:
     if op.name.startswith(("torch.constant.", "torch.aten.to.dtype")) or op.name.startswith(_COMPARISONS) or op.name.endswith(".literal"):
         return True
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and not len(op.regions) and (row.kind is Kind.SCALAR or row.kind is Kind.VIEW)
 
 
@@ -249,7 +249,7 @@ def _gives_parts(op: ir.Operation) -> bool:
     """Whether an op gives a list of tensors, or of views of one: these are captured then, which takes no more memory and has gradients."""
     if op.name in ("torch.prim.ListConstruct", "torch.prim.TupleConstruct"):
         return True
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.kind is Kind.VIEW and any("list<" in str(r.type) for r in op.results)
 
 

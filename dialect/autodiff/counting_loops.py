@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import optable
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir.structure import read_others
-from tierup.dialect.ir.walking import torch_name, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 
 _PLAIN = frozenset({
     "torch.prim.If", "torch.prim.If.yield", "torch.prim.Loop", "torch.prim.Loop.condition", "torch.derefine", "torch.prim.unchecked_cast",
@@ -31,7 +31,7 @@ _PLAIN = frozenset({
 def only_computes(loop: ir.Operation) -> bool:
     """Whether running the loop twice is running it once."""
     for op in walk(loop):
-        row = optable.lookup(torch_name(op))
+        row = row_of(op)
         plain = op.name in _PLAIN or op.name.startswith("torch.constant.")
         if not plain and (row is None or row.writes or row.random):
             return False

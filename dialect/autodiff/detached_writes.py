@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.float_constants import is_from_python
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tierup.dialect import ops, optable
+from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad, State
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.fusion.nativeness import Nativeness
@@ -20,6 +20,7 @@ from tierup.dialect.ir.structure import is_used, move_out, take_place
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 
 DIFFERENTIABLE = "tierup.differentiable"
 PROFILE = "tierup.profile"
@@ -47,7 +48,7 @@ class Differentiability(Nativeness):
         if op.name == "torch.prim.ListUnpack":
             made = op.operands[0].owner
             return not isinstance(made, ir.Block) and self.is_native(made.operation)
-        row = optable.lookup(op.name)
+        row = row_of(op)
         return row is not None and row.differentiable and not (row.writes or row.random or row.kind is Kind.SCALAR)
 
     def is_ordered(self, op: ir.Operation) -> bool:
@@ -90,7 +91,7 @@ def undo(op: ir.Operation) -> None:
     inner = [view.operation for view in body.operations][:-1]
     take_place(op, move_out(body, op, list(op.operands))[: len(op.results)])  # temporaries for the gradient follow
     for moved in reversed(inner):  # no scalar op joins a group: those are sizes and dtypes for the gradient, which nobody wants any more
-        row = optable.lookup(moved.name)
+        row = row_of(moved)
         if row is not None and row.kind is Kind.SCALAR and not any(is_used(r) for r in moved.results):
             moved.erase()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.autodiff.detached_writes import part_detached_writes
 from tierup.dialect.autodiff.reverse import Regions, Reverse, sweep
@@ -21,6 +20,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import forget_results, hand_over, handed_over, last_of, set_signature, values_inside
 from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.pipelines.pipeline import parse
 from tierup.dialect.rewriting.float_constants import refuse_floats
@@ -79,7 +79,7 @@ def value_form(module: ir.Module, entry: str, wrt: Sequence[int], results: Seque
 def _first_writer(func: ir.Operation) -> tuple[ir.Location, str] | None:
     """Where the function first writes a tensor, before that becomes a value."""
     for op in walk(func):
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if op.name == "torch.overwrite.tensor.contents" or (row is not None and row.writes):
             return op.location, op.name
     return None

@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import activity
 from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, maker, set_signature, take_place, with_more
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import bool_of, int_of
 

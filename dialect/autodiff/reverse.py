@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Union
 
-from tierup.dialect import gradients, ops, optable
+from tierup.dialect import gradients, ops
 from tierup.dialect.autodiff.paths import Path, When, both, either, masked, same
 from tierup.dialect.autodiff.reverse_lists import joined, packed
 from tierup.dialect.gradients import by_torch, lists
@@ -37,6 +37,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import is_used, made_again
 from tierup.dialect.ir.walking import Notes, backwards, torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import int_of
 
@@ -188,8 +189,7 @@ class Reverse:
             self._rule(op, found)
 
     def _rule(self, op: ir.Operation, found: Sequence[Found]) -> None:
-        name = torch_name(op)
-        row = optable.lookup(name)
+        name, row = torch_name(op), row_of(op)
         if row is not None and row.writes:
             raise PassFailure(op, "writes a tensor: only programs on values have gradients; run tierup-functionalize first")
         which = f"({name}) " if op.name == "torch.operator" else ""

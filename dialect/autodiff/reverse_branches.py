@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.paths import When, either, negated
 from tierup.dialect.autodiff.reverse import PACKS, Found, Reverse, settle, sweep
 from tierup.dialect.gradients.emitter import Emitter
@@ -26,6 +25,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker, read_others, values_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 
-from tierup.dialect import optable
 from tierup.dialect.autodiff.capturing import Captures
 from tierup.dialect.autodiff.differentiation import REGIONS, activity
 from tierup.dialect.autodiff.reverse import Reverse, sweep
@@ -30,6 +29,7 @@ from tierup.dialect.ir.structure import forget_results, last_of, read_others, se
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Tie
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 
 Key = Hashable
@@ -326,7 +326,7 @@ def _equal(
 
 def _ties(op: ir.Operation, values: Mapping[ir.Value, Value]) -> list[Tie]:
     """The sizes that one op needs equal; none that an op inside needs, for that may not run."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or len(op.regions):
         return []
     rules = Infer()

@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.inference.infer import LIST_WRITERS
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 
 _COPY = "torch.aten.list.t"
 
@@ -25,7 +25,7 @@ def read_copies(func: ir.Operation) -> None:
         return
     copies: dict[tuple[ir.Value, ir.Operation], ir.Value] = {}
     for op in unerased(walk(func)):
-        hands_on = op.name in STRUCTURE or (op.name != "torch.operator" and optable.lookup(op.name) is None)
+        hands_on = op.name in STRUCTURE or (op.name != "torch.operator" and row_of(op) is None)
         if hands_on or op.name in LIST_WRITERS or op.name == _COPY:
             continue
         for i, value in enumerate(op.operands):

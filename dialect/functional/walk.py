@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional import views as functional_views
 from tierup.dialect.functional import writes as functional_writes
 from tierup.dialect.functional.memory import (
@@ -28,6 +27,7 @@ from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})

@@ -18,8 +18,8 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import external_operands, maker
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.regions import top_level
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool"})
@@ -37,7 +37,7 @@ def weight(op: ir.Operation) -> int:
     """How much work an op is: 0 for views, scalars, lists and constants; control flow counts with what is in it."""
     if op.name in ("torch.prim.If", "torch.prim.Loop"):
         return 1 + sum(weight(inner) for inner in walk(op) if not len(inner.regions))
-    row = lookup(op.name)
+    row = row_of(op)
     return 0 if row is None or row.kind in (Kind.VIEW, Kind.SCALAR) else 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import CONSTRUCTS
 from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
 from tierup.dialect.facts.values import Bool, Tensor, Value
@@ -17,6 +16,7 @@ from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Op, Tie
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
 from tierup.dialect.rewriting.site import Keep, Site, same_shape
 
@@ -38,7 +38,7 @@ def is_copied(op: ir.Operation) -> bool:
 
 def _only_reads(user: ir.Operation) -> bool:
     """Whether an op that has a list only looks at it: it does not write it, nor puts it where others may find it."""
-    return user.name not in LIST_WRITERS and user.name not in CONSTRUCTS and optable.lookup(user.name) is not None
+    return user.name not in LIST_WRITERS and user.name not in CONSTRUCTS and (row := row_of(user)) is not None and not row.acts
 
 
 class Nativeness:
@@ -77,7 +77,7 @@ class Nativeness:
             return isinstance(source, Tensor) and follows(op.results[0].type, source)
         if is_formula(op) and can_build(op, self.inference, self._made_is_native):
             return True
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if row is None or not self._has_code(row):
             return False
         return PROMOTION not in op.attributes or row.numpy is None or self._has_torch_form(op, row)
@@ -119,7 +119,7 @@ class Nativeness:
             site.undo()
 
     def _made_is_native(self, op: ir.Operation) -> bool:
-        row = optable.lookup(op.name)
+        row = row_of(op)
         return row is None or self._has_code(row)
 
     has_edges = False  # whether `separates` ever does
@@ -137,7 +137,7 @@ class Nativeness:
             return False
         if op.name in ("torch.prim.If", "torch.prim.Loop"):
             return any(self.is_ordered(view.operation) for block in blocks(op) for view in block.operations)
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if row is None or raises_for_values(op, row, self.inference) or row.random or row.writes or row.results == 0:
             return True
         if any(e.op == op for e in self.inference.refused):

@@ -9,7 +9,6 @@ The tensor-expression fuser took concatenations and chunks anywhere, and slices 
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
 from tierup.dialect.inference.infer import Inference
@@ -17,6 +16,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 
 _CHUNK, _UNPACK, _CAT = "torch.aten.chunk", "torch.prim.ListUnpack", "torch.aten.cat"
 _LEGACY = frozenset({_CHUNK, _CAT})
@@ -72,7 +72,7 @@ def _is_pointwise_or(others: frozenset[str], op: ir.Operation) -> bool:
     if op.name == _UNPACK:
         chunk = maker(op.operands[0], _CHUNK)
         return chunk is not None and _is_pointwise_or(others, chunk)
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or (row.kind is not Kind.POINTWISE and op.name not in others):
         return False
     return all(torch_types.is_tensor(v.type) or _is_constant(v) or (op.name == _CAT and _are_parts(v)) for v in op.operands)

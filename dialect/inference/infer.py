@@ -19,9 +19,10 @@ from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
 from tierup.dialect.ir.structure import last_of, signature
-from tierup.dialect.ir.walking import Notes, callee_of, names_in, torch_name, with_callees
+from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.optable.written import INPLACE, check_copy
 
 _MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
@@ -145,7 +146,7 @@ class _Walker:
         return ()
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-        row = optable.lookup(torch_name(op))
+        row = row_of(op)
         if row is None or row.infer is declared:
             return self.declared(op)
         self.ctx.promotion, self.ctx.given = promotion(op), op.operands
@@ -249,8 +250,8 @@ LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.a
 def _may_be_written(value: ir.Value) -> bool:
     """Whether someone writes the list, or hands it on to where it may be written: anything but a plain op of the table. From where a
     bailout hands it to nobody comes back."""
-    users = (use.owner.operation.name for use in value.uses)
-    return any(optable.lookup(name) is None and name != "tierup.bailout" for name in users)
+    users = (use.owner.operation for use in value.uses)
+    return any(((row := row_of(user)) is None or row.acts) and user.name != "tierup.bailout" for user in users)
 
 
 # --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 
 _TAKE_ANY = frozenset({"tierup.bailout", "tierup.check", "tierup.check_shapes", "tierup.guard", "tierup.profile"})
 
@@ -13,7 +13,7 @@ _TAKE_ANY = frozenset({"tierup.bailout", "tierup.check", "tierup.check_shapes", 
 def takes_any_refinement(op: ir.Operation) -> bool:
     """Whether an op may have operands of more refined types than it was built with: rows of the op table, guards. MLIR wants the
     types along edges of control flow, of calls and of containers to be equal."""
-    return op.name in _TAKE_ANY or (op.name not in STRUCTURE and optable.lookup(op.name) is not None)
+    return op.name in _TAKE_ANY or (op.name not in STRUCTURE and row_of(op) is not None)
 
 
 def replace_uses(old: ir.Value, new: ir.Value, type_: ir.Type) -> None:

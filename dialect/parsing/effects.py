@@ -20,6 +20,7 @@ from functools import cache
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir, register_torch_dialect
 from tierup.dialect.optable.core import Aliasing, Op
+from tierup.dialect.optable.rows import row_of
 
 # Pure in C++ already. A second interface on one op corrupts memory; a test probes that this list is whole.
 NATIVE = frozenset({"torch.vtensor.literal", "torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
@@ -60,9 +61,9 @@ def _may_grow(value: ir.Value) -> bool:
     """Whether a list may be appended to: someone other than a plain op of the table uses it, or puts it into another container."""
     if value.type.typeid != _type_ids()[1]:
         return False
-    users = [use.owner.operation.name for use in value.uses]
-    rows = map(optable.lookup, users)
-    return not all(row is not None and not row.writes for row in rows) or not _CONTAINERS.isdisjoint(users)
+    users = [use.owner.operation for use in value.uses]
+    rows = map(row_of, users)
+    return not all(row is not None and not (row.writes or row.acts) for row in rows) or any(user.name in _CONTAINERS for user in users)
 
 
 class _Computes(ir.MemoryEffectsOpInterface):  # type: ignore[misc]  # the bindings say no types

@@ -30,10 +30,11 @@ from collections import ChainMap
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.analysis.points_to import BODIES, row_of
+from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 
 # Known ops without a row that compute their result from their operands alone.

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect import ops, optable
+from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
@@ -42,6 +42,7 @@ from tierup.dialect.ir.dominance import Order
 from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import ops_of, unerased, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.speculation.guard_facts import Proven, meet, proves
 from tierup.dialect.speculation.resume_points import root
@@ -247,4 +248,4 @@ def _open_fact(guard: ir.Operation, states: RequiresGrad | None) -> Fact:
 def _may_be_typed(value: ir.Value) -> bool:
     """Whether the op that makes the value may have a result of a more refined type."""
     op = maker(value)
-    return op is not None and op.name not in STRUCTURE and optable.lookup(op.name) is not None and torch_types.is_value_tensor(value.type)
+    return op is not None and op.name not in STRUCTURE and row_of(op) is not None and torch_types.is_value_tensor(value.type)

@@ -14,13 +14,13 @@ becomes, since np.int32 + np.float32 is np.float64,
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import is_called, match_edges, splice
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import set_signature
-from tierup.dialect.ir.walking import torch_name, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
@@ -57,7 +57,7 @@ class ExplicitPromotion(Pass):
 
 
 def _rewrite(op: ir.Operation, inference: Inference) -> None:
-    row = optable.lookup(torch_name(op))
+    row = row_of(op)
     if row is None:
         return
     if row.numpy is None:  # one kernel serves both rules

@@ -37,7 +37,6 @@ affair: a guard keeps such calls away.
 
 from __future__ import annotations
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.functional.regions import regions
@@ -46,6 +45,7 @@ from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.ir.structure import attributes_of, last_of, set_signature
 from tierup.dialect.ir.walking import defined_functions, function_names, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import refuse_several_blocks
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register

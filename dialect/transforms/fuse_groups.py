@@ -56,7 +56,7 @@ from tierup.dialect.fusion.policies import POLICIES, NativePolicy
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir.structure import last_of
-from tierup.dialect.ir.walking import ops_of, walk
+from tierup.dialect.ir.walking import ops_of, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import DEFINITIONS, fusion_group
 from tierup.dialect.passes import diagnostics
@@ -135,13 +135,13 @@ def _check_excluded(module: ir.Module, excluded: Iterable[str]) -> None:
     """A name that no op has excludes nothing: a slip. A place that no op stands at does no harm: its op may be gone."""
     known = module.context.is_registered_operation
     for name in excluded:
-        if not (_PLACE.search(name) or known(f"torch.{name}") or known(name) or name in DEFINITIONS):
+        if not (_PLACE.search(name) or optable.lookup(name) is not None or known(f"torch.{name}") or known(name) or name in DEFINITIONS):
             near = closest(name, [op.removeprefix("torch.") for op in optable.table()])
             raise PassFailure(module.operation, f"option excluded: '{name}' is no op, as aten.sort, and no place, as file.py:3:4{near}")
 
 
 def _is_excluded(op: ir.Operation, excluded: Collection[str]) -> bool:
-    return op.name.removeprefix("torch.") in excluded or str(diagnostics.place_of(op.location)) in excluded
+    return torch_name(op) in excluded or str(diagnostics.place_of(op.location)) in excluded
 
 def _refuse(ops: Iterable[ir.Operation]) -> None:
     for op in ops:

@@ -45,13 +45,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import ops, optable
+from tierup.dialect import ops
 from tierup.dialect.contracts import STRUCTURE, VALUES
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
@@ -116,7 +117,7 @@ def _profile_uses(op: ir.Operation, slot: int) -> int:
 
 
 def _is_compiled_by_type(op: ir.Operation) -> bool:
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return op.name in _GRADIENTS if row is None else row.native
 
 
@@ -143,7 +144,7 @@ def _profile(value: ir.Value, slot: int, ip: ir.InsertionPoint) -> int:
 
 def _unknown(op: ir.Operation, read: set[ir.Value]) -> bool:
     """Whether the types of the results do not follow from those of the operands."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or not row.native:
         return True
     return row.kind in _SIZED_BY_OPERANDS and any(v in read for v in op.operands)
@@ -177,7 +178,7 @@ def _read_for_sizes(inside: Sequence[ir.Operation], read: set[ir.Value]) -> set[
 
 
 def _decides_size(op: ir.Operation) -> bool:
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.kind in _SIZED_BY_OPERANDS and op.name not in _PICKS
 
 
@@ -185,7 +186,7 @@ def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:
     """Ints, and lists of them, that follow from elements of tensors, not from sizes."""
     found: set[ir.Value] = set()
     for op in walk(func):
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if row is not None and row.kind is not Kind.SCALAR:
             continue
         reads = row is not None and not row.asks and any(torch_types.is_tensor(v.type) for v in op.operands)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE, VALUES, Contract
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
@@ -21,8 +20,9 @@ from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceErr
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import defined_functions, walk
+from tierup.dialect.ir.walking import defined_functions, torch_name, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 
 _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
@@ -70,13 +70,13 @@ def check_region(owner: ir.Operation, contract: Contract) -> None:
 
 
 def _check_op(op: ir.Operation, contract: Contract) -> None:
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None and op.name not in STRUCTURE | VALUES:
         contract.broken(op, "speculation has no place here" if op.name.startswith("tierup.") else "no part of tierup knows this op")
         return
     if op.name in _NOT_NATIVE or (row is not None and (not row.native or row.writes)):
         why = "it writes its operand" if row is not None and row.writes else "there is no native code for it"
-        contract.broken(op, f"{op.name.removeprefix('torch.')} is left to tier 0: {why}")
+        contract.broken(op, f"{torch_name(op)} is left to tier 0: {why}")
     for i, result in enumerate(op.results):
         _check_type(op, result.type, f"result {i}" if len(op.results) > 1 else "the result", contract)
     for block in blocks(op):

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
 
@@ -80,7 +80,7 @@ def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
         return
     seen.add(value)
     op, number = value.owner.operation, ir.OpResult(value).result_number
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if op.name == "torch.prim.If":
         for region in op.regions:
             yield from _made((list(region.blocks[0].operations)[-1].operation, number), seen)

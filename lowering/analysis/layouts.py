@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tierup.dialect import optable
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.memory_order import compared, elementwise_order
 from tierup.dialect.facts.values import Int, Tensor
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Kind, Layout
+from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
+from tierup.dialect.optable.rows import row_of
 from tierup.lowering.abi import dense_strides
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
 
@@ -70,7 +70,7 @@ class _Layouts:
     def _made(self, value: ir.Value, op: ir.Operation, operands: list[ir.Value]) -> View | None:
         """Of an op's result, whose operands are looked at."""
         inferred = self._inference.values.get(value)
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if row is None or not isinstance(inferred, Tensor) or inferred.shape is None:
             return None
         sizes, known = tuple(inferred.shape), [self._roots.get(v) for v in operands]
@@ -91,7 +91,7 @@ class _Layouts:
             return views[0] if order is not None and views[0].sizes == sizes and _is_dense(views[0], order) else None
         return _elementwise(sizes, views) if row.kind is Kind.POINTWISE else None
 
-    def _is_asked_for_rows(self, op: ir.Operation, row: optable.Op) -> bool:
+    def _is_asked_for_rows(self, op: ir.Operation, row: Op) -> bool:
         """Whether an op is told to give a row-major tensor: its memory format is contiguous_format."""
         at = row.operands.index("memory_format") if "memory_format" in row.operands else len(op.operands)
         return at < len(op.operands) and self._inference.values.get(op.operands[at]) == Int(0)

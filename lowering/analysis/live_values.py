@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Union
 
-from tierup.dialect import optable
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.dialect.speculation.resume_points import root
@@ -123,7 +123,7 @@ def own_memory(value: ir.Value, roots: Mapping[ir.Value, View], assumed: Mapping
         return _result(op, number, roots, assumed)
     if op.name == "torch.vtensor.literal":
         return True
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None:
         return False
     if row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW):

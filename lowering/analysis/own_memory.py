@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
-from tierup.dialect import optable
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.infer import Inference
@@ -16,6 +15,7 @@ from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering.analysis.views import View, view_of
 from tierup.lowering.building import torch_ops as t
@@ -107,7 +107,7 @@ class Paths:
             if not (yield _yielded(op.regions[0], 1 + number)):
                 return False
             return (yield op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if is_view(op, row):
             return (yield op.operands[0])
         if row is None or row.kind is Kind.SCALAR:
@@ -188,7 +188,7 @@ def _base(value: ir.Value) -> ir.Value:
     value = where_control_stayed(value)
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if not is_view(op, row) and (row is None or row.aliasing is not Aliasing.MAY_VIEW):
             break
         value = where_control_stayed(op.operands[0])
@@ -199,7 +199,7 @@ def is_made(value: ir.Value) -> bool:
     """Whether an op makes the value afresh: it is no view, and no item of a list."""
     if isinstance(value.owner, ir.Block):
         return False
-    row = optable.lookup(value.owner.operation.name)
+    row = row_of(value.owner.operation)
     return row is not None and row.kind is not Kind.SCALAR and row.aliasing is Aliasing.FRESH
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.showing import sources
 from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.functional.views import is_read_only
@@ -16,6 +15,7 @@ from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering.analysis.own_memory import Paths, is_view
 from tierup.lowering.analysis.views import Unknown, View, view_of
@@ -45,7 +45,7 @@ class ReadOnly:
 
     def _shown(self, op: ir.Operation) -> list[ir.Value]:
         """The operand whose memory an op shows; none where it makes memory of its own, or perhaps does."""
-        row = optable.lookup(op.name)
+        row = row_of(op)
         if op.name == "torch.prim.ListUnpack":
             made = op.operands[0].owner
             return [] if isinstance(made, ir.Block) else self._shown(made.operation)

@@ -15,6 +15,7 @@ from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Shape, Tensor
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.exits import where_control_stayed
@@ -57,7 +58,7 @@ def view_of(value: ir.Value, roots: Mapping[ir.Value, View], inference: Inferenc
         return None  # an argument of a block within
     if op.name == "torch.prim.ListUnpack":
         return _part(op, ir.OpResult(value).result_number, roots, inference)
-    handler = _VIEWS.get(op.name.removeprefix("torch."))
+    handler = _VIEWS.get(torch_name(op))
     if handler is None:
         return None
     base = view_of(op.operands[0], roots, inference)
@@ -282,7 +283,7 @@ def _part(op: ir.Operation, number: int, roots: Mapping[ir.Value, View], inferen
     made = maker(op.operands[0])
     if made is None:
         return None
-    name = made.name.removeprefix("torch.")
+    name = torch_name(made)
     if name == "prim.ListConstruct":
         return view_of(made.operands[number], roots, inference)
     if name not in _PARTS:

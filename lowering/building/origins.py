@@ -7,8 +7,8 @@ what became of it still says where it began.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.records import dataclass
@@ -24,10 +24,11 @@ class Origin:
     place: str
 
 
-def tag(ops: Iterable[ir.Operation]) -> None:
-    """Write each op's name into its location."""
-    for op in ops:
-        op.location = ir.Location.name(op.name, op.location)
+def tag(op: ir.Operation) -> None:
+    """Write the op's name into its location; one that has been written stays."""
+    name = f"torch.{torch_name(op)}" if op.name == "torch.operator" else op.name
+    if getattr(op.location, "name_str", "") != name:
+        op.location = ir.Location.name(name, op.location)
 
 
 def origin(location: ir.Location | str) -> Origin | None:

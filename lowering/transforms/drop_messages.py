@@ -13,9 +13,9 @@ A kernel leaves with a status, and tier 0 runs the call again and raises. So wha
 
 from __future__ import annotations
 
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import str_of

@@ -11,9 +11,9 @@ Ops that may raise stay.
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.facts.values import Bool, Float, Int
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
@@ -38,7 +38,7 @@ class FoldNumbers(Pass):
             for op in b.unerased(b.walk(function)):
                 if not op.name.startswith(t.PURE) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
                     continue
-                row = optable.lookup(op.name)
+                row = row_of(op)
                 found = inference.values.get(op.results[0])
                 if (row is not None and row.raises) or not isinstance(found, (Int, Float, Bool)):
                     continue

@@ -26,11 +26,12 @@ reads beyond both. `tierup-restore-hidden` undoes the rest.
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import dtypes
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of
@@ -122,7 +123,7 @@ def _makes_a_constant(op: ir.Operation) -> bool:
 
 def _may_raise(op: ir.Operation) -> bool:
     """Whether an op may raise though its types are inferred: for what is in its operands, or for numbers that only the run knows."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or len(op.regions):
         return False
     listed = [item for v in op.operands for item in items_of(v) or ()]

@@ -20,6 +20,7 @@ from operator import and_
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -33,12 +34,12 @@ _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run add
 
 def is_checked(op: ir.Operation) -> bool:
     """Whether the pass sees to it that native code notices what an op raises for a value."""
-    return op.name.removeprefix("torch.") in _HANDLERS
+    return torch_name(op) in _HANDLERS
 
 
 def reads_positions(op: ir.Operation) -> bool:
     """Whether an op reads elements of its first operand at positions that are checked."""
-    return op.name.removeprefix("torch.") in _READS
+    return torch_name(op) in _READS
 
 
 @register
@@ -50,7 +51,7 @@ class InsertBoundsChecks(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
-            handler = _HANDLERS.get(op.name.removeprefix("torch."))
+            handler = _HANDLERS.get(torch_name(op))
             if handler is not None and _CHECKED not in op.attributes:
                 op.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
                 with op.location, ir.InsertionPoint(op):
@@ -131,7 +132,7 @@ def _read_other_memory(op: ir.Operation) -> None:
     but what is read: the choice of a tensor is a copy of it."""
     if ".select" in op.name:
         op = _as_index_select(op)
-    x, name = op.operands[0], op.name.removeprefix("torch.")
+    x, name = op.operands[0], torch_name(op)
     known = t.sizes_of(x)
     axes = [] if known is None else [axis for axis in _axes(op, name, len(known[0])) if known[0][axis] is None]
     if known is None or not axes:

@@ -24,6 +24,7 @@ from math import prod
 from operator import and_
 
 from tierup.dialect.inference.infer import promotion
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.records import dataclass
@@ -46,7 +47,7 @@ class InsertSizeChecks(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
-            name = op.name.removeprefix("torch.")
+            name = torch_name(op)
             if TIED in op.attributes or name not in _HANDLERS and name not in _OTHERS:
                 continue
             op.attributes[TIED] = ir.UnitAttr.get(op.context)
@@ -66,7 +67,7 @@ class InsertSizeChecks(Pass):
 
 def sizes_given(op: ir.Operation) -> list[ir.Value]:
     """The operands that are a list of sizes, or numbers that sizes hang on."""
-    name = op.name.removeprefix("torch.")
+    name = torch_name(op)
     if name in _HANDLERS:
         return [op.operands[_HANDLERS[name][0]]]
     return list(op.operands)[_OTHERS[name][0]] if name in _OTHERS else []

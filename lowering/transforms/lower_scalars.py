@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -39,7 +40,7 @@ class LowerScalars(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
         for op in b.walk_unfused(function):
-            name = op.name.removeprefix("torch.")
+            name = torch_name(op)
             lower = _lowering(name)
             if lower is None or str(op.results[0].type) not in _KINDS:
                 continue

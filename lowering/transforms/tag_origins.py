@@ -16,6 +16,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.origins import tag
 
 
 @register
@@ -27,5 +28,4 @@ class TagOrigins(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
-            if getattr(op.location, "name_str", "") != op.name:
-                op.location = ir.Location.name(op.name, op.location)
+            tag(op)

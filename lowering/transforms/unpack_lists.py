@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.option_limits import AtLeast
 from tierup.dialect.records import dataclass
@@ -170,7 +171,7 @@ def _replace(op: ir.Operation, numbers: list[int]) -> None:
     source = b.defining_op(op.operands[0])
     if source is None:
         return
-    name = source.name.removeprefix("torch.")
+    name = torch_name(source)
     if name == "prim.ListConstruct":
         numbers = [n + len(source.operands) if n < 0 else n for n in numbers]
     if any(n < 0 for n in numbers):

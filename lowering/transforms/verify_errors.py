@@ -9,11 +9,11 @@ What nobody uses is dropped on the way to machine code, and what only that uses;
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
-from tierup.dialect.ir.walking import torch_name, unerased
+from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
@@ -48,7 +48,7 @@ def _dropped(function: ir.Operation) -> list[tuple[ir.Operation, Op]]:
     """The ops of the table that nothing needs, the last first."""
     found: dict[ir.Operation, Op] = {}
     for op in unerased(reversed([*b.walk(function)])):
-        row = optable.lookup(torch_name(op))
+        row = row_of(op)
         if row is not None and row.results and all(use.owner.operation in found for result in op.results for use in result.uses):
             found[op] = row
     return list(found.items())

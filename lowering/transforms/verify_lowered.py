@@ -7,10 +7,9 @@ left to the next clean-up.
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -40,5 +39,5 @@ def _is_unused(op: ir.Operation) -> bool:
     """Whether nobody sees what the op does: its results have no uses, and it writes to nothing."""
     if not op.results or any(len(list(r.uses)) for r in op.results):
         return False
-    row = optable.lookup(torch_name(op))
+    row = row_of(op)
     return not row.writes if row is not None else not op.name.startswith("torch.aten.")

@@ -8,8 +8,8 @@ Not left to the conversions: some of torch-mlir's patterns run for ever on what 
 
 from __future__ import annotations
 
-from tierup.dialect import optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -28,6 +28,6 @@ class VerifyNative(Pass):
             if op.name == "func.call":
                 raise Refused(op, "the program is recursive")
             if op.name.startswith(("torch.aten.", "torch.prims.")):
-                row = optable.lookup(op.name)
+                row = row_of(op)
                 if row is None or not row.native:
                     raise Refused(op, "has no native code")

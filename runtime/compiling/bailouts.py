@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from tierup.dialect import registry
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import diagnostics
@@ -171,7 +171,7 @@ def _what(bailout: ir.Operation) -> str:
     value = root(bailout.operands[0])
     if isinstance(value.owner, ir.Block):
         return "a value that a loop carries"
-    name = value.owner.operation.name.removeprefix("torch.")
+    name = torch_name(value.owner.operation)
     if str(value.type) == "!torch.bool":
         return f"the condition ({name})"
     return f"the {'int' if str(value.type) == '!torch.int' else 'result'} of {name}"

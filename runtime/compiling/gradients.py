@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tierup.dialect import dtypes, registry
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.autodiff.differentiation import take_written, value_form
 from tierup.dialect.autodiff.flows import Flows, add_flows, has_paths
 from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
@@ -20,6 +19,7 @@ from tierup.dialect.ir.structure import last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure

@@ -14,10 +14,10 @@ from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.attributes import profiled_attr
-from tierup.dialect.ir.walking import function_names, torch_name, walk
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable import lookup
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.default import PROFILE, VERSIONED
@@ -209,17 +209,16 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     """The ops that tier 0 computes with, and their lines, each once."""
     found = []
     for op in walk(main):
-        name = torch_name(op)
-        row = lookup(name)
+        row = row_of(op)
         if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
-            found.append((name, diagnostics.where(op.location)))
+            found.append((row.name, diagnostics.where(op.location)))
     return tuple(dict.fromkeys(found))
 
 
 def _refuse_copies_in_loops(main: ir.Operation) -> None:
     """Raise NotCompiled when tier 0 runs a loop in which part of an array is written: as a value the array is copied each time."""
     for op in walk(main):
-        row = lookup(op.name)
+        row = row_of(op)
         if row is not None and row.puts and _is_in_loop_of_tier0(op):
             place = str(diagnostics.place_of(op.location))
             raise NotCompiled(

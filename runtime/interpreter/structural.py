@@ -13,6 +13,7 @@ import numpy as np
 from tierup.dialect import optable
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.runtime.errors import UnsupportedOp
 from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing
 from tierup.runtime.interpreter.reader import Handler, Reader, support
@@ -88,7 +89,7 @@ def _inlinable(op: ir.Operation) -> bool:
     if len(uses) != 1:
         return False
     user = uses[0].owner.operation
-    return user.block == op.block and (optable.lookup(user.name) is not None or user.name == "func.return")
+    return user.block == op.block and (row_of(user) is not None or user.name == "func.return")
 
 
 def _tuple(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:

@@ -55,6 +55,22 @@ def test_what_has_native_code_runs_natively_around_an_op_that_has_none() -> None
     assert (stats.profiled_runs, stats.hits, stats.fallbacks, stats.compiles, stats.interpreted) == (2, 3, 0, 2, 0)
 
 
+def test_an_op_that_torch_mlir_has_no_class_for_stands_in_a_region_as_others_do() -> None:
+    def lengths(x, y):
+        z = np.sort(np.hypot(np.tanh(x), y), axis=1)
+        return np.exp(np.hypot(z, y))
+
+    f = tierup.jit(lengths)
+    x, y = floats(8, 8), floats(1, 8)
+    assert_close(warm(f, x, y, calls=4), lengths(x, y))
+    split = split_of(f)
+    assert [op for op, _ in split.code.left] == ["aten.sort"]
+    assert [region.stats().hits for region in split.regions] == [2, 2]
+    with pytest.raises(ValueError, match="shape|size"):
+        f(x, floats(3, 8))
+    assert_close(f(x[:5], y), lengths(x[:5], y))
+
+
 def test_explain_names_the_op_in_tier_0_and_its_line() -> None:
     f = tierup.jit(ranked)
     warm(f, floats(8, 8), floats(8, 8))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
 from tierup.dialect.facts.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Op
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite
 from tierup.dialect.rewriting.site import Keep, Site
 
@@ -42,7 +43,7 @@ def _adds_in_float(site: Site) -> bool:
     """Whether NumPy keeps a sum or product of float16 in float32, as torch does: along the last axes, in one inner loop
     (loops_utils.h, HALF_pairwise_sum; loops.c, HALF_multiply). Along others it rounds at every step. Told by the order of the axes:
     an array that is laid out in another order than theirs gets the more precise sum."""
-    row = optable.lookup(site.name)
+    row = row_of(site.op)
     if row is None or site.dtype_of(site.operands[0]) is not dtypes.f16 or site.dtype is not dtypes.f16 or row.kind is Kind.SCAN:
         return False
     if site.name in ("aten.sum", "aten.prod"):

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import optable
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, PassFailure, register
 
@@ -30,8 +30,7 @@ class CheckInplace(Pass):
     def run_on_function(self, func: ir.Operation) -> None:
         found = []
         for op in walk(func):
-            name = torch_name(op)
-            row = optable.lookup(name)
+            name, row = torch_name(op), row_of(op)
             if op.name in STRUCTURE or (row is not None and not (row.writes and row.functional is None)):
                 continue
             if row is not None or _writes(name):

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import optable
 from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic
 from tierup.dialect.registry import Pass, PassFailure, functions, register
@@ -78,7 +78,7 @@ def _reason(op: ir.Operation, names: Mapping[str, ir.Operation]) -> str | None:
     if op.name == "func.call":
         callee = names.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return None if callee is not None and FALLBACK in callee.attributes else "it is a call, which no group holds; inline it"
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None:
         return "it has no native code" if op.name in _COMPUTING else None
     if weight(op) == 0:

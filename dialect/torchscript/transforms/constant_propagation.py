@@ -31,11 +31,12 @@ from typing import Annotated
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.liveness import IF, LOOP, eliminate_dead_code
-from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds, row_of
+from tierup.dialect.analysis.points_to import CONSTRUCTS, Holds
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out, take_place
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting import folding
 from tierup.dialect.rewriting.folding import NOTHING, Known, NotFolded

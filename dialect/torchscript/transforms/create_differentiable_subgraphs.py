@@ -32,7 +32,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, RequiresGrad
 from tierup.dialect.autodiff.differentiable import BACKWARD, Differentiability, create
@@ -44,6 +43,7 @@ from tierup.dialect.ir.structure import blocks, last_of
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.typed import infer_or_remark
 from tierup.dialect.speculation import CONTINUATION
@@ -115,5 +115,5 @@ class _Grouping:
 
 def _makes(op: ir.Operation) -> bool:
     """Whether an op's results are memory of its own. (In a loop alias analysis says of fresh ones that the last round's came in.)"""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.aliasing is Aliasing.FRESH and row.kind is not Kind.SCALAR

@@ -46,7 +46,7 @@ from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.structure import maker
-from tierup.dialect.ir.walking import walk
+from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import Pass, register
@@ -146,7 +146,7 @@ def _type(group: ir.Operation, arguments: list[Value]) -> str:
             return "it needs equal sizes that no check can ask for"
         inference = infer_function(group)
     except InferenceError as e:
-        return f"{e.op.name.removeprefix('torch.')} cannot run on others: {e}"
+        return f"{torch_name(e.op)} cannot run on others: {e}"
     if any(v.dtype is None or v.shape is None for v in inference.values.values() if isinstance(v, Tensor)):
         return "others would not type all that is in it"
     return ""

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tierup.dialect import optable
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import promotion
@@ -30,6 +29,7 @@ from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.operands import lifted
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import Rule, float_of, int_of, number, rewrite, says_as_much, under_casts
 
@@ -87,7 +87,7 @@ def _number(value: ir.Value) -> int | float | None:
 
 def _keeps_dtype(op: ir.Operation, known: int | float) -> bool:
     """Whether the result has operand 0's dtype, by the row's own rule."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
     if row is None or dtype is None:
         return False
@@ -111,5 +111,5 @@ def _is_neutral(op: ir.Operation, known: int | float) -> bool:
 def _is_made_whole(value: ir.Value) -> bool:
     """Whether an op made the tensor as memory of its own: the caller may write all of it, as it may a new one."""
     op = maker(value)
-    row = None if op is None else optable.lookup(op.name)
+    row = None if op is None else row_of(op)
     return op is not None and row is not None and row.aliasing is Aliasing.FRESH and not op.name.endswith(".literal")

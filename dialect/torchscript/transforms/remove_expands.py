@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import optable
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Tie
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import bool_of, erase
 from tierup.dialect.rewriting.typed import infer_or_remark
@@ -54,7 +54,7 @@ class RemoveExpands(Pass):
 
 
 def _broadcasts_as_well(user: ir.Operation, index: int, source: ir.Value, inference: Inference) -> bool:
-    row = optable.lookup(user.name)
+    row = row_of(user)
     if row is None or row.kind is not Kind.POINTWISE or (row.writes and index == 0) or source not in inference.values:
         return False
     if any(v not in inference.values for v in (*user.operands, *user.results)):
@@ -68,7 +68,7 @@ def _broadcasts_as_well(user: ir.Operation, index: int, source: ir.Value, infere
 
 def _result(op: ir.Operation, operands: list[Value]) -> tuple[Tensor, list[Tie]] | None:
     """What the row says of a result of known dtype and shape, and which sizes it needs equal."""
-    row = optable.lookup(op.name)
+    row = row_of(op)
     assert row is not None
     (found, *_), ties = row.answer(operands, promotion(op)) or ((None,), [])
     return (found, ties) if isinstance(found, Tensor) and found.dtype is not None and found.shape is not None else None

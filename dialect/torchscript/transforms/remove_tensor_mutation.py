@@ -37,6 +37,7 @@ from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.families.inplace import converts
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.registry import Pass, register
 from tierup.dialect.rewriting.core import replace
 from tierup.dialect.rewriting.regions import top_level
@@ -67,7 +68,7 @@ class _Walk:
         for block in blocks(op):
             for inner in ops_of(block):
                 self.block_of(inner)
-                row = optable.lookup(inner.name)
+                row = row_of(inner)
                 if row is not None and row.writes and row.functional is not None and not row.random:
                     self._inplace(inner, row)
 
@@ -130,7 +131,7 @@ def _makes(op: ir.Operation, at: int) -> bool:
         return all(_is_given_up(region.blocks[0], at) for region in op.regions)
     if op.name in ("torch.tensor.literal", "torch.copy.to_tensor"):
         return True
-    row = optable.lookup(op.name)
+    row = row_of(op)
     return row is not None and row.aliasing is Aliasing.FRESH and row.kind is not Kind.SCALAR
 
 
@@ -157,7 +158,7 @@ def _stands_before(user: ir.Operation, op: ir.Operation) -> bool:
 
 
 def _only_reads(op: ir.Operation) -> bool:
-    row = optable.lookup(op.name)
+    row = row_of(op)
     if row is None or row.aliasing is not Aliasing.FRESH or row.results == 0:
         return False
     return row.kind is not Kind.SCALAR or all("tensor" not in str(r.type) for r in op.results)

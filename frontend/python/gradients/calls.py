@@ -19,13 +19,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tierup.dialect import optable
 from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.walking import function_names, torch_name
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Place
 from tierup.frontend.errors import NotDifferentiable
@@ -168,7 +168,7 @@ def _is_fresh(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block):
         return False
     op = value.owner.operation
-    row = optable.lookup(torch_name(op))
+    row = row_of(op)
     return row is not None and row.aliasing is Aliasing.FRESH
 
 

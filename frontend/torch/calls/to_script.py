@@ -18,6 +18,7 @@ import torch
 
 from tierup.dialect.ir import literals
 from tierup.dialect.ir.torch_types import elements, is_tensor
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
@@ -115,7 +116,7 @@ class _Printer:
     def _refused(self, op: ir.Operation) -> UnsupportedProgram:
         place = place_of(op.location)
         where = f"{place}: " if place.line else ""
-        return UnsupportedProgram(f"{where}{self._name} cannot be traced: TorchScript has no operator for {op.name.removeprefix('torch.')}")
+        return UnsupportedProgram(f"{where}{self._name} cannot be traced: TorchScript has no operator for {torch_name(op)}")
 
     def _if(self, op: ir.Operation) -> None:
         made = self._insert("prim::If", [self._values[op.operands[0]]], [_type(str(r.type)) for r in op.results])

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from tierup.dialect import optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, float_of, is_none
 from tierup.frontend.torch.script.builder import Builder
 
@@ -52,7 +52,7 @@ def training(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Va
 def drawn(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """`x.bernoulli_(p)` of what was just made, as a draw that is copied there, which gradients know. Else None."""
     owner = operands[0].owner if name == "aten.bernoulli_.float" and is_none(operands[2]) else None
-    row = None if owner is None or isinstance(owner, ir.Block) else optable.lookup(owner.name)
+    row = None if owner is None or isinstance(owner, ir.Block) else row_of(owner)
     if row is None or row.writes or row.aliasing is not Aliasing.FRESH:  # a part of something may be drawn in another order
         return None
     import torch  # here: optional, and whoever has a graph has it

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
 
@@ -85,7 +86,7 @@ def _is_constant(value: ir.Value, arguments: list[ir.Value]) -> bool:
         yields = [list(region.blocks[0].operations)[-1].operation for region in op.regions]
         number = list(op.results).index(value)
         return all(_is_constant(y.operands[number], arguments) for y in yields)
-    if _writes(op.name.removeprefix("torch.")):
+    if _writes(torch_name(op)):
         return _is_constant(op.operands[0], arguments)
     return not any("tensor" in str(v.type) for v in op.operands)
 

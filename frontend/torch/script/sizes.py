@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect import optable
-from tierup.dialect.analysis.points_to import row_of
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import int_of, str_of
 from tierup.frontend.torch.script.builder import Builder
 
