@@ -35,6 +35,19 @@ def masked(x: Tensor):
     return x
 
 
+def triangles(x: Tensor):
+    """Some of the elements that one memory shows are zeroed, others stay."""
+    rows, more = x[None].expand(3, x.size(0)), x.as_strided([3, 2], [1, 1])
+    rows.triu_(1)
+    more.tril_()
+    return x, rows
+
+
+def clipped(x: Tensor):
+    v = torch.nn.functional.threshold(x[None].expand(3, x.size(0)), 0.1, 0.05, inplace=True)
+    return x, v.tril_(-1)
+
+
 def shifted(x: Tensor):
     x[1:].copy_(x[:-1])
     return x
@@ -100,7 +113,7 @@ def rows_apart() -> Tensor:
 
 
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Tensor, ...]]]] = [
-    *[(f, lambda: (one(),)) for f in (part_of_expanded, expanded, filled, masked, shifted, added_to_neighbours, halves, itself)],
+    *[(f, lambda: (one(),)) for f in (part_of_expanded, expanded, filled, masked, triangles, clipped, shifted, added_to_neighbours, halves, itself)],
     *[(f, lambda: (one(),)) for f in (scattered_into_itself, columns, transposed, viewed_after_a_write)],
     (itself, lambda: (one().expand(2, 4),)),
     (viewed_argument, lambda: (rows_apart(),)),

@@ -85,8 +85,11 @@ def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fal
     return copy(x, source)
 
 
+# One value goes to some elements, and the others stay: PyTorch takes tensors for it that show elements more than once.
+_FILLING = frozenset({"masked_fill_.Scalar", "masked_fill_.Tensor", "threshold_", "tril_", "triu_"})
+
+
 def _written(functional: Kernel, fills: bool) -> Kernel:
-    """`fills`: one value, wherever a mask says, for which PyTorch takes tensors that show elements more than once."""
 
     def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
         if not fills:
@@ -94,7 +97,9 @@ def _written(functional: Kernel, fills: bool) -> Kernel:
         result = functional(x, *rest)
         check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
         _check_shape_of_array(result.shape, x)
-        np.copyto(x, cast(result, x.dtype), where=rest[0] if fills else True)
+        result = cast(result, x.dtype)
+        bits = np.dtype(f"u{x.itemsize}")
+        np.copyto(x, result, where=result.view(bits) != x.view(bits) if fills else True)  # what stays must not undo what is filled
         return x
 
     return tier0
@@ -161,7 +166,7 @@ def _twin(name: str) -> DefinedOp[Any]:
     of = _FUNCTIONAL[functional_name(name)]
     place = f"inplace:{name.replace('.', '_')}"
     made = _in_place(name, _rule(of), f"{place}.tier0", f"{place}.numpy_tier0" if of.numpy else None)
-    made.tier0 = _written(of.tier0, of.name.startswith("aten.masked_fill"))
+    made.tier0 = _written(of.tier0, name in _FILLING)
     if of.numpy:
         made.numpy_tier0 = _by_numpy(of)
     return made
