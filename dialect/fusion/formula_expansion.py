@@ -14,7 +14,7 @@ from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.families.formulas import operands_of
-from tierup.dialect.optable.operands import Unknown, lifted
+from tierup.dialect.optable.operands import Unknown
 from tierup.dialect.rewriting.core import under_casts
 from tierup.dialect.rewriting.site import Keep, Site, same_shape, tied
 
@@ -60,7 +60,7 @@ def _listed(site: Site, made: list[ir.Value]) -> ir.Value:
             raise Keep("the dtype of an item is not known")
         if want.shape is None or not same_shape(want, found, site.inference.ties):
             raise Keep("the sizes of an item are not known")
-    return site.list_of(made, "vtensor")
+    return site.value(made)
 
 
 def can_build(op: ir.Operation, inference: Inference, is_native: Callable[[ir.Operation], bool]) -> bool:
@@ -82,16 +82,7 @@ class _Built(Ops[ir.Value]):
         self.site = site
 
     def call(self, name: str, *operands: Any, type_: str = TENSOR) -> ir.Value:
-        (result,) = self.site.build(name, list(map(self._value, operands)), [ir.Type.parse(type_, self.site.op.context)])
-        return result
-
-    def _value(self, operand: Any) -> ir.Value:
-        if isinstance(operand, ir.Value):
-            return operand
-        if isinstance(operand, (list, tuple)):
-            items = list(map(self._value, operand))
-            return self.site.list_of(items, "vtensor" if any(map(self.is_tensor, items)) else "int")
-        return self.site.constant(lifted(operand))
+        return self.site.one(name, *operands, type_=type_)
 
     def known(self, x: ir.Value) -> Tensor:
         found = self.site.known(x)
@@ -111,13 +102,7 @@ class _Built(Ops[ir.Value]):
         if not tied(a, b, self.site.inference.ties):
             raise Keep("whether sizes are equal is for the run to say")
         sizes = self.call("aten.size.int", x, i, type_=INT), self.call("aten.size.int", y, j, type_=INT)
-        self._assert(self.call("aten.eq.int", *sizes, type_="!torch.bool"), what)
+        self.site.check(self.call("aten.eq.int", *sizes, type_="!torch.bool"), what)
 
     def check(self, condition: ir.Value, message: str) -> None:
-        self._assert(self.call("aten.Bool.Tensor", self.call("aten.all", condition), type_="!torch.bool"), message)
-
-    def _assert(self, condition: ir.Value, message: str) -> None:
-        op = self.site.op
-        text = {"message": ir.StringAttr.get(message, op.context)}
-        made = ir.Operation.create("torch.runtime.assert", [], [condition], text, loc=op.location, ip=ir.InsertionPoint(op))
-        self.site.made.append(made.operation)
+        self.site.check(self.call("aten.Bool.Tensor", self.call("aten.all", condition), type_="!torch.bool"), message)

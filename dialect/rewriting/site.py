@@ -22,6 +22,7 @@ from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
+from tierup.dialect.optable.operands import lifted
 
 
 class Keep(Exception):
@@ -78,9 +79,22 @@ class Site:
 
     # --- building ----------------------------------------------------------------------------------------------------
 
-    def build(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> list[ir.Value]:
+    def value(self, operand: Any) -> ir.Value:
+        """An operand as a value: Python's numbers and None become constants, lists are made of their items."""
+        if isinstance(operand, ir.Value):
+            return operand
+        if not isinstance(operand, (list, tuple)):
+            return self._constant(lifted(operand))
+        items = list(map(self.value, operand))
+        kinds = {type(self.inference[v]) for v in items}
+        element = "int" if Tensor not in kinds else "optional<vtensor>" if NoneValue in kinds else "vtensor"
+        type_ = ir.Type.parse(f"!torch.list<{element}>", self.op.context)
+        op = ir.Operation.create("torch.prim.ListConstruct", [type_], items, loc=self.op.location, ip=self._ip).operation
+        return self._record(op, [List(tuple(self.inference[v] for v in items))])[0]
+
+    def build(self, name: str, given: Sequence[Any], results: Sequence[ir.Type] | None = None) -> list[ir.Value]:
         """A torch op of the table under torch's rules, its results typed. Raises Keep where torch refuses the operands."""
-        row = optable.lookup(name)
+        row, operands = optable.lookup(name), list(map(self.value, given))
         if row is None:
             raise Keep(f"the op table has no {name}")
         try:
@@ -94,41 +108,37 @@ class Site:
         except InferenceError as e:
             raise Keep(f"torch's {name} {e}") from e
         spelled, attributes = torch_types.spelled(self.op.context, name)
-        op = ir.Operation.create(spelled, types, list(operands), attributes, loc=self.op.location, ip=self._ip).operation
+        op = ir.Operation.create(spelled, types, operands, attributes, loc=self.op.location, ip=self._ip).operation
         return self._record(op, values)
 
-    def one(self, name: str, *operands: ir.Value) -> ir.Value:
-        """The result of a torch op that gives one tensor."""
-        (result,) = self.build(name, operands)
+    def one(self, name: str, *operands: Any, type_: str = "!torch.vtensor") -> ir.Value:
+        """The result of a torch op that gives one tensor, or a `type_`."""
+        (result,) = self.build(name, operands, [ir.Type.parse(type_, self.op.context)])
         return result
 
-    def again(self, operands: Sequence[ir.Value] | None = None) -> list[ir.Value]:
+    def again(self, operands: Sequence[Any] | None = None) -> list[ir.Value]:
         """The same op under torch's rules, on other operands of the same number."""
         return self.build(self.name, self.operands if operands is None else operands, [r.type for r in self.op.results])
 
-    def constant(self, value: Value) -> ir.Value:
+    def _constant(self, value: Value) -> ir.Value:
         made = constant(value, self._ip)
         assert made is not None, "the value of a constant is known"
         return self._record(made.owner.operation, [value])[0]
 
-    def in_numpys_steps(self, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    def in_numpys_steps(self, operands: Sequence[Any]) -> list[ir.Value]:
         """`again`, of an op that is to round and overflow where NumPy does on the way: native code reads the mark."""
         results = self.again(operands)
         self.made[-1].attributes[NUMPYS_STEPS] = ir.UnitAttr.get(self.op.context)
         return results
 
-    def integer(self, value: int) -> ir.Value:
-        return self.constant(Int(value))
-
-    def list_of(self, items: Sequence[ir.Value], element: str) -> ir.Value:
-        """A `!torch.list<element>` of the items."""
-        type_ = ir.Type.parse(f"!torch.list<{element}>", self.op.context)
-        op = ir.Operation.create("torch.prim.ListConstruct", results=[type_], operands=list(items), loc=self.op.location, ip=self._ip)
-        return self._record(op.operation, [List(tuple(self.inference[v] for v in items))])[0]
+    def check(self, condition: ir.Value, message: str) -> None:
+        """Let the program raise unless a `!torch.bool` is true."""
+        text = {"message": ir.StringAttr.get(message, self.op.context)}
+        self.made.append(ir.Operation.create("torch.runtime.assert", [], [condition], text, loc=self.op.location, ip=self._ip).operation)
 
     def raise_if(self, condition: ir.Value, kind: str, message: str) -> None:
         """Raise the built-in exception `kind` when a rank-0 bool tensor is true."""
-        (asked,) = self.build("aten.Bool.Tensor", [condition], [ir.Type.parse("!torch.bool", self.op.context)])
+        asked = self.one("aten.Bool.Tensor", condition, type_="!torch.bool")
         branch, wrong, fine = if_(asked, [], self.op.location, self._ip)
         at = ir.InsertionPoint(wrong)
         words = [constant(Str(text), at) for text in (message, kind)]
@@ -148,8 +158,7 @@ class Site:
         """A tensor in another dtype; itself when it has it."""
         if self.dtype_of(value) is dtype:
             return value
-        no = self.constant(Bool(False))
-        return self.one("aten.to.dtype", value, self.integer(dtype.code), no, no, self.constant(NoneValue()))
+        return self.one("aten.to.dtype", value, dtype.code, False, False, None)
 
     def number(self, i: int, dtype: DType) -> ir.Value:
         """Operand i, a Python number, so that torch converts it to what NumPy makes of it in `dtype`."""
@@ -157,7 +166,7 @@ class Site:
         if not isinstance(known, (Int, Float, Bool)):
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
-            return self.constant(_converted(known.value, dtype))
+            return self._constant(_converted(known.value, dtype))
         exact = {Int: ("bool", "i64", "f32", "f64"), Float: ("bool", "f32", "f64"), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")

@@ -16,7 +16,7 @@ symbolic size is at least 2, and was repeated from 1 or not at all; where two sy
 from __future__ import annotations
 
 from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
-from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Tensor
+from tierup.dialect.facts.values import Int, List, NoneValue, Tensor
 from tierup.dialect.inference.refine import STALE
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -50,7 +50,7 @@ def _expand(site: Site) -> ir.Value:
     more = len(to) - len(of)
     if more > 0 and to[:more] == [1] * more:  # which led what was stored
         for _ in range(more):
-            x = site.one("aten.unsqueeze", x, site.integer(0))
+            x = site.one("aten.unsqueeze", x, 0)
         of = [*[1] * more, *of]
     leading = len(of) - len(to)
     if items is None or leading < 0:
@@ -66,9 +66,8 @@ def _expand(site: Site) -> ir.Value:
         return _as_inferred(site, x, size)
     repeated = [i for i, n in enumerate(of) if i < leading or (to[i - leading] == 1 and n != 1)]
     if not repeated:  # rank 0 to rank 0, of which PyTorch makes a new tensor
-        return site.one("aten.sum", x, site.constant(NoneValue()))
-    dims = site.list_of([site.integer(i) for i in repeated], "int")
-    summed = site.one("aten.sum.dim_IntList", x, dims, site.constant(Bool(True)), site.constant(NoneValue()))
+        return site.one("aten.sum", x, None)
+    summed = site.one("aten.sum.dim_IntList", x, repeated, True, None)
     if leading and not other:
         return site.one("aten.view", summed, size)
     return _as_inferred(site, summed, size)
@@ -87,17 +86,13 @@ def _as_inferred(site: Site, found: ir.Value, size: ir.Value) -> ir.Value:
     for i, dim in enumerate(wanted.shape):
         named = items is not None and items[i] == Int(dim)
         source, at = ("aten.__getitem__.t", i) if named else ("aten.size.int", leading + i)
-        dims += site.build(source, [size if named else x, site.integer(at)], [ir.Type.parse("!torch.int", site.op.context)])
-    return site.one("aten.view", found, site.list_of(dims, "int"))
+        dims.append(site.one(source, size if named else x, at, type_="!torch.int"))
+    return site.one("aten.view", found, dims)
 
 
 def _compare(site: Site, x: ir.Value, dim: int, size: ir.Value, i: int) -> None:
     """Let the program raise unless a size of x is the i-th of a list."""
-    int_, bool_ = (ir.Type.parse(f"!torch.{t}", site.op.context) for t in ("int", "bool"))
-    (of,) = site.build("aten.size.int", [x, site.integer(dim)], [int_])
-    (to,) = site.build("aten.__getitem__.t", [size, site.integer(i)], [int_])
-    (same,) = site.build("aten.eq.int", [of, to], [bool_])
-    message = ir.StringAttr.get("_grad_sum_to_size(): the size does not broadcast to the tensor's", site.op.context)
-    ip = ir.InsertionPoint(site.op)
-    made = ir.Operation.create("torch.runtime.assert", [], [same], {"message": message}, loc=site.op.location, ip=ip)
-    site.made.append(made.operation)
+    of = site.one("aten.size.int", x, dim, type_="!torch.int")
+    to = site.one("aten.__getitem__.t", size, i, type_="!torch.int")
+    same = site.one("aten.eq.int", of, to, type_="!torch.bool")
+    site.check(same, "_grad_sum_to_size(): the size does not broadcast to the tensor's")

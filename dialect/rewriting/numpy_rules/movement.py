@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,8 @@ def factory(at: int, fill: int | None = None) -> Rewrite:
     """The dtype as operand `at`; the value of operand `fill`, as NumPy converts it."""
 
     def rewrite(site: Site) -> list[ir.Value]:
-        operands = list(site.operands)
-        operands[at] = site.integer(site.dtype.code)
+        operands: list[Any] = list(site.operands)
+        operands[at] = site.dtype.code
         if fill is not None:
             if site.is_tensor(fill):
                 raise Keep("a tensor as fill value")
@@ -44,15 +45,15 @@ def arange(numbers: int) -> Rewrite:
             raise Keep("a range of floats")
         if not site.dtype.is_float and not all(isinstance(v, Int) for v in values):
             raise Keep("a range of integers with floats for bounds")
-        operands = list(site.operands)
-        operands[numbers] = site.integer(site.dtype.code)
+        operands: list[Any] = list(site.operands)
+        operands[numbers] = site.dtype.code
         _end_in_reach(site, operands, numbers)
         return site.again(operands)
 
     return rewrite
 
 
-def _end_in_reach(site: Site, operands: list[ir.Value], numbers: int) -> None:
+def _end_in_reach(site: Site, operands: list[Any], numbers: int) -> None:
     """A range whose end only the run knows may be the wrong way round: empty in NumPy, an error in torch. Its end is then its start."""
     at = min(numbers - 1, 1)
     start, end = site.values[0] if numbers > 1 else Int(0), site.values[at]
@@ -66,8 +67,8 @@ def _end_in_reach(site: Site, operands: list[ir.Value], numbers: int) -> None:
     integer = ir.Type.parse("!torch.int", site.op.context)
     if operands[at].type != integer or (numbers > 1 and operands[0].type != integer):
         raise Keep("a range of numbers of unknown kind")
-    first = operands[0] if numbers > 1 else site.integer(0)
-    (operands[at],) = site.build(f"prim.{'max' if step.value > 0 else 'min'}.int", [operands[at], first], [integer])
+    first: Any = operands[0] if numbers > 1 else 0
+    operands[at] = site.one(f"prim.{'max' if step.value > 0 else 'min'}.int", operands[at], first, type_="!torch.int")
 
 
 # --- views, movement, indexing ------------------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ def padded(site: Site) -> list[ir.Value]:
     if isinstance(known, (Int, Float)) and isinstance(known.value, (int, float)):
         with np.errstate(all="ignore"):
             element = np.asarray(known.value).astype(dtype.numpy)  # what is refused was, by inference
-        value = site.constant(Float(float(element)) if dtype.is_float else Int(int(element)))
+        value: Any = float(element) if dtype.is_float else int(element)
     else:
         value = site.number(2, dtype)
     return site.again([*site.operands[:2], value])
@@ -96,7 +97,7 @@ def padded(site: Site) -> list[ir.Value]:
 def joined(site: Site) -> list[ir.Value]:
     """cat and stack: all parts in the dtype of the result."""
     parts = [site.cast(v, site.dtype) for v in site.items(0)]
-    return site.again([site.list_of(parts, "vtensor"), *site.operands[1:]])
+    return site.again([parts, *site.operands[1:]])
 
 
 def _indices(site: Site, index: ir.Value) -> ir.Value:
@@ -104,13 +105,8 @@ def _indices(site: Site, index: ir.Value) -> ir.Value:
     return index if site.dtype_of(index) is dtypes.bool_ else site.cast(index, dtypes.i64)
 
 
-def _index_list(site: Site, at: int) -> ir.Value:
-    items = [v if isinstance(site.known(v), NoneValue) else _indices(site, v) for v in site.items(at)]
-    return _optional_list(site, items)
-
-
-def _optional_list(site: Site, items: list[ir.Value]) -> ir.Value:
-    return site.list_of(items, "optional<vtensor>" if any(isinstance(site.known(v), NoneValue) for v in items) else "vtensor")
+def _index_list(site: Site, at: int) -> list[ir.Value]:
+    return [v if isinstance(site.known(v), NoneValue) else _indices(site, v) for v in site.items(at)]
 
 
 def index(site: Site) -> list[ir.Value]:
@@ -141,9 +137,9 @@ def take(dim: int | None) -> Rewrite:
         if not isinstance(axis, Int) or not isinstance(axis.value, int) or site.dtype_of(picks) is dtypes.bool_:
             raise Keep("np.take along an axis that is not known")
         rank = len(site.shape_of(site.operands[0]))
-        items = [site.constant(NoneValue()) for _ in range(axis.value % max(rank, 1))] + [picks]
+        items: list[Any] = [*[None] * (axis.value % max(rank, 1)), picks]
         name = "aten.index.Tensor" if len(items) > 1 else "aten.index.Tensor_hacked_twin"
-        return [site.one(name, site.operands[0], _optional_list(site, items))]
+        return [site.one(name, site.operands[0], items)]
 
     return rewrite
 
@@ -158,8 +154,8 @@ def gather(site: Site) -> list[ir.Value]:
     size = shape[dim]
     if not isinstance(size, int) or any(a != b for i, (a, b) in enumerate(zip(shape, taken, strict=True)) if i != dim):
         raise Keep("np.take_along_axis that broadcasts, or along a size that is not known")
-    negative = site.one("aten.lt.Scalar", picks, site.integer(0))
-    positive = site.one("aten.where.self", negative, site.one("aten.add.Scalar", picks, site.integer(size), site.integer(1)), picks)
+    negative = site.one("aten.lt.Scalar", picks, 0)
+    positive = site.one("aten.where.self", negative, site.one("aten.add.Scalar", picks, size, 1), picks)
     return site.again([x, site.operands[1], positive, *site.operands[3:]])
 
 

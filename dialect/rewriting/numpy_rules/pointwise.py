@@ -60,7 +60,7 @@ def scaled(ufunc: np.ufunc, swapped: bool = False) -> Rewrite:
     def rewrite(site: Site) -> list[ir.Value]:
         if len(site.values) > 2 and site.values[2] not in (Int(1), Float(1.0)):
             raise Keep("NumPy has no alpha")
-        site.operands[2:] = [site.integer(1) for _ in site.operands[2:]]
+        site.operands[2:] = [site.value(1) for _ in site.operands[2:]]
         return plain(site)
 
     return rewrite
@@ -127,14 +127,13 @@ def division(ufunc: np.ufunc) -> Rewrite:
             known = divisor.value
             if known is not None and (at_least(known, 1) or at_least(-1 * known, 1)):
                 return site.again([a, b, *rest])
-            none = site.constant(NoneValue())
-            b = site.one("aten.full", site.list_of([], "int"), b, site.integer(dtype.code), none, none, none)
+            b = site.one("aten.full", [], b, dtype.code, None, None, None)
             name = _OF_TENSORS[name]
         elif not isinstance(divisor, Tensor):
             raise Keep("an integer divided by a number that is no int")
-        zero = site.one("aten.eq.Scalar", b, site.integer(0))
-        safe = site.one("aten.where.ScalarSelf", zero, site.integer(1), b)
-        return [site.one("aten.where.ScalarSelf", zero, site.integer(0), site.one(name, a, safe, *rest))]
+        zero = site.one("aten.eq.Scalar", b, 0)
+        safe = site.one("aten.where.ScalarSelf", zero, 1, b)
+        return [site.one("aten.where.ScalarSelf", zero, 0, site.one(name, a, safe, *rest))]
 
     return rewrite
 
@@ -145,11 +144,8 @@ def _signed_zero(site: Site, remainder: ir.Value, divisor: ir.Value) -> ir.Value
     if isinstance(known, (Int, Float)):
         if not isinstance(known.value, (int, float)):
             raise Keep("the sign of a divisor that the run knows")
-        shape = site.list_of([], "int")
-        none = site.constant(NoneValue())
-        code = site.integer(site.dtype_of(remainder).code)
-        divisor = site.one("aten.full", shape, divisor, code, none, none, none)
-    is_zero = site.one("aten.eq.Scalar", remainder, site.integer(0))
+        divisor = site.one("aten.full", [], divisor, site.dtype_of(remainder).code, None, None, None)
+    is_zero = site.one("aten.eq.Scalar", remainder, 0)
     return site.one("aten.where.self", is_zero, site.one("aten.copysign.Tensor", remainder, divisor), remainder)
 
 
@@ -183,16 +179,16 @@ def power(site: Site) -> list[ir.Value]:
 
 def _power_by_number(site: Site, dtype: DType, exponent: Int | Float) -> ir.Value:
     """NumPy's ** has a shortcut for 0.5 (sqrt) but none for -0.5 and -2 as torch has, which differ at -0.0, -inf and in overflow."""
-    x, none = site.cast(site.operands[0], dtype), site.constant(NoneValue())
+    x = site.cast(site.operands[0], dtype)
 
     def filled(value: ir.Value, of: DType) -> ir.Value:
         """In x's shape: torch-mlir's canonicaliser takes a power by a rank-0 constant for torch's power by a number."""
-        return site.one("aten.full_like", x, value, site.integer(of.code), none, none, none, none)
+        return site.one("aten.full_like", x, value, of.code, None, None, None, None)
 
     power = site.one("aten.pow.Tensor_Tensor", x, filled(site.number(1, dtype), dtype))
     if exponent.value is not None or isinstance(exponent, Int):
         return power
-    is_half = site.one("aten.eq.Scalar", filled(site.operands[1], dtypes.f64), site.constant(Float(0.5)))
+    is_half = site.one("aten.eq.Scalar", filled(site.operands[1], dtypes.f64), 0.5)
     return site.one("aten.where.self", is_half, site.one("aten.sqrt", x), power)
 
 
@@ -236,8 +232,7 @@ def fill(site: Site) -> list[ir.Value]:
         raise Keep("a tensor with dimensions")
     if isinstance(known, (Int, Float)) and not isinstance(known.value, (int, float)) and dtype.category is Category.INT:
         of = dtypes.i64 if isinstance(known, Int) else dtypes.f64
-        none = site.constant(NoneValue())
-        value = site.one("aten.full", site.list_of([], "int"), site.operands[1], site.integer(of.code), none, none, none)
+        value = site.one("aten.full", [], site.operands[1], of.code, None, None, None)
     elif site.is_tensor(1):
         value = site.operands[1]
     else:
@@ -253,11 +248,11 @@ def _refuse_outside(site: Site, value: ir.Value, dtype: DType) -> None:
     if site.dtype_of(value).is_float:
         value = site.cast(value, dtypes.f64)
         site.raise_if(site.one("aten.ne.Tensor", value, value), "ValueError", "cannot convert float NaN to integer")
-        whole, end = site.one("aten.trunc", value), site.constant(Float(high + 1.0))
-        below, above = site.one("aten.lt.Scalar", whole, site.constant(Float(float(low)))), site.one("aten.ge.Scalar", whole, end)
+        whole = site.one("aten.trunc", value)
+        below, above = site.one("aten.lt.Scalar", whole, float(low)), site.one("aten.ge.Scalar", whole, high + 1.0)
     else:
         whole = site.cast(value, dtypes.i64)
-        below, above = site.one("aten.lt.Scalar", whole, site.integer(low)), site.one("aten.gt.Scalar", whole, site.integer(high))
+        below, above = site.one("aten.lt.Scalar", whole, low), site.one("aten.gt.Scalar", whole, high)
     site.raise_if(site.one("aten.logical_or", below, above), "OverflowError", f"the number is out of bounds for {dtype.numpy}")
 
 

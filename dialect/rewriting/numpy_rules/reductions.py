@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
@@ -67,20 +68,20 @@ def mean(at: int) -> Rewrite:
     return rewrite
 
 
-def _with_dtype(site: Site, at: int) -> list[ir.Value]:
+def _with_dtype(site: Site, at: int) -> list[Any]:
     if site.dtype_of(site.operands[0]) is dtypes.bf16 or site.dtype is dtypes.bf16:
         raise Keep("NumPy accumulates bfloat16 in itself")
-    operands = list(site.operands)
-    operands[at] = site.integer(site.dtype.code)
+    operands: list[Any] = list(site.operands)
+    operands[at] = site.dtype.code
     return operands
 
 
 def spread(site: Site) -> list[ir.Value]:
     """var and std: integers are float64, and no correction means 0."""
     _refuse_half(site)
-    operands = [site.cast(site.operands[0], site.dtype), *site.operands[1:]]
+    operands: list[Any] = [site.cast(site.operands[0], site.dtype), *site.operands[1:]]
     if len(operands) > 2 and isinstance(site.values[2], NoneValue):
-        operands[2] = site.integer(0)
+        operands[2] = 0
     return site.in_numpys_steps(operands)
 
 
@@ -133,7 +134,7 @@ def dot(site: Site) -> list[ir.Value]:
         raise Keep(f"NumPy's product of {site.dtype}")
     ranks = len(site.shape_of(a)), len(site.shape_of(b))
     if 0 in ranks:
-        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), site.integer(0), site.integer(1))]  # BLAS adds to 0.0
+        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), 0, 1)]  # BLAS adds to 0.0
     if ranks == (1, 1):
         return [site.one("aten.dot", a, b)]
     if ranks[1] > 2:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tierup.dialect import ops
-from tierup.dialect.facts.values import Float, Int
+from tierup.dialect.facts.values import Int
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import is_used, maker
@@ -66,8 +66,7 @@ def _scalar_overload(name: str) -> Rule:
         with np.errstate(all="ignore"):
             if np.asarray(number).astype(site.dtype.numpy).item() != number:
                 raise Keep("not exact in the result's dtype, where either overload may round it")
-        scalar = site.constant(Float(number) if isinstance(number, float) else Int(number))
-        return site.one(f"aten.{name}.Scalar", site.operands[0], scalar, *site.operands[2:])
+        return site.one(f"aten.{name}.Scalar", site.operands[0], number, *site.operands[2:])
 
     return rule
 

@@ -64,7 +64,7 @@ def _is_one(site: Site, i: int) -> bool:
 
 
 def _plus(site: Site, a: ir.Value, b: ir.Value) -> ir.Value:
-    return site.one("aten.add.Tensor", a, b, site.integer(1))
+    return site.one("aten.add.Tensor", a, b, 1)
 
 
 def _added(site: Site, product: ir.Value, bias: ir.Value) -> ir.Value:
@@ -101,7 +101,7 @@ def _scaled(site: Site, y: ir.Value, weight: ir.Value | None, bias: ir.Value | N
 
 
 def _reciprocal_deviation(site: Site, variance: ir.Value, eps: ir.Value) -> ir.Value:
-    return site.one("aten.rsqrt", site.one("aten.add.Scalar", variance, eps, site.integer(1)))
+    return site.one("aten.rsqrt", site.one("aten.add.Scalar", variance, eps, 1))
 
 
 def _layer_norm(site: Site) -> ir.Value:
@@ -115,10 +115,9 @@ def _layer_norm(site: Site) -> ir.Value:
     for i in (2, 3):
         if not isinstance(site.values[i], NoneValue) and list(site.shape_of(site.operands[i])) != sizes:
             raise Keep("whether the parameters fit is for the run to say")
-    dims = site.list_of([site.integer(i - len(sizes)) for i in range(len(sizes))], "int")
-    keep, none = site.constant(Bool(True)), site.constant(NoneValue())
-    centred = site.one("aten.sub.Tensor", x, site.one("aten.mean.dim", x, dims, keep, none), site.integer(1))
-    variance = site.one("aten.mean.dim", site.one("aten.mul.Tensor", centred, centred), dims, keep, none)
+    dims = site.value([i - len(sizes) for i in range(len(sizes))])
+    centred = site.one("aten.sub.Tensor", x, site.one("aten.mean.dim", x, dims, True, None), 1)
+    variance = site.one("aten.mean.dim", site.one("aten.mul.Tensor", centred, centred), dims, True, None)
     y = site.one("aten.mul.Tensor", centred, _reciprocal_deviation(site, variance, eps))
     return _scaled(site, y, *(None if isinstance(site.values[i], NoneValue) else site.operands[i] for i in (2, 3)))
 
@@ -132,12 +131,12 @@ def _batch_norm(site: Site) -> ir.Value:
     for i in (1, 2, 3, 4):
         if not isinstance(site.values[i], NoneValue) and site.shape_of(site.operands[i]) != (shape[1],):
             raise Keep("whether the parameters fit is for the run to say")
-    sizes = site.list_of([site.integer(n) for n in (-1, *(1,) * (len(shape) - 2))], "int")
+    sizes = site.value([-1, *[1] * (len(shape) - 2)])
     weight, bias, mean, variance = (
         None if isinstance(site.values[i], NoneValue) else _along_channels(site, site.operands[i], sizes, len(shape)) for i in (1, 2, 3, 4)
     )
     assert mean is not None and variance is not None  # inference refuses others
-    centred = site.one("aten.sub.Tensor", site.operands[0], mean, site.integer(1))
+    centred = site.one("aten.sub.Tensor", site.operands[0], mean, 1)
     return _scaled(site, site.one("aten.mul.Tensor", centred, _reciprocal_deviation(site, variance, site.operands[7])), weight, bias)
 
 
