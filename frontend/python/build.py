@@ -185,6 +185,8 @@ class ProgramBuilder:
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
+        if isinstance(value, Const) and type(value.value) is tuple:  # folded: divmod(7, 2)
+            value = Sequence("tuple", [Const(item) for item in value.value])
         if isinstance(value, Const) and _returnable(value.value):
             return [], Output("const", value=value.value)
         if isinstance(value, DTypeOf):

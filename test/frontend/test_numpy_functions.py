@@ -388,7 +388,7 @@ def outcome_of(function, *args):
         return e
 
 
-def test_rank_0_repeats_along_its_one_axis_and_fill_refuses_a_sequence():
+def test_rank_0_repeats_along_its_one_axis_and_fill_takes_a_sequence_as_numpy_does():
     @tierup.jit
     def repeated(x):
         return np.repeat(x, 3, axis=0), x.repeat(2, axis=-1)
@@ -402,5 +402,8 @@ def test_rank_0_repeats_along_its_one_axis_and_fill_refuses_a_sequence():
     def filled(x):
         x.fill([0, 1])
 
-    with pytest.raises(tierup.UnsupportedSyntax, match="a sequence"):
-        filled(np.zeros(3, bool))
+    for x in (np.zeros(3, bool), np.arange(4), np.ones(2), np.array(3.0)):
+        want, got = x.copy(), x.copy()
+        errors = outcome_of(want.fill, [0, 1]), outcome_of(filled, got)
+        assert type(errors[0]) is type(errors[1])
+        np.testing.assert_array_equal(got, want)

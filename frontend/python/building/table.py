@@ -138,8 +138,6 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
     if name == "tierup.frontend.vjp.vjp":
         return frame.error(node, "`tierup.vjp` in a program", "use tierup.value_and_grad there, or call vjp outside the function")
-    if name == "print":
-        return frame.error(node, "`print`", "return the value and print it outside")
     if isinstance(getattr(obj, "__self__", None), np.ufunc):
         ufunc, _, how = name.rpartition(".")
         remedy = f"write {ufunc}(x[:, None], y)" if how == "outer" else _INSTEAD.get(name, "write a loop over the rows of an array")

@@ -86,12 +86,14 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
         bounds = [em.int(0), *cuts, em.none]
     else:
         sections = constant(frame, node, indices_or_sections, "the number of sections")
-        if sections <= 0:
-            raise WillRaise(ValueError("number sections must be larger than 0."))
+        if sections == 0:
+            raise WillRaise(ZeroDivisionError("integer modulo by zero"))
         length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
         rest = em.scalar("aten.remainder.int", [length, em.int(sections)], em.types.int)
         uneven = em.scalar("aten.ne.int", [rest, em.int(0)], em.types.bool)
         raise_if(frame, uneven, "ValueError", "array split does not result in an equal division")
+        if sections < 0:
+            raise WillRaise(ValueError("number sections must be larger than 0."))
         each = em.scalar("aten.floordiv.int", [length, em.int(sections)], em.types.int)
         bounds = [em.int(0), each, *(em.scalar("aten.mul.int", [each, em.int(i)], em.types.int) for i in range(2, sections)), length][
             : sections + 1
