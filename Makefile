@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -49,6 +49,11 @@ exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, 
 
 oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's operator samples, and docs/torch-coverage.md of them (an hour or more)
 	@$(BIN)/python test/oracle/oracle_table.py
+
+coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included (an hour); the few tests that count modules and files fail under it
+	@rm -rf build/coverage && mkdir -p build/coverage
+	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile
+	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
 	@$(BIN)/python test/mutants/mutation_run.py
