@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tierup.frontend.jit import jit
-from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, flatten, unflatten
+from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, explain_recursion, flatten, unflatten
 from tierup.runtime.function import Function
 from tierup.runtime.gradients import pair as gradient_pair
 
@@ -30,8 +30,12 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     or a result of `has_aux` that is no pair, NotDifferentiable where there is no gradient.
     """
     function = _function(fn)
-    given = tuple(_arrays(p) for p in primals)
-    variant, flat = function.find(given, {})
+    try:
+        given = tuple(_arrays(p) for p in primals)
+        variant, flat = function.find(given, {})
+    except RecursionError:
+        explain_recursion(primals, {})
+        raise
     leaves: list[object] = []
     trees = [flatten(p, leaves, "primal") for p in given]
     kept = [i for i, leaf in enumerate(leaves) if _is_differentiable(leaf)]

@@ -24,7 +24,7 @@ from tierup.runtime import options as options_module
 from tierup.runtime.account.counters import Counters, total_of
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
-from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, unflatten
+from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.changing import ChangingNumbers, told_apart
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import early
@@ -126,9 +126,13 @@ class Function(DirectCalls):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
-        if self._tensors is not None and self._tensors.concern(args, kwargs):
-            return self._tensors.answer(self, args, kwargs)
-        variant, flat = self.find(args, kwargs)
+        try:
+            if self._tensors is not None and self._tensors.concern(args, kwargs):
+                return self._tensors.answer(self, args, kwargs)
+            variant, flat = self.find(args, kwargs)
+        except RecursionError:
+            explain_recursion(args, kwargs)
+            raise
         return variant.finish(variant.executor.call(flat))
 
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:

@@ -59,6 +59,8 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
 
 def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     torch = _torch()
+    if tensor.is_nested:
+        raise TypeError("a nested tensor is not supported: pass torch.nested.to_padded_tensor(x, 0.0)")
     if type(tensor) not in _PLAIN:
         raise TypeError(f"a tensor of the class {type(tensor).__name__} is not supported: pass x.as_subclass(torch.Tensor)")
     if tensor.device.type != "cpu":

@@ -8,7 +8,7 @@ Free of MLIR: read on every call that the native entry does not take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from tierup.dialect.records import dataclass
 STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
+DEEPEST = 100  # walks of trees recurse
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class CallShape:
         return CallShape(tuple((name, flatten(value, leaves, name)) for name, value in arguments.items())), leaves
 
 
-def flatten(value: Any, leaves: list[object], name: str) -> Tree:
+def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree:
     """The tree of `value`; its leaves are appended to `leaves`. Raises TypeError, naming the path, for what programs cannot take."""
     kind = type(value)
     if kind is np.ndarray:
@@ -88,9 +89,11 @@ def flatten(value: Any, leaves: list[object], name: str) -> Tree:
     if kind is str:
         return Leaf("str", value=value)
     if kind is tuple or kind is list:
-        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]") for i, v in enumerate(value)))
+        _refuse_depth(name, depth)
+        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]", depth + 1) for i, v in enumerate(value)))
     if kind is dict:
-        items = tuple(flatten(v, leaves, f"{name}[{k!r}]") for k, v in value.items())
+        _refuse_depth(name, depth)
+        items = tuple(flatten(v, leaves, f"{name}[{k!r}]", depth + 1) for k, v in value.items())
         return Node("dict", items, tuple(value))
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
@@ -106,6 +109,24 @@ def flatten(value: Any, leaves: list[object], name: str) -> Tree:
         leaves.append(value)
         return Leaf("array", value.ndim)
     return Leaf("object", value=kind)
+
+
+def _refuse_depth(name: str, depth: int) -> None:
+    """Raises TypeError for tuples, lists and dicts in one another deeper than programs take."""
+    if depth == DEEPEST:
+        first = name.split("[", 1)[0]
+        raise TypeError(f"argument {first}: it is nested {DEEPEST} deep, or contains itself; pass what the function reads of it")
+
+
+def explain_recursion(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    """Raises that TypeError for the argument that is so deep, if there is one: for who has got RecursionError."""
+    for name, value in (*((str(i), v) for i, v in enumerate(args)), *kwargs.items()):
+        level: list[Any] = [value]
+        for depth in range(DEEPEST + 1):
+            level = [v for v in level if isinstance(v, (tuple, list, dict))]
+            if level:
+                _refuse_depth(name, depth)
+            level = list({id(item): item for v in level for item in (v.values() if isinstance(v, dict) else v)}.values())
 
 
 def is_on_device(value: object) -> bool:

@@ -145,7 +145,9 @@ def test_tensors_that_no_array_stands_for_are_refused_with_the_remedy():
         return x * 2
 
     ours = from_torchscript(program)
-    for x, remedy in ((torch.ones(2, device="meta"), "cpu"), (torch.eye(2).to_sparse(), "to_dense"), (torch.ones(2) * 1j, "complex")):
+    nested = torch.nested.nested_tensor([torch.ones(2)])
+    given = (torch.ones(2, device="meta"), "cpu"), (torch.eye(2).to_sparse(), "to_dense"), (nested, "to_padded"), (torch.ones(2) * 1j, "complex")
+    for x, remedy in given:
         with pytest.raises(TypeError, match=remedy):
             ours(x)
     x = torch.ones(2, dtype=torch.bfloat16)

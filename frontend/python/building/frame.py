@@ -20,7 +20,7 @@ from tierup.frontend.python.building.source import Definition, Source
 from tierup.frontend.python.building.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
-from tierup.runtime.arguments.trees import Leaf, flatten, is_on_device
+from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device
 
 ALL_NAMES = ("*",)
 
@@ -140,6 +140,9 @@ class Frame:
         kind = type(value)
         if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__") and is_on_device(value):
             return self._hidden(node, value, access)
+        if kind in (list, tuple, dict) and len(access.path) == DEEPEST:
+            what = f"`{access.name}`, which is nested {DEEPEST} deep, or contains itself"
+            raise self.error(node, what, "pass what the function reads of it as an argument")
         if kind in (list, tuple):
             self.outside.constant(access, "structure", structure_of(value))
             items = [self.outside_value(node, v, access.item(i)) for i, v in enumerate(value)]

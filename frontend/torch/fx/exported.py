@@ -18,6 +18,7 @@ from tierup.frontend.torch.fx.exported_inputs import InputCheck
 from tierup.frontend.torch.fx.exported_memory import Memory, without_gradients_in_blocks
 from tierup.frontend.torch.fx.graph import Written
 from tierup.frontend.torch.fx.program import FOREIGN, FxProgram
+from tierup.runtime.arguments.trees import explain_recursion
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -171,7 +172,11 @@ class ExportedFunction(TorchFunction):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tuple(kwargs) != self._keywords and set(kwargs) == set(self._keywords):
             kwargs = {k: kwargs[k] for k in self._keywords}
-        leaves, spec = pytree.tree_flatten((args, kwargs))
+        try:
+            leaves, spec = pytree.tree_flatten((args, kwargs))
+        except RecursionError:
+            explain_recursion(args, kwargs)
+            raise
         if spec != self._in:
             raise TypeError(f"{self.__name__}(): the arguments are nested otherwise than those that the program was exported for")
         self._check(leaves)
