@@ -13,8 +13,9 @@ from tierup.dialect.inference.refined_types import cast, constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import blocks, is_used, maker, under
-from tierup.dialect.ir.walking import ops_of
+from tierup.dialect.ir.walking import ops_of, torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes.core import Pass
 
 Rule = Callable[[ir.Operation], "ir.Value | Sequence[ir.Value] | None"]
 """What the op's result (or results) may be replaced by, or None. A rule makes new ops before the op and erases nothing."""
@@ -25,12 +26,27 @@ _CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
 
 
 def rewrite(func: ir.Operation, rules: Mapping[str, Rule]) -> bool:
-    """Apply `rules` to all ops inside `func` until none applies; whether one did. The replaced op goes, so a rule for an op
-    that may raise must know that it does not."""
+    """Apply `rules`, by the names of ops in the op table, to all ops inside `func` until none applies; whether one did. The replaced op
+    goes, so a rule for an op that may raise must know that it does not."""
     changed = False
     while _round(func, rules):
         changed = True
     return changed
+
+
+class LocalRewrites(Pass):
+    """Base of passes that are rules for single ops."""
+
+    def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
+        """The rules, by the names of ops in the op table."""
+        raise NotImplementedError
+
+    def apply(self, func: ir.Operation) -> bool:
+        """Rewrite; whether anything changed."""
+        return rewrite(func, self.rules(func))
+
+    def run_on_function(self, func: ir.Operation) -> None:
+        self.apply(func)
 
 
 def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
@@ -38,7 +54,7 @@ def _round(op: ir.Operation, rules: Mapping[str, Rule]) -> bool:
     for block in blocks(op):
         for inner in ops_of(block):
             changed |= _round(inner, rules)
-            rule = rules.get(inner.name)
+            rule = rules.get(torch_name(inner))
             found = rule(inner) if rule is not None else None
             if found is not None:
                 replace(inner, [found] if isinstance(found, ir.Value) else found)

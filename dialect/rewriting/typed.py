@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.walking import unerased, walk
+from tierup.dialect.ir.walking import torch_name, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.passes import diagnostics
@@ -29,18 +29,18 @@ def infer_or_remark(func: ir.Operation) -> Inference | None:
 
 
 def rewrite_typed(module: ir.Module, rules: Mapping[str, Rule]) -> list[ir.Operation]:
-    """Apply rules, by op name with `torch.`, to the ops of all functions that follow torch's dtype rules; the functions that changed."""
+    """Apply rules, by the names of ops in the op table, to the ops that follow torch's dtype rules; the functions that changed."""
     changed = []
     for func in functions(module.operation):
-        if not any(op.name in rules for op in walk(func)):
+        if not any(torch_name(op) in rules for op in walk(func)):
             continue
         inference = infer_or_remark(func)
         if inference is None:
             continue
         operands: list[ir.Value] = []
-        for op in unerased(op for op in walk(func) if op.name in rules):
+        for op in unerased(op for op in walk(func) if torch_name(op) in rules):
             if promotion(op) is Promotion.TORCH and all(v in inference.values for v in (*op.operands, *op.results)):
-                operands += _apply(rules[op.name], op, inference)
+                operands += _apply(rules[torch_name(op)], op, inference)
         if operands:
             changed.append(func)
         drop_unused(operands)

@@ -62,4 +62,4 @@ def _group_norm(op: ir.Operation) -> ir.Value:
     return _native(op, "aten.native_group_norm", [x, weight, bias, samples, channels, places, groups, eps])
 
 
-RULES = {"torch.aten.layer_norm": _layer_norm, "torch.aten.group_norm": _group_norm, "torch.aten.batch_norm": _batch_norm}
+RULES = {"aten.layer_norm": _layer_norm, "aten.group_norm": _group_norm, "aten.batch_norm": _batch_norm}

@@ -21,36 +21,34 @@ anywhere in the function stays, as does one that an unknown op or a call may cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Scope
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, create, int_of, is_none, items_of, number, replace, rewrite
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, is_none, items_of, number, replace
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeListIdioms(Pass):
+class PeepholeListIdioms(LocalRewrites):
     """Fold lengths, items, slices and sums of lists that are written down."""
 
     name = "tierup-peephole-list-idioms"
     refine_list_len: bool = False  # also where a comparison decided the length
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
+    def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
+        lists = _Lists(LazyAliases(func))
+        return {
+            "aten.len.t": lists.length, "aten.__getitem__.t": lists.item, "prim.ListUnpack": lists.unpack,
+            "aten.add.t": lists.sum, "aten.slice.t": lists.slice, "aten.list.t": lists.copy,
+        }  # fmt: skip
 
     def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
-        lists = _Lists(LazyAliases(func))
-        rules: dict[str, Rule] = {
-            "torch.aten.len.t": lists.length, "torch.aten.__getitem__.t": lists.item, "torch.prim.ListUnpack": lists.unpack,
-            "torch.aten.add.t": lists.sum, "torch.aten.slice.t": lists.slice, "torch.aten.list.t": lists.copy,
-        }  # fmt: skip
-        changed = rewrite(func, rules)
+        changed = super().apply(func)
         return _refine_lengths(func) | changed if self.refine_list_len else changed
 
 

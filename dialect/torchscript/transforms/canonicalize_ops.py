@@ -47,7 +47,7 @@ class CanonicalizeOps(Pass):
     chunks: bool = True
 
     def run(self, module: ir.Module) -> None:
-        rewrite_typed(module, {f"torch.aten.{name}.Tensor": _scalar_overload(name) for name in ("add", "sub", "mul", "div")})
+        rewrite_typed(module, {f"aten.{name}.Tensor": _scalar_overload(name) for name in ("add", "sub", "mul", "div")})
         for func in functions(module.operation):
             for op in reversed([op for op in walk(func) if op.name in (_LITERAL, _NUMBER)]):
                 if not is_used(op.results[0]):

@@ -45,7 +45,7 @@ class DecomposeOps(Pass):
         for name in self.only:
             if name not in RULES:
                 raise PassFailure(module.operation, f"option only: {name} is none of {', '.join(RULES)}")
-        rewrite_typed(module, {f"torch.{name}": rule for name, rule in RULES.items() if not self.only or name in self.only})
+        rewrite_typed(module, {name: rule for name, rule in RULES.items() if not self.only or name in self.only})
 
 
 def _one_dtype(site: Site, *positions: int, integers: bool = False) -> DType:

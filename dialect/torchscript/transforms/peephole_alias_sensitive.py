@@ -19,6 +19,7 @@ The rank of a convolution is its input's, when its type says it (a batch may be 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
@@ -30,29 +31,26 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, float_of, int_of, number, rewrite, says_as_much, under_casts
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import LocalRewrites, Rule, float_of, int_of, number, says_as_much, under_casts
 
 _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch.aten.conv2d", "torch.aten.conv3d"})
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeAliasSensitive(Pass):
+class PeepholeAliasSensitive(LocalRewrites):
     """Drop arithmetic that gives an operand back, where no write tells the two apart."""
 
     name = "tierup-peephole-alias-sensitive"
     disable_shape: bool = False  # types are not to be trusted: fold no dtype, no rank
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
-
-    def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
+    def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
+        if self.disable_shape:
+            return {}  # each of them asks a type
         rewrites = _Rewrites(LazyAliases(func))
-        rules: dict[str, Rule] = {f"torch.aten.{name}.Scalar": rewrites.neutral for name in ("add", "sub", "mul", "div")}
-        rules["torch.aten.dim"] = rewrites.rank_of_convolution
-        return rewrite(func, {} if self.disable_shape else rules)  # each of them asks a type
+        neutral = {f"aten.{name}.Scalar": rewrites.neutral for name in ("add", "sub", "mul", "div")}
+        return {**neutral, "aten.dim": rewrites.rank_of_convolution}
 
 
 class _Rewrites:

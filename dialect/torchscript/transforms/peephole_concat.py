@@ -25,26 +25,22 @@ from tierup.dialect.inference.infer import promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import create, erase, int_of, items_of, rewrite
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import LocalRewrites, create, erase, int_of, items_of, rewrite
 
 _CAT = "torch.aten.cat"
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeConcat(Pass):
+class PeepholeConcat(LocalRewrites):
     """Merge concatenations along one dim."""
 
     name = "tierup-peephole-concat"
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
-
     def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
         aliases, merged = LazyAliases(func), list[ir.Operation]()
-        changed = rewrite(func, {_CAT: lambda op: _merged(op, aliases, merged)})
+        changed = rewrite(func, {"aten.cat": lambda op: _merged(op, aliases, merged)})
         for op in merged:  # what made them raise makes the op that took their operands raise
             erase(op)
         return changed

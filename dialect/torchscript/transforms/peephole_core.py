@@ -21,52 +21,72 @@ exceptions.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
+from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.dtypes import DType
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import normalise_dim
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, create, int_of, ints_of, is_none, number, numbers, rewrite, says_as_much, under_casts
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, ints_of, is_none, number, numbers, says_as_much, under_casts
 
 _NUMBER = "torch.prim.NumToTensor.Scalar"
-_SUM_TO_SIZE = "aten._grad_sum_to_size"
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeCore(Pass):
+class PeepholeCore(LocalRewrites):
     """Fold what types say of tensors; drop pairs of ops that undo each other."""
 
     name = "tierup-peephole-core"
     disable_shape: bool = False  # types are not to be trusted: fold no size, no rank, no dtype
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
-
-    def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
+    def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
         core = _Core(LazyAliases(func))
-        rules: dict[str, Rule] = {"torch.aten.t": core.t, "torch.operator": core.operator}
-        rules |= {f"torch.aten.{name}": core.number_of for name in _KINDS}
-        if not self.disable_shape:
-            rules |= {
-                "torch.aten.expand": core.expand, "torch.aten.type_as": core.type_as, "torch.aten.size": core.size,
-                "torch.aten.size.int": core.size_int, "torch.aten.__getitem__.t": core.item_of_size, "torch.aten.len.t": core.len_of_size,
-                "torch.aten.len.Tensor": core.len_of_tensor, "torch.aten.dim": core.dim, "torch.aten.numel": core.numel,
-                "torch.prim.dtype": core.dtype, "torch.aten.is_floating_point": core.is_floating_point,
-            }  # fmt: skip
-        return rewrite(func, rules)
+        always: dict[str, Rule] = {"aten.t": core.t, SUM_TO_SIZE: core.sum_to_size, **dict.fromkeys(_KINDS, core.number_of)}
+        by_types: dict[str, Rule] = {
+            "aten.expand": core.expand, "aten.type_as": core.type_as, "aten.size": core.size,
+            "aten.__getitem__.t": core.item_of_size, "aten.len.t": core.len_of_size,
+            **dict.fromkeys(_OF_SIZES, core.of_sizes), **dict.fromkeys(_OF_DTYPE, core.of_dtype),
+        }  # fmt: skip
+        return always if self.disable_shape else {**always, **by_types}
 
 
 # The number in a rank-0 tensor, and the static type that it must have to be the result as it is.
 _KINDS = {
-    "Int.Tensor": "!torch.int", "IntImplicit": "!torch.int", "Float.Tensor": "!torch.float", "FloatImplicit": "!torch.float",
-    "Bool.Tensor": "!torch.bool", "item": None, "ScalarImplicit": None,
+    "aten.Int.Tensor": "!torch.int", "aten.IntImplicit": "!torch.int", "aten.Float.Tensor": "!torch.float",
+    "aten.FloatImplicit": "!torch.float", "aten.Bool.Tensor": "!torch.bool", "aten.item": None, "aten.ScalarImplicit": None,
 }  # fmt: skip
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool"})
+
+Sizes = tuple[int | None, ...]
+
+
+def _at(sizes: Sizes, dim: int | None) -> int | None:
+    return None if dim is None or not -len(sizes) <= dim < len(sizes) else sizes[dim]
+
+
+def _count(sizes: Sizes) -> int | None:
+    return None if None in sizes else prod(size or 0 for size in sizes)
+
+
+# What sizes and dtypes say of a tensor, None where they do not.
+_OF_SIZES: dict[str, Callable[[Sizes, ir.Operation], int | None]] = {
+    "aten.dim": lambda sizes, op: len(sizes),
+    "aten.numel": lambda sizes, op: _count(sizes),
+    "aten.len.Tensor": lambda sizes, op: _at(sizes, 0),
+    "aten.size.int": lambda sizes, op: _at(sizes, int_of(op.operands[1])),
+}
+_OF_DTYPE: dict[str, Callable[[DType], int]] = {
+    "prim.dtype": lambda dtype: dtype.code,
+    "aten.is_floating_point": lambda dtype: dtype.is_float,
+}
 
 
 class _Core:
@@ -112,20 +132,18 @@ class _Core:
         if made is None or self.aliases.are_written([op.operands[0]]):
             return None
         value = under_casts(made.operands[0])
-        wanted, given = _KINDS[op.name.removeprefix("torch.aten.")], str(value.type)
+        wanted, given = _KINDS[torch_name(op)], str(value.type)
         if given not in _NUMBERS or wanted not in (None, given) or str(op.results[0].type) not in (given, "!torch.number"):
             return None  # the op converts
         return value
 
-    def operator(self, op: ir.Operation) -> ir.Value | None:
+    def sum_to_size(self, op: ir.Operation) -> ir.Value | None:
         """The sum that undoes broadcasting: to no sizes it is the tensor; twice, the last sizes count."""
-        if ir.StringAttr(op.attributes["name"]).value != _SUM_TO_SIZE or len(op.operands) != 2:
-            return None
         x, sizes = op.operands
         if is_none(sizes) and torch_types.is_value_tensor(x.type) and says_as_much(x.type, op.results[0].type):
             return None if self.aliases.now.returned(op.results[0]) else x  # a value tensor, which nobody writes
-        inner = maker(x, "torch.operator")
-        if inner is None or ir.StringAttr(inner.attributes["name"]).value != _SUM_TO_SIZE or is_none(sizes):
+        inner = maker(x)
+        if inner is None or torch_name(inner) != SUM_TO_SIZE or is_none(sizes):
             return None
         if not torch_types.is_value_tensor(inner.operands[0].type):
             return None
@@ -138,7 +156,7 @@ class _Core:
 
     # --- what types say ---
 
-    def _sizes(self, x: ir.Value) -> tuple[int | None, ...] | None:
+    def _sizes(self, x: ir.Value) -> Sizes | None:
         if not torch_types.is_tensor(x.type):
             return None
         sizes, _ = torch_types.parse_tensor(str(x.type))
@@ -153,12 +171,14 @@ class _Core:
         self.aliases.forget()
         return numbers(op, [s for s in sizes if s is not None])
 
-    def size_int(self, op: ir.Operation) -> ir.Value | None:
-        sizes, dim = self._sizes(op.operands[0]), int_of(op.operands[1])
-        if not sizes or dim is None or not -len(sizes) <= dim < len(sizes):
-            return None
-        size = sizes[dim]
-        return None if size is None else number(op, size)
+    def of_sizes(self, op: ir.Operation) -> ir.Value | None:
+        sizes = self._sizes(op.operands[0])
+        said = None if sizes is None else _OF_SIZES[torch_name(op)](sizes, op)
+        return None if said is None else number(op, said)
+
+    def of_dtype(self, op: ir.Operation) -> ir.Value | None:
+        _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
+        return None if dtype is None else number(op, _OF_DTYPE[torch_name(op)](dtype))
 
     def item_of_size(self, op: ir.Operation) -> ir.Value | None:
         made, dim = maker(op.operands[0], "torch.aten.size"), int_of(op.operands[1])
@@ -168,8 +188,7 @@ class _Core:
         sizes = self._sizes(x)
         if not sizes or not -len(sizes) <= dim < len(sizes):
             return None
-        size = sizes[dim]
-        if size is not None:
+        if (size := sizes[dim]) is not None:
             return number(op, size)
         return create(op, "torch.aten.size.int", [x, number(op, normalise_dim(dim, len(sizes)))], op.results[0].type)
 
@@ -181,28 +200,3 @@ class _Core:
         if sizes is not None:
             return number(op, len(sizes))
         return create(op, "torch.aten.dim", [made.operands[0]], op.results[0].type)
-
-    def len_of_tensor(self, op: ir.Operation) -> ir.Value | None:
-        sizes = self._sizes(op.operands[0])
-        return None if not sizes or sizes[0] is None else number(op, sizes[0])
-
-    def dim(self, op: ir.Operation) -> ir.Value | None:
-        sizes = self._sizes(op.operands[0])
-        return None if sizes is None else number(op, len(sizes))
-
-    def numel(self, op: ir.Operation) -> ir.Value | None:
-        sizes = self._sizes(op.operands[0])
-        if sizes is None or None in sizes:
-            return None
-        count = 1
-        for size in sizes:
-            count *= size or 0
-        return number(op, count)
-
-    def dtype(self, op: ir.Operation) -> ir.Value | None:
-        _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
-        return None if dtype is None else number(op, dtype.code)
-
-    def is_floating_point(self, op: ir.Operation) -> ir.Value | None:
-        _, dtype = torch_types.parse_tensor(str(op.operands[0].type))
-        return None if dtype is None else number(op, dtype.is_float)

@@ -20,50 +20,34 @@ from dataclasses import dataclass
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, create, number, rewrite, str_of
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, number, str_of
 
 _LENGTH = "aten.len.Dict_str"  # the torch dialect has no op of that name
-_READS = frozenset({"torch.aten.__getitem__.Dict_str", "torch.aten.__contains__.str", "torch.aten.keys.str"})
+_READS = frozenset({"aten.__getitem__.Dict_str", "aten.__contains__.str", "aten.keys.str", _LENGTH})
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeDictIdioms(Pass):
+class PeepholeDictIdioms(LocalRewrites):
     """Fold lookups in dicts that are written down."""
 
     name = "tierup-peephole-dict-idioms"
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
-
-    def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
-        rules: dict[str, Rule] = {
-            "torch.aten.__getitem__.Dict_str": _item, "torch.aten.__contains__.str": _contains, "torch.aten.keys.str": _keys,
-            "torch.operator": _length,
-        }  # fmt: skip
-        return rewrite(func, rules)
+    def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
+        return {"aten.__getitem__.Dict_str": _item, "aten.__contains__.str": _contains, "aten.keys.str": _keys, _LENGTH: _length}
 
 
 def _items(value: ir.Value) -> Mapping[str, tuple[ir.Value, ir.Value]] | None:
     """Key and value for each key of a dict that nobody changes."""
     op = maker(value, "torch.prim.DictConstruct")
-    if op is None or not all(_only_reads(use.owner.operation) for use in value.uses):
+    if op is None or not all(torch_name(use.owner.operation) in _READS for use in value.uses):
         return None
     half = len(op.operands) // 2
     keys, values = list(op.operands)[:half], list(op.operands)[half:]
     names = [str_of(k) for k in keys]
     known = {name: item for name, item in zip(names, zip(keys, values, strict=True), strict=True) if name is not None}
     return known if len(known) == half else None  # fewer: two keys are equal, or one is not known
-
-
-def _only_reads(op: ir.Operation) -> bool:
-    return op.name in _READS or _is_length(op)
-
-
-def _is_length(op: ir.Operation) -> bool:
-    return op.name == "torch.operator" and torch_name(op) == _LENGTH
 
 
 def _item(op: ir.Operation) -> ir.Value | None:
@@ -82,5 +66,5 @@ def _keys(op: ir.Operation) -> ir.Value | None:
 
 
 def _length(op: ir.Operation) -> ir.Value | None:
-    items = _items(op.operands[0]) if _is_length(op) else None
+    items = _items(op.operands[0])
     return None if items is None else number(op, len(items))

@@ -35,22 +35,30 @@ from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.families.scalars import wrap
-from tierup.dialect.registry import Pass, register
-from tierup.dialect.rewriting.core import Rule, bool_of, create, drop_unused, erase, float_of, int_of, number, rewrite, under_casts
+from tierup.dialect.registry import register
+from tierup.dialect.rewriting.core import (
+    LocalRewrites,
+    Rule,
+    bool_of,
+    create,
+    drop_unused,
+    erase,
+    float_of,
+    int_of,
+    number,
+    rewrite,
+    under_casts,
+)
 
 
 @register
 @dataclass(frozen=True)
-class PeepholeNonTensor(Pass):
+class PeepholeNonTensor(LocalRewrites):
     """Fold what is known of numbers, booleans and optionals."""
 
     name = "tierup-peephole-non-tensor"
 
-    def run_on_function(self, func: ir.Operation) -> None:
-        self.apply(func)
-
     def apply(self, func: ir.Operation) -> bool:
-        """Rewrite; whether anything changed."""
         changed = False
         while _nones(func) | _branches(func) | rewrite(func, _RULES):
             changed = True
@@ -191,22 +199,15 @@ def _compares(answer: bool) -> Rule:
     return rule
 
 
-def _mul(op: ir.Operation) -> ir.Value | None:
+def _by_one(op: ir.Operation) -> ir.Value | None:
     left, right = op.operands
-    return left if int_of(right) == 1 else right if int_of(left) == 1 else None
+    if _is_one(right):
+        return left
+    return right if op.name.startswith("torch.aten.mul.") and _is_one(left) else None
 
 
-def _floordiv(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if int_of(op.operands[1]) == 1 else None
-
-
-def _mul_float(op: ir.Operation) -> ir.Value | None:
-    left, right = op.operands
-    return left if float_of(right) == 1.0 else right if float_of(left) == 1.0 else None
-
-
-def _div_float(op: ir.Operation) -> ir.Value | None:
-    return op.operands[0] if float_of(op.operands[1]) == 1.0 else None
+def _is_one(value: ir.Value) -> bool:
+    return int_of(value) == 1 or float_of(value) == 1.0
 
 
 def _addend(op: ir.Operation | None) -> tuple[ir.Value, int] | None:
@@ -240,10 +241,10 @@ def _add(op: ir.Operation) -> ir.Value | None:
 
 
 _RULES: dict[str, Rule] = {
-    "torch.aten.__is__": _is, "torch.aten.__isnot__": _is, "torch.derefine": _no_cast, "torch.prim.unchecked_cast": _no_cast,
-    "torch.aten.Int.Scalar": _same_kind, "torch.aten.Float.Scalar": _same_kind, "torch.aten.__not__": _not_not,
-    "torch.aten.mul.int": _mul, "torch.aten.floordiv.int": _floordiv, "torch.aten.mul.float": _mul_float,
-    "torch.aten.div.float": _div_float, "torch.aten.add.int": _add, "torch.aten.sub.int": _add,
-    **{f"torch.aten.{name}": _compares(True) for name in ("eq.int", "eq.bool", "eq.str", "eq.int_list", "le.int", "ge.int")},
-    **{f"torch.aten.{name}": _compares(False) for name in ("ne.int", "ne.bool", "ne.str", "ne.int_list", "lt.int", "gt.int")},
+    "aten.__is__": _is, "aten.__isnot__": _is, "derefine": _no_cast, "prim.unchecked_cast": _no_cast,
+    "aten.Int.Scalar": _same_kind, "aten.Float.Scalar": _same_kind, "aten.__not__": _not_not,
+    "aten.add.int": _add, "aten.sub.int": _add,
+    **dict.fromkeys(("aten.mul.int", "aten.floordiv.int", "aten.mul.float", "aten.div.float"), _by_one),
+    **{f"aten.{name}": _compares(True) for name in ("eq.int", "eq.bool", "eq.str", "eq.int_list", "le.int", "ge.int")},
+    **{f"aten.{name}": _compares(False) for name in ("ne.int", "ne.bool", "ne.str", "ne.int_list", "lt.int", "gt.int")},
 }  # fmt: skip
