@@ -57,13 +57,13 @@ class Parameter:
         """
         return _convert(value, self.kind, self)
 
-    def explain_read_only(self, value: object) -> str | None:
-        """Why a write to this argument failed; None when the argument can be written."""
+    def explain_read_only(self, value: object, numpys: str) -> str | None:
+        """Why a write to this argument failed, `numpys` being NumPy's text; None when the argument can be written."""
         if isinstance(value, np.ndarray):
             if not value.dtype.isnative:
-                return f"argument {self.name} is not in native byte order, so it cannot be written"
+                return f"argument {self.name} is not in native byte order, so it cannot be written, but the program writes it"
             if not value.flags.writeable:
-                return f"argument {self.name} is read-only"
+                return f"{numpys}: the program writes argument {self.name}"
         return None
 
 

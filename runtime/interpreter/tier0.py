@@ -152,10 +152,8 @@ class Tier0:
         if origin is None:
             return  # an argument check: it names the argument
         if origin.writes and isinstance(error, ValueError) and "read-only" in str(error):
-            reasons = (self.parameters[i].explain_read_only(leaves[i]) for i in origin.writes)
-            reason = next((r for r in reasons if r is not None), None)
-            if reason is not None:
-                error.args = (f"{reason}, but the program writes it",)
+            reasons = (self.parameters[i].explain_read_only(leaves[i], str(error)) for i in origin.writes)
+            error.args = (next((r for r in reasons if r is not None), str(error)),)
         locate(error, origin)
 
     def _wrong_count(self, given: int) -> str:

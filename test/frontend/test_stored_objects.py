@@ -59,3 +59,23 @@ def test_the_element_that_an_object_becomes_is_stored_natively(statement: str, k
     for _ in range(3):
         assert outcome(jitted, ARRAYS[kind]) == outcome(f, ARRAYS[kind])
     assert jitted.stats().hits == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    drawn("read-only", [
+        "x[0] = v", "x[0] += v", "x[:] = v", "x += v", "x[1:] += 1", "x[[0]] = v", "x[[0]] += 1", "x[x > 0] = v", "x.fill(v)",
+        "x[::2] -= 1", "x.T[0] = v", "y = x[1:]; y[0] = v", "y = x[None]; y *= v", "y = np.broadcast_to(x, (2, 4)); y[0] += v", "x[0], x[1] = v, v",
+    ], 4),
+)  # fmt: skip
+def test_a_write_to_a_read_only_array_raises_with_numpys_text(statement: str) -> None:
+    f = function(statement)
+    jitted, x = tierup.jit(f), np.arange(4.0)
+    for _ in range(3):
+        outcome(jitted, x)  # a version for arrays that may be written
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only") as theirs:
+        f(x, 2)
+    with pytest.raises(ValueError, match="read-only") as ours:
+        jitted(x, 2)
+    assert str(ours.value).split(": the program writes argument x")[0] == str(theirs.value)
