@@ -154,7 +154,7 @@ class ProgramBuilder:
     def _function(self, source: Source, name: str, types: list[ir.Type], origin: str = "") -> tuple[ir.Operation, Frame]:
         """An empty function and its frame. Its type is set when it is finished."""
         func = new_function(self.module, name, types, source.location(self.context), origin)
-        return func, Frame(self.em, source, self.outside, func.regions[0].blocks[0], self.call)
+        return func, Frame(self.em, source, self.outside, func.regions[0].blocks[0], self.call, execute)
 
     def _value(self, frame: Frame, target: Target) -> Value | None:
         """What a function, or its gradient, gives for the arguments that `frame` has names for; None when it can only raise."""
@@ -168,7 +168,7 @@ class ProgramBuilder:
 
     def _body(self, frame: Frame) -> Value | None:
         """What the body returns; None when it can only raise."""
-        end = execute(frame, frame.source.body, tail=True)
+        end = frame.execute(frame.source.body, tail=True)
         if isinstance(end, Raised):
             return None
         return end.value if isinstance(end, Return) else NONE

@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.building.templates import Template, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.building.values import Unset, Value, describe
+from tierup.frontend.python.building.values import Jump, Unset, Value, describe, is_number, number_kind
+
+
+@dataclass
+class Row:
+    """A value that crosses the end of a branch, as its two arms have it. None: the arm has none, and nothing will read it."""
+
+    template: Template
+    arms: tuple[Value | None, Value | None]
+
+
+def _uninitialized(em: Emitter, type_: ir.Type) -> ir.Value:
+    return em.create("torch.prim.Uninitialized", [], [type_]).results[0]
 
 
 class PendingIf:
-    """A branch in the making. Build the arms with `arm(0)` (then) and `arm(1)` (else), then `finish` or `abandon`."""
+    """A branch in the making. Build the arms with `arm(0)` (then) and `arm(1)` (else), then `finish` or `join`. A `with` that is left
+    without, or by an exception, is as if neither arm had been built, and the names are those before it."""
 
-    def __init__(self, em: Emitter, condition: ir.Value) -> None:
-        self.em = em
+    def __init__(self, frame: Frame, condition: ir.Value) -> None:
+        self.frame = frame
+        self.outer = frame.env
+        self.em = em = frame.em
         self.condition = condition
         self.location = em.location
         self._scratch = em.create("torch.prim.If", [condition], [], regions=2)
         self.blocks = [r.blocks.append() for r in self._scratch.regions]
         self._regions: list[int | None] = [None, None]
         self.is_open = True
+
+    def __enter__(self) -> PendingIf:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self.is_open or kind is not None:
+            self.frame.env = self.outer
+        if self.is_open:
+            self._scratch.erase()
 
     @contextmanager
     def arm(self, index: int) -> Iterator[None]:
@@ -47,52 +72,54 @@ class PendingIf:
         self.is_open = False
         return list(op.results)
 
-    def abandon(self) -> None:
-        """As if neither arm had been built."""
-        if self.is_open:
-            self._scratch.erase()
-            self.is_open = False
+    def join(self, rows: Sequence[Row], unset: Callable[[Emitter, ir.Type], ir.Value] = _uninitialized) -> list[Value]:
+        """Finish the branch: what each row is behind it. `unset` makes what stands for a value that an arm does not have."""
+        em = self.em
+        lowered: list[list[ir.Value]] = [[], []]
+        for index, yields in enumerate(lowered):
+            with self.arm(index):
+                for row in rows:
+                    value = row.arms[index]
+                    yields += [unset(em, t) for t in types_of(em, row.template)] if value is None else lower(em, value, row.template)
+        results = iter(self.finish(lowered, [t for row in rows for t in types_of(em, row.template)]))
+        return [raise_(row.template, results, em.region) for row in rows]
+
+
+@contextmanager
+def in_arm(frame: Frame, condition: ir.Value, index: int = 0) -> Iterator[None]:
+    """What is built here runs only when the condition holds (`index` 1: does not hold), and gives nothing."""
+    pending = PendingIf(frame, condition)
+    with pending.arm(index):
+        yield
+    pending.finish([[], []], [])
 
 
 def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
     """`then() if condition else orelse()`. Raises Unjoinable when the two are of different kinds."""
-    pending = PendingIf(frame.em, condition)
     outer = frame.env
     values: list[Value] = []
     try:
-        for index, build in enumerate((then, orelse)):
-            frame.env = dict(outer)
-            with pending.arm(index):
-                values.append(build())
-            for name, value in frame.env.items():
-                if outer.get(name) is not value:
-                    outer[name] = Unset("it is set in a part of an expression that may not run")
-            frame.env = outer
-        joined = join_values(frame, pending, values)
-    except WillRaise as e:
-        frame.env = outer
-        pending.abandon()
-        return _one_arm_raises(frame, condition, e, (then, orelse), len(values))
-    except BaseException:
-        pending.abandon()
-        frame.env = outer
-        raise
+        with PendingIf(frame, condition) as pending:
+            for index, build in enumerate((then, orelse)):
+                frame.env = dict(outer)
+                with pending.arm(index):
+                    values.append(build())
+                for name, value in frame.env.items():
+                    if outer.get(name) is not value:
+                        outer[name] = Unset("it is set in a part of an expression that may not run")
+                frame.env = outer
+            joined = join_values(pending, values)
+    except WillRaise as e:  # the arm can only raise: it does when it is chosen, else the other arm's value is the result
+        index = len(values)
+        with in_arm(frame, condition, index):
+            raise_error(frame, e.error)
+        return (orelse, then)[index]()
     if joined is None:
-        pending.abandon()
         raise frame.error(
             node, f"one branch gives {describe(values[0])}, the other {describe(values[1])}",
             "give both the same kind of value: 0.0 for 0, or an array", Unjoinable,
         )  # fmt: skip
     return joined
-
-
-def _one_arm_raises(frame: Frame, condition: ir.Value, error: WillRaise, arms: tuple[Callable[[], Value], ...], index: int) -> Value:
-    """The arm `index` can only raise: raise when it is chosen, else go on with the other arm's value."""
-    pending = PendingIf(frame.em, condition)
-    with pending.arm(index):
-        raise_error(frame, error.error)
-    pending.finish([[], []], [])
-    return arms[1 - index]()
 
 
 def raise_error(frame: Frame, error: Exception) -> None:
@@ -104,42 +131,46 @@ def raise_error(frame: Frame, error: Exception) -> None:
     em.create("torch.prim.RaiseException", [em.str(message), em.str(kind)], [])
 
 
-def join_values(frame: Frame, pending: PendingIf, values: list[Value]) -> Value | None:
+def join_values(pending: PendingIf, values: list[Value]) -> Value | None:
     """Finish a branch that gives one value; None when its arms do not fit together (the branch is then still open)."""
-    template = unify(template_of(values[0]), template_of(values[1]))
-    if template is None:
-        return None
-    lowered = []
-    for index, value in enumerate(values):
-        with pending.arm(index):
-            lowered.append(lower(frame.em, value, template))
-    results = pending.finish(lowered, types_of(frame.em, template))
-    return raise_(template, iter(results), frame.em.region)
+    first, second = values
+    template = unify(template_of(first), template_of(second))
+    return None if template is None else pending.join([Row(template, (first, second))])[0]
 
 
-def join_environments(
-    frame: Frame, node: ast.AST, pending: PendingIf, envs: list[dict[str, Value]], outer: dict[str, Value]
-) -> dict[str, Value] | None:
-    """Finish a branch after which both arms go on; None when a name's two values do not fit together."""
-    line = getattr(node, "lineno", 0)
-    merged: dict[str, Value] = {}
-    templates: dict[str, Template] = {}
-    for name in dict.fromkeys((*envs[0], *envs[1])):
-        a, b = envs[0].get(name), envs[1].get(name)
+def meet(
+    frame: Frame, node: ast.AST, first: dict[str, Value], second: dict[str, Value], names: Iterable[str] | None = None
+) -> dict[str, Value | Row]:
+    """What names are behind a branch whose arms leave them like this: a Row where the arms differ. Raises Unjoinable."""
+    met: dict[str, Value | Row] = {}
+    for name in dict.fromkeys((*first, *second)) if names is None else names:
+        a, b = first.get(name), second.get(name)
         if a is b and a is not None:
-            merged[name] = a
+            met[name] = a
         elif a is None or b is None or isinstance(a, Unset) or isinstance(b, Unset):
-            merged[name] = Unset(f"only one branch of the `if` at line {line} sets it")
+            met[name] = Unset(f"only one branch of the `if` at line {getattr(node, 'lineno', 0)} sets it")
         else:
             template = unify(template_of(a), template_of(b))
             if template is None:
-                return None
-            templates[name] = template
-    lowered = []
-    for index, env in enumerate(envs):
-        with pending.arm(index):
-            lowered.append([s for name, t in templates.items() for s in lower(frame.em, env[name], t)])
-    results = iter(pending.finish(lowered, [t for template in templates.values() for t in types_of(frame.em, template)]))
-    for name, template in templates.items():
-        merged[name] = raise_(template, results, frame.em.region)
-    return {name: merged[name] for name in (*outer, *(n for n in merged if n not in outer)) if name in merged}
+                construct = f"`{name}` is {describe(a)} on one path and {describe(b)} on the other"
+                raise frame.error(node, construct, same_kind_remedy(name, a, b), Unjoinable)
+            met[name] = Row(template, (a, b))
+    return met
+
+
+def same_kind_remedy(name: str, a: Value, b: Value) -> str:
+    """What to write so that two paths agree."""
+    if is_number(a) and is_number(b) and {number_kind(a), number_kind(b)} == {"int", "float"}:
+        return f"make `{name}` a float on both, for example 0.0 for 0"
+    return f"give `{name}` the same kind of value on both, for example an array from the start"
+
+
+def join_jumps(node: ast.AST, pending: PendingIf, first: Jump, second: Jump, names: Iterable[str] | None = None) -> Jump:
+    """Finish a branch behind which the program goes on. Raises Unjoinable."""
+    met = meet(pending.frame, node, first.env, second.env, names)
+    broke = unify(template_of(first.broke), template_of(second.broke))
+    assert broke is not None, "two bools"
+    rows = [v for v in met.values() if isinstance(v, Row)]
+    *joined, stops = pending.join([*rows, Row(broke, (first.broke, second.broke))])
+    values = iter(joined)
+    return Jump({name: next(values) if isinstance(v, Row) else v for name, v in met.items()}, stops)

@@ -17,7 +17,19 @@ from tierup.dialect.spelling import printable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.source import Definition, Source
-from tierup.frontend.python.building.values import PYTHON_SCALARS, Array, Const, Mapping_, Object, Perhaps, Scalar, Sequence, Unset, Value
+from tierup.frontend.python.building.values import (
+    PYTHON_SCALARS,
+    Array,
+    Const,
+    Ends,
+    Mapping_,
+    Object,
+    Perhaps,
+    Scalar,
+    Sequence,
+    Unset,
+    Value,
+)
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device
@@ -62,12 +74,21 @@ class Outside:
 class Frame:
     """`env` holds the names; it is replaced while the arms of a branch are built."""
 
-    def __init__(self, em: Emitter, source: Source, outside: Outside, block: ir.Block, call: Callable[..., Value]) -> None:
+    def __init__(
+        self,
+        em: Emitter,
+        source: Source,
+        outside: Outside,
+        block: ir.Block,
+        call: Callable[..., Value],
+        execute: Callable[..., Ends | None],
+    ) -> None:
         self.em = em
         self.source = source
         self.outside = outside
         self.block = block
         self.call_function = call  # (frame, node, function, access, arguments) -> Value: calls of other tierup functions
+        self._execute = execute  # (frame, statements, tail) -> how they end
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
         self.locals = local_names(source.tree)
@@ -100,6 +121,11 @@ class Frame:
             column = getattr(node, "col_offset", 0) + 1
             self.em.location = ir.Location.file(printable(self.source.filename), line, column, self.em.context)
             self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
+
+    def execute(self, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
+        """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see `__init__`."""
+        with self.linked(links):
+            return self._execute(self, statements, tail)
 
     @contextmanager
     def linked(self, links: int | None) -> Iterator[None]:

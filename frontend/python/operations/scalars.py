@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import PendingIf, select
+from tierup.frontend.python.building.branch import in_arm, select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import Const, Scalar, Value, number_kind
@@ -89,10 +89,8 @@ def not_(frame: Frame, value: ir.Value) -> ir.Value:
 
 def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None:
     """Raise the built-in exception `kind` when the condition holds."""
-    pending = PendingIf(frame.em, condition)
-    with pending.arm(0):
+    with in_arm(frame, condition):
         raise_now(frame, kind, message)
-    pending.finish([[], []], [])
 
 
 def raise_now(frame: Frame, kind: str, message: str) -> None:
@@ -201,14 +199,12 @@ def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
     # torch's rule, of a number to an array's power: the others make roots for 0.5, which differ from pow at -0.0 and -inf
     exponent = em.scalar("aten.full", [em.int_list([]), y, em.int(7), em.none, em.none, em.none], em.types.tensor)
     result = em.scalar("aten.Float.Tensor", [em.scalar("aten.pow.Scalar", [x, exponent], em.types.tensor)], em.types.float)
-    pending = PendingIf(em, both(both(finite(x), finite(y)), not_(frame, finite(result))))
-    with pending.arm(0):
+    with in_arm(frame, both(both(finite(x), finite(y)), not_(frame, finite(result)))):
         raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
         # Python gives a complex number here, which programs do not hold
         is_number = holds("eq", result, result)
         raise_if(frame, not_(frame, is_number), "ValueError", "a negative float to a fractional power is complex")
         raise_now(frame, "OverflowError", "(34, 'Numerical result out of range')")
-    pending.finish([[], []], [])
     return Scalar(result, "float")
 
 

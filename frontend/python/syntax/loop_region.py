@@ -11,7 +11,7 @@ from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.branch import PendingIf
 from tierup.frontend.python.building.frame import Frame, assigned_names
 from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unset, Value, is_number
+from tierup.frontend.python.building.values import Const, Jump, Perhaps, Raised, Scalar, Unset, Value, is_number
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
 from tierup.frontend.python.syntax.liveness import reads_first
@@ -49,7 +49,7 @@ class _Plan:
     late: frozenset[str]
 
 
-def build_loop(frame: Frame, body: LoopBody, rest: list[Any], execute: Callable[..., Ends | None]) -> None:
+def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     """Make the prim.Loop; `frame.env` is then what holds after it. Raises Changes."""
     assigned = assigned_names([body.node])
     outer = frame.env
@@ -57,22 +57,14 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any], execute: Callable[
     wanted = sorted(n for n in assigned.difference(carried) if reads_first(n, rest))
     plan = _Plan({n: general(template_of(outer[n], generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
-        wider = _attempt(frame, body, outer, plan, assigned, wanted, execute)
+        wider = _attempt(frame, body, outer, plan, assigned, wanted)
         if wider is None:
             return
         plan = wider
     raise frame.error(body.node, "a loop whose values change rank or dtype in every iteration")
 
 
-def _attempt(
-    frame: Frame,
-    body: LoopBody,
-    outer: dict[str, Value],
-    plan: _Plan,
-    assigned: set[str],
-    wanted: list[str],
-    execute: Callable[..., Ends | None],
-) -> _Plan | None:
+def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: set[str], wanted: list[str]) -> _Plan | None:
     """Build the loop by this plan. None when it fits; else a wider plan, with nothing built."""
     em = frame.em
     location, line = em.location, body.node.lineno
@@ -94,7 +86,7 @@ def _attempt(
             frame.env = {**outer, **inside, **unset}
             frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
             body.bind(Scalar(arguments[0], "int"))
-            end = execute(frame, body.node.body, tail=True) or boundary_end(frame)
+            end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
             if isinstance(end, Raised):
                 end = Jump(dict(inside), Const(True))
             assert isinstance(end, Jump), "return in a loop is refused before"
@@ -155,7 +147,7 @@ def _again(frame: Frame, body: LoopBody, broke: Value) -> ir.Value:
     assert isinstance(broke, Scalar)
     if isinstance(body.node, ast.For):
         return not_(frame, broke.ssa)
-    pending = PendingIf(em, broke.ssa)
+    pending = PendingIf(frame, broke.ssa)
     with pending.arm(1):
         again = to_bool(frame, body.again())
     return pending.finish([[em.bool(False)], [again]], [em.types.bool])[0]

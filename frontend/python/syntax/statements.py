@@ -1,6 +1,6 @@
 """Statements.
 
-`execute(frame, statements, tail=...)` builds statements in order and says how they end. With `tail`, they are all that is left
+`frame.execute(statements, tail=...)` builds statements in order and says how they end. With `tail`, they are all that is left
 until the function or the loop body ends: a branch whose arms end differently, or give a name values of different kinds, then
 takes what follows it into both arms.
 """
@@ -10,49 +10,30 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tierup.frontend.python.building.branch import PendingIf, raise_error
+from tierup.frontend.python.building.branch import raise_error
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, Value, describe
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.operations.scalars import not_, raise_now
+from tierup.frontend.python.operations.scalars import not_, raise_if, raise_now
 from tierup.frontend.python.syntax import conditionals, loops
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
 from tierup.frontend.stopping import no_grad
 
 
-@dataclass(eq=False)
-class Step:
-    """A made-up statement: something to do in between (bind a loop's next item, go on with a peeled loop)."""
-
-    run: Callable[[list[Any], bool], Ends | None]
-    node: ast.AST
-    lineno: int = field(init=False)
-    col_offset: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lineno, self.col_offset = self.node.lineno, self.node.col_offset  # type: ignore[attr-defined]  # a statement
-
-
-def execute(frame: Frame, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
-    """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see Frame."""
-    with frame.linked(links):
-        return _execute(frame, statements, tail)
-
-
-def _execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
+def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
+    """Build statements. None: they fall through; Return, Jump, Raised: how they end."""
     i = 0
     while i < len(statements):
         node = statements[i]
         frame.at(node)
         try:
-            if isinstance(node, Step):
+            if isinstance(node, loops.Step):
                 end = node.run(statements[i + 1 :], tail)
             else:
                 handler = _HANDLERS.get(type(node))
@@ -153,10 +134,6 @@ def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> En
     return None
 
 
-def _pass(frame: Frame, node: ast.Pass, rest: list[Any], tail: bool) -> Ends | None:
-    return None
-
-
 def _delete(frame: Frame, node: ast.Delete, rest: list[Any], tail: bool) -> Ends | None:
     for target in node.targets:
         if not isinstance(target, ast.Name):
@@ -198,14 +175,6 @@ def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends
     if isinstance(node.value, ast.IfExp):
         return _if(frame, _as_statement(node.value, ast.Return, node), rest, tail)
     return Return(NONE if node.value is None else evaluate(frame, node.value), node.lineno)
-
-
-def _break(frame: Frame, node: ast.Break, rest: list[Any], tail: bool) -> Ends | None:
-    return Jump(dict(frame.env), Const(True))
-
-
-def _continue(frame: Frame, node: ast.Continue, rest: list[Any], tail: bool) -> Ends | None:
-    return Jump(dict(frame.env), Const(False))
 
 
 def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends | None:
@@ -250,10 +219,7 @@ def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends
         raise_now(frame, "AssertionError", message)
         return Raised()
     assert isinstance(test, Scalar)
-    pending = PendingIf(frame.em, not_(frame, test.ssa))
-    with pending.arm(0):
-        raise_now(frame, "AssertionError", message)
-    pending.finish([[], []], [])
+    raise_if(frame, not_(frame, test.ssa), "AssertionError", message)
     return None
 
 
@@ -266,19 +232,14 @@ def _if(frame: Frame, node: ast.If, rest: list[Any], tail: bool) -> Ends | None:
     if isinstance(test, Const):
         return GoOn([*(node.body if test.value else node.orelse), *rest])
     assert isinstance(test, Scalar)
-    return conditionals.branch(frame, node, test.ssa, node.body, node.orelse, rest, tail, execute)
-
-
-def _for(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | None:
-    return loops.for_(frame, node, evaluate(frame, node.iter), rest, tail, execute, Step)
-
-
-def _while(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends | None:
-    return loops.while_(frame, node, rest, tail, execute)
+    return conditionals.branch(frame, node, test.ssa, node.body, node.orelse, rest, tail)
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
-    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression, ast.Pass: _pass,
-    ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Break: _break, ast.Continue: _continue, ast.Raise: _raise,
-    ast.Assert: _assert, ast.If: _if, ast.For: _for, ast.While: _while,
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
+    ast.Pass: lambda frame, node, rest, tail: None,
+    ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Raise: _raise, ast.Assert: _assert,
+    ast.Break: lambda frame, node, rest, tail: Jump(dict(frame.env), Const(True)),
+    ast.Continue: lambda frame, node, rest, tail: Jump(dict(frame.env)),
+    ast.If: _if, ast.For: loops.for_, ast.While: loops.while_,
 }  # fmt: skip
