@@ -28,13 +28,13 @@ from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.analysis.stated import state
 from tierup.lowering.driver import text_of
 from tierup.lowering.pipelines import REFINE
-from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import (
     SplitCode,
     ValueGraph,
     instrument_with,
     left_in_tier0,
+    no_region,
     outlined_region,
     publication_of,
     publishable,
@@ -146,7 +146,7 @@ def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
     by_name = function_names(module)
     main = by_name[code.entry]
     if REGIONS not in main.attributes:
-        raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
+        raise no_region(main)
     names = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     regions = tuple(outlined_region(by_name[name], name) for name in names)
     return SplitCode(code.profiled, code.text, text_of(module), regions, left_in_tier0(main))

@@ -161,7 +161,7 @@ def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCo
     by_name = function_names(module)
     main = by_name[entry]
     if REGIONS not in main.attributes:
-        raise NotCompiled(Reason.GROUP_TOO_SMALL, "no two ops with native code stand together")
+        raise no_region(main)
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     return SplitCode(
         profiled_text, text, text_of(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
@@ -205,14 +205,28 @@ def outlined_region(func: ir.Operation, name: str) -> RegionCode:
     return RegionCode(name, text_of(alone), tuple(argument_names(made)), translate(alone, name), place)
 
 
+_ALONE = " (has native code, but is alone, of unknown types or refused)"
+
+
 def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
-    """The ops that tier 0 computes with, and their lines, each once."""
+    """The ops that tier 0 computes with, and their lines, each once; behind an op that may have native code, why it runs there."""
     found = []
     for op in walk(main):
         row = row_of(op)
         if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
-            found.append((row.name, diagnostics.where(op.location)))
+            found.append((row.name + _ALONE * (row.native and not row.writes), diagnostics.where(op.location)))
     return tuple(dict.fromkeys(found))
+
+
+def no_region(main: ir.Operation) -> NotCompiled:
+    """That no part of a program is worth native code, at the first op that has some, and what would help."""
+    left = left_in_tier0(main)
+    alone = [(op.removesuffix(_ALONE), line) for op, line in left if op.endswith(_ALONE)]
+    others = dict.fromkeys(op for op, _ in left if not op.endswith(_ALONE))
+    if not alone:
+        return NotCompiled(Reason.GROUP_TOO_SMALL, "no op of the program has native code", *(line for _, line in left[:1]))
+    remedy = f"; put what does not need {', '.join(others)} on one side of it" if others else ""
+    return NotCompiled(Reason.GROUP_TOO_SMALL, f"{alone[0][0]} and other ops with native code stand alone{remedy}", alone[0][1])
 
 
 def _refuse_copies_in_loops(main: ir.Operation) -> None:

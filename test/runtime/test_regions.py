@@ -71,6 +71,30 @@ def test_an_op_that_torch_mlir_has_no_class_for_stands_in_a_region_as_others_do(
     assert_close(f(x[:5], y), lengths(x[:5], y))
 
 
+def alone(x):
+    y = x + 1
+    z = np.sort(y)
+    return np.sort(z * 2)
+
+
+def between(x):
+    y = np.sort(x + 1)
+    z = np.tanh(y) * 2
+    return np.sort(z)
+
+
+def test_explain_says_of_ops_with_native_code_why_they_stand_in_no_region() -> None:
+    f = tierup.jit(alone)
+    warm(f, floats(8))
+    (row,) = [row for row in f.explain().splitlines() if "too few ops to be worth a native region [" in row]
+    assert "aten.add.Scalar and other ops with native code stand alone; put what does not need aten.sort on one side of it" in row
+    assert f"test_regions.py:{alone.__code__.co_firstlineno + 1}" in row
+    g = tierup.jit(between)
+    warm(g, floats(8))
+    (row,) = [row for row in g.explain().splitlines() if "in tier 0: aten.add.Scalar" in row]
+    assert "is alone" in row and f"test_regions.py:{between.__code__.co_firstlineno + 1}" in row
+
+
 def test_explain_names_the_op_in_tier_0_and_its_line() -> None:
     f = tierup.jit(ranked)
     warm(f, floats(8, 8), floats(8, 8))
