@@ -86,12 +86,12 @@ def between(x):
 def test_explain_says_of_ops_with_native_code_why_they_stand_in_no_region() -> None:
     f = tierup.jit(alone)
     warm(f, floats(8))
-    (row,) = [row for row in f.explain().splitlines() if "too few ops to be worth a native region [" in row]
+    (row,) = [row for row in f.explain().splitlines() if row.startswith("  not compiled: too few ops")]
     assert "aten.add.Scalar and other ops with native code stand alone; put what does not need aten.sort on one side of it" in row
     assert f"test_regions.py:{alone.__code__.co_firstlineno + 1}" in row
     g = tierup.jit(between)
     warm(g, floats(8))
-    (row,) = [row for row in g.explain().splitlines() if "in tier 0: aten.add.Scalar" in row]
+    (row,) = [row for row in g.explain().splitlines() if row.startswith("    in tier 0: aten.add.Scalar")]
     assert "is alone" in row and f"test_regions.py:{between.__code__.co_firstlineno + 1}" in row
 
 
@@ -300,7 +300,7 @@ def test_a_program_of_one_op_is_left_alone() -> None:
     f = tierup.jit(lonely)
     for _ in range(4):
         np.testing.assert_array_equal(f(np.array([3.0, 1.0, 2.0])), [1.0, 2.0, 3.0])
-    assert not f.versions and "no two ops with native code" in f.explain()
+    assert not f.versions and "no op of the program has native code" in f.explain()
 
 
 def lonely(x):
