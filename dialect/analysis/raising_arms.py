@@ -15,6 +15,7 @@ raises stays in it.
 from __future__ import annotations
 
 from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, move_out, take_place, yield_
 from tierup.dialect.mlir import ir
 
@@ -45,13 +46,8 @@ def leave_out_arm(error: InferenceError) -> bool:
             at = ir.InsertionPoint(block)
             for op in before:
                 at.insert(op.detach_from_parent())
-            words = [_string(text, error.op.location, at) for text in (str(error), _KINDS.get(kind, kind))]
+            words = [constant(text, at, error.op.location) for text in (str(error), _KINDS.get(kind, kind))]
             ir.Operation.create("torch.prim.RaiseException", [], words, loc=error.op.location, ip=at)
         yield_(block)
     take_place(branch, move_out(branch.regions[1 - raising].blocks[0], branch))
     return True
-
-
-def _string(text: str, place: ir.Location, at: ir.InsertionPoint) -> ir.Value:
-    made = {"value": ir.StringAttr.get(text, place.context)}
-    return ir.Operation.create("torch.constant.str", [ir.Type.parse("!torch.str", place.context)], [], made, loc=place, ip=at).results[0]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tierup.dialect import ops
-from tierup.dialect.facts.values import Bool, Int
-from tierup.dialect.inference.refined_types import cast, constant
+from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
@@ -108,9 +108,7 @@ class Simplify:
         else:
             answer = False if True in states else None if None in states else True
         if answer is not None and str(op.results[0].type) == "!torch.bool":
-            made = constant(Bool(answer), ir.InsertionPoint(op))
-            assert made is not None
-            self.replace(op, [made])
+            self.replace(op, [constant(answer, ir.InsertionPoint(op))])
 
     def add(self, op: ir.Operation) -> None:
         left, right = op.operands
@@ -119,7 +117,7 @@ class Simplify:
             self.replace(op, [right if a is False else left])
         elif a is True and b is True:
             ip, loc = ir.InsertionPoint(op), op.location
-            one = constant(Int(1), ip)
+            one = constant(1, ip)
             marks = {PROMOTION: op.attributes[PROMOTION]} if PROMOTION in op.attributes else {}
             made = ir.Operation.create("torch.aten.add.Tensor", [op.results[0].type], [left, right, one], marks, loc=loc, ip=ip).results[0]
             self.known[made] = True

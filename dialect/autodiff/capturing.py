@@ -15,10 +15,10 @@ from collections.abc import Iterable
 
 from tierup.dialect.autodiff.written_lists import aliases_of_lists
 from tierup.dialect.facts.dims import Dim, symbols
-from tierup.dialect.facts.values import Int, Shape, Tensor
+from tierup.dialect.facts.values import Shape, Tensor
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import blocks, is_used, read_others, unprofiled
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
@@ -204,11 +204,11 @@ class Sizes:
     def _answer(self, op: ir.Operation, value: ir.Value) -> ir.Value | None:
         ip, known, shape = ir.InsertionPoint(op), self.inference.values.get(value), self._shape(value)
         if op.name == "torch.prim.dtype":
-            return constant(Int(known.dtype.code), ip) if isinstance(known, Tensor) and known.dtype is not None else None
+            return constant(known.dtype.code, ip) if isinstance(known, Tensor) and known.dtype is not None else None
         if shape is None:
             return None
         if op.name == "torch.aten.dim":
-            return constant(Int(len(shape)), ip)
+            return constant(len(shape), ip)
         if op.name == "torch.aten.size.int":
             d = int_of(op.operands[1])
             return None if d is None or not -len(shape) <= d < len(shape) else self._size(value, shape, d % len(shape), op)
@@ -221,9 +221,7 @@ class Sizes:
         """One size: a number where it is known, else asked."""
         dim = shape[d]
         if isinstance(dim, int):
-            made = constant(Int(dim), ir.InsertionPoint(op))
-            assert made is not None
-            return made
+            return constant(dim, ir.InsertionPoint(op))
         source, at = self.sources.get(dim, (value, d))
         if source in self.read:
             return _query(source, at, op.location, ir.InsertionPoint(op))
@@ -234,8 +232,7 @@ class Sizes:
 
 def _query(value: ir.Value, d: int, location: ir.Location, ip: ir.InsertionPoint) -> ir.Value:
     int_ = ir.Type.parse("!torch.int", location.context)
-    number = constant(Int(d), ip)
-    return ir.Operation.create("torch.aten.size.int", [int_], [value, number], loc=location, ip=ip).results[0]
+    return ir.Operation.create("torch.aten.size.int", [int_], [value, constant(d, ip)], loc=location, ip=ip).results[0]
 
 
 def _is_cheap(op: ir.Operation) -> bool:

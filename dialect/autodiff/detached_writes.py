@@ -20,6 +20,7 @@ from functools import cache
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -84,8 +85,7 @@ def _copy(detach: ir.Operation) -> None:
     later = list(block.operations)
     at = ir.InsertionPoint(later[next(i for i, view in enumerate(later) if view.operation == detach) + 1])
     users = [(use.owner.operation, use.operand_number) for use in value.uses]
-    none = ir.Operation.create("torch.constant.none", [ir.Type.parse("!torch.none", detach.context)], loc=detach.location, ip=at).results[0]
-    made = ir.Operation.create("torch.aten.clone", [value.type], [value, none], loc=detach.location, ip=at).results[0]
+    made = ir.Operation.create("torch.aten.clone", [value.type], [value, constant(None, at)], loc=detach.location, ip=at).results[0]
     for user, number in users:
         user.operands[number] = made
 

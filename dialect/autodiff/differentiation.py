@@ -17,6 +17,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import is_list
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import forget_results, hand_over, handed_over, last_of, set_signature, values_inside
 from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir
@@ -119,9 +120,7 @@ def _check(
     if _WRITEBACKS in func.attributes and not writes:
         first = list(ir.DenseI64ArrayAttr(func.attributes[_WRITEBACKS]))[0]
         at, name = (func.location, "the function") if writer is None else writer
-        with at:
-            none, start = ir.Type.parse("!torch.none"), ir.InsertionPoint.at_block_begin(block)
-            there = ir.Operation.create("torch.constant.none", results=[none], ip=start)  # the writer is no more: an op at its place
+        there = constant(None, ir.InsertionPoint.at_block_begin(block), at).owner.operation  # the writer is no more: an op at its place
         raise PassFailure(there, f"'{name}' writes to argument {first}, so there is no gradient: let the function write to a copy of it")
     for op in walk(func):
         if op.name in LIST_WRITERS and "tensor" in str(op.operands[0].type):
@@ -151,7 +150,7 @@ class _Function:
         body = [view.operation for view in self.block.operations][:-1]
         reverse = Reverse(e, self.active, REGIONS)
         e.location = self.last.location
-        start = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
+        start = constant(None, e.ip).owner.operation
         targets = [returned[k] for k in self.results]
         seeds = [self._argument(v) for v in targets] if cotangents else [self._one(targets[0])]
         for value, seed in zip(targets, seeds, strict=True):

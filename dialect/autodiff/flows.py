@@ -24,12 +24,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from tierup.dialect.autodiff.differentiation import activity
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, maker, set_signature, take_place, with_more
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
-from tierup.dialect.rewriting.core import bool_of, int_of
+from tierup.dialect.rewriting.core import bool_of, create, int_of
 
 TRUE = 0
 Parts = Mapping[int, int]
@@ -295,7 +296,7 @@ class _Emitter:
     def value(self, expression: int | None, before: ir.Operation) -> ir.Value:
         """The truth value, there before an op at the end of the block that it is for, or before a loop that begins with it."""
         if expression is None or expression == TRUE:
-            return self._op("torch.constant.bool", [], before, {"value": ir.BoolAttr.get(expression == TRUE, before.context)})
+            return constant(expression == TRUE, ir.InsertionPoint(before), before.location)
         kind, *rest = self.finder.expressions[expression]
         if kind == "or":
             first, *others = (self.value(e, before) for e in rest[0])
@@ -316,8 +317,7 @@ class _Emitter:
     def _ran(self, op: ir.Operation, before: ir.Operation) -> ir.Value:
         """Whether a loop ran an iteration."""
         count, start = list(op.operands)[:2]
-        zero = self._op("torch.constant.int", [], before, {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 0)})
-        some = self._op("torch.aten.gt.int", [count, zero], before)
+        some = self._op("torch.aten.gt.int", [count, constant(0, ir.InsertionPoint(before), before.location)], before)
         return some if bool_of(start) is True else self._op("torch.aten.__and__.bool", [some, start], before)
 
     def _taken(self, expression: int, op: ir.Operation, then: int | None, otherwise: int | None, before: ir.Operation) -> ir.Value:
@@ -353,12 +353,8 @@ class _Emitter:
         """What stands for a further result until the op has it."""
         return self._op("torch.prim.Uninitialized", [], op)
 
-    def _op(
-        self, name: str, operands: Sequence[ir.Value], before: ir.Operation, attributes: dict[str, ir.Attribute] | None = None
-    ) -> ir.Value:
-        type_ = ir.Type.parse("!torch.int" if name == "torch.constant.int" else "!torch.bool", before.context)
-        ip = ir.InsertionPoint(before)
-        return ir.Operation.create(name, [type_], list(operands), attributes or {}, loc=before.location, ip=ip).operation.results[0]
+    def _op(self, name: str, operands: Sequence[ir.Value], before: ir.Operation) -> ir.Value:
+        return create(before, name, operands, ir.Type.parse("!torch.bool", before.context))
 
     def rebuild(self) -> None:
         """Make the branches and loops that got further results."""

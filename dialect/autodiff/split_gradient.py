@@ -25,6 +25,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
@@ -123,7 +124,7 @@ class _Splitter:
         e = self.emitter
         if seeds is None:
             seeds = self._differentiable_results()
-        marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
+        marker = constant(None, e.ip).owner.operation
         stand_ins = [self._stand_in(self.last.operands[k]) for k in seeds]
         reverse = Reverse(e, self.active, REGIONS)
         for k, stand_in in zip(seeds, stand_ins, strict=True):

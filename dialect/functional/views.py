@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from tierup.dialect.functional.memory import Step, value_type
 from tierup.dialect.ir.attributes import LOCKED, PROMOTION
-from tierup.dialect.ir.structure import attributes_of
+from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.structure import attributes_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import int_of, ints_of
 
 IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
 # of these NumPy gives its argument itself where they change nothing
@@ -80,7 +82,7 @@ def _range(step: Step) -> tuple[int, int, float] | None:
     """A dim, and of which elements along it a step is a view: from the first to before the last, all from the front or all from behind."""
     if step.name not in ("torch.aten.select.int", "torch.aten.slice.Tensor"):
         return None
-    dim, start = constant_int(step.operands[0]), _bound(step.operands[1], 0)
+    dim, start = int_of(step.operands[0]), _bound(step.operands[1], 0)
     if dim is None or start is None:
         return None
     if step.name == "torch.aten.select.int":
@@ -92,9 +94,7 @@ def _range(step: Step) -> tuple[int, int, float] | None:
 
 
 def _bound(value: ir.Value, left_out: float) -> float | None:
-    if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "torch.constant.none":
-        return left_out
-    return constant_int(value)
+    return left_out if maker(value, "torch.constant.none") is not None else int_of(value)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,7 @@ class _Write:
         ).results[0]
 
     def int(self, value: int) -> ir.Value:
-        i64 = ir.IntegerType.get_signless(64, self.by.context)
-        attributes = {"value": ir.IntegerAttr.get(i64, value)}
-        types = [ir.Type.parse("!torch.int", self.by.context)]
-        return ir.Operation.create("torch.constant.int", types, [], attributes, loc=self.by.location, ip=self.ip).results[0]
+        return constant(value, self.ip, self.by.location)
 
     def refuse(self, why: str) -> PassFailure:
         viewed = self.step.name.removeprefix("torch.")
@@ -142,14 +139,6 @@ def put_item(chain: Sequence[Step], whole: ir.Value, part: ir.Value, by: ir.Oper
     return write.make("aten.select_scatter", [whole, part, taking.operands[0], write.int(chain[-1].part)])
 
 
-def constant_int(value: ir.Value) -> int | None:
-    """The number that a torch.constant.int holds; None for any other value."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "torch.constant.int":
-        return None
-    return int(ir.IntegerAttr(owner.operation.attributes["value"]).value)
-
-
 def _again(w: _Write) -> ir.Value:
     """Views that undo themselves."""
     return w.make(w.step.name.removeprefix("torch."), [w.part, *w.step.operands])
@@ -168,7 +157,7 @@ def _select(w: _Write) -> ir.Value:
 
 
 def _slice(w: _Write) -> ir.Value:
-    step = constant_int(w.step.operands[3])
+    step = int_of(w.step.operands[3])
     if PROMOTION in w.step.op.attributes and (step is None or step < 1):  # NumPy's slices may go backwards; torch's raise
         raise w.refuse("a step that is not a positive constant")
     return w.make("aten.slice_scatter", [w.whole, w.part, *w.step.operands])
@@ -176,7 +165,7 @@ def _slice(w: _Write) -> ir.Value:
 
 def _narrow(w: _Write) -> ir.Value:
     dim, start, length = w.step.operands
-    first, count = constant_int(start), constant_int(length)
+    first, count = int_of(start), int_of(length)
     if first is None or count is None or first < 0:
         raise w.refuse("bounds that are not constants from the front")
     return w.make("aten.slice_scatter", [w.whole, w.part, dim, start, w.int(first + count), w.int(1)])
@@ -189,18 +178,14 @@ def _diagonal(w: _Write) -> ir.Value:
 
 
 def _permute(w: _Write) -> ir.Value:
-    made = w.step.operands[0].owner
-    dims = None
-    if not isinstance(made, ir.Block) and made.operation.name == "torch.prim.ListConstruct":
-        dims = [constant_int(v) for v in made.operation.operands]
-    if dims is None or any(d is None for d in dims):
+    dims = ints_of(w.step.operands[0])
+    if dims is None:
         raise w.refuse("axes that are not constants")
-    order = [d % len(dims) for d in dims if d is not None]
-    inverse = [w.int(order.index(i)) if i in order else None for i in range(len(order))]
-    if any(v is None for v in inverse):
+    order = [d % len(dims) for d in dims]
+    if len(set(order)) < len(order):
         raise w.refuse("an axis stands twice")
     list_type = ir.Type.parse("!torch.list<int>", w.by.context)
-    return w.make("aten.permute", [w.part, w.make("prim.ListConstruct", [v for v in inverse if v is not None], list_type)])
+    return w.make("aten.permute", [w.part, w.make("prim.ListConstruct", [w.int(order.index(i)) for i in range(len(order))], list_type)])
 
 
 def _movedim(w: _Write) -> ir.Value:

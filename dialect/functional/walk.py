@@ -22,6 +22,7 @@ from tierup.dialect.functional.memory import (
 )
 from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
@@ -29,6 +30,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
+from tierup.dialect.rewriting.core import int_of
 
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
@@ -39,7 +41,7 @@ _INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
 _COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
 
 
-_STAND_INS = {"!torch.bool": "0 : i1", "!torch.float": "0.0 : f64", "!torch.int": "0 : i64"}
+_STAND_INS = {"!torch.bool": False, "!torch.float": 0.0, "!torch.int": 0}
 
 
 class Acts(PassFailure):
@@ -210,15 +212,9 @@ class Walker:
         stand_ins = [_STAND_INS.get(str(r.type)) for r in op.results]
         if at is None or None in stand_ins:
             raise Acts(op, what)
-        made = ir.Operation.create(
-            "torch.constant.str", [ir.Type.parse("!torch.str", op.context)], [],
-            {"value": ir.StringAttr.get(what, op.context)}, loc=op.location, ip=self.ip,
-        )  # fmt: skip
-        ir.Operation.create("torch.prim.RaiseException", [], [made.results[0]] * 2, loc=op.location, ip=self.ip)
-        for result, attribute in zip(op.results, stand_ins, strict=True):  # nobody gets to read them
-            value = {"value": ir.Attribute.parse(attribute, op.context)}
-            name = str(result.type).replace("!torch.", "torch.constant.")
-            self.bind(result, ir.Operation.create(name, [result.type], [], value, loc=op.location, ip=self.ip).results[0])
+        ir.Operation.create("torch.prim.RaiseException", [], [constant(what, self.ip, op.location)] * 2, loc=op.location, ip=self.ip)
+        for result, stand_in in zip(op.results, stand_ins, strict=True):  # nobody gets to read them
+            self.bind(result, constant(stand_in, self.ip, op.location))
 
     def _structure(self, op: ir.Operation, row: Op | None) -> None:
         """Lists, calls, and ops of which only the operands are known."""
@@ -284,7 +280,7 @@ class Walker:
 
     def _index(self, op: ir.Operation, length: int) -> int | None:
         new = self.value(op.operands[1])
-        index = functional_views.constant_int(new)
+        index = int_of(new)
         return index % length if index is not None and -length <= index < length else None
 
     # --- writes --------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
@@ -35,10 +36,7 @@ def copied(
     whole: ir.Value, source: ir.Value, op: ir.Operation, ip: ir.InsertionPoint, attributes: dict[str, ir.Attribute] | None = None
 ) -> ir.Value:
     """`source` with the dtype and shape of `whole`."""
-    boolean = ir.Type.parse("!torch.bool", op.context)
-    false = {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(1, op.context), 0)}
-    blocking = _make("torch.constant.bool", [], boolean, false, op, ip)
-    return _make("torch.aten.copy", [whole, source, blocking], whole.type, attributes or {}, op, ip)
+    return _make("torch.aten.copy", [whole, source, constant(False, ip, op.location)], whole.type, attributes or {}, op, ip)
 
 
 def _make(

@@ -12,17 +12,16 @@ from typing import Union
 
 from tierup.dialect import optable
 from tierup.dialect.facts.dims import symbols
-from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Shape, Str, Tensor, Value
+from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.inference.infer import Inference
-from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Promotion
+from tierup.dialect.optable.operands import lifted
 
 Operand = Union[ir.Value, bool, int, float, str, None, Sequence["Operand"]]
-
-_KINDS: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
 
 
 class Emitter:
@@ -107,11 +106,6 @@ class Emitter:
         """An operand as a value: numbers, strings and None become constants, lists are made of their items."""
         if isinstance(operand, ir.Value):
             return operand
-        if isinstance(operand, str):
-            text = {"value": ir.StringAttr.get(operand, self.context)}
-            written = self.create("torch.constant.str", [ir.Type.parse("!torch.str", self.context)], [], text).results[0]
-            self.inference.values[written] = Str(operand)
-            return written
         if isinstance(operand, (list, tuple)):
             items = [self.value(v) for v in operand]
             kinds = {"vtensor" if (t := str(v.type)).startswith("!torch.vtensor") else t.removeprefix("!torch.") for v in items}
@@ -119,17 +113,14 @@ class Emitter:
             made = self.create("torch.prim.ListConstruct", [ir.Type.parse(f"!torch.list<{element}>", self.context)], items)
             self.inference.values[made.results[0]] = List(tuple(self.known(v) for v in items))
             return made.results[0]
-        assert operand is None or isinstance(operand, (bool, int, float))
+        assert operand is None or isinstance(operand, (bool, int, float, str))
         key = f"{type(operand).__name__} {operand!r}"  # 0.0 and -0.0 are two constants
         for scope in reversed(self._constants):
             if key in scope:
                 return scope[key]
-        known = _KINDS[type(operand)](operand)
-        made_constant = constant(known, self.ip)
-        assert made_constant is not None  # of a known number there is one
-        self._constants[-1][key] = made_constant
-        self.inference.values[made_constant] = known
-        return made_constant
+        self._constants[-1][key] = held = constant(operand, self.ip)
+        self.inference.values[held] = lifted(operand)
+        return held
 
     # --- what is known -------------------------------------------------------------------------------------------------
 

@@ -7,21 +7,23 @@ transforms/infer_types.py for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
-from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, NoneValue, Opaque, Str, Tensor, Tuple, Value, joined
+from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, Opaque, Tensor, Tuple, Value, joined
 from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
+from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import last_of, signature
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
+from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.optable.written import INPLACE, check_copy
 
@@ -257,10 +259,6 @@ def _may_be_written(value: ir.Value) -> bool:
 # --- ops that the table has no rows for: constants, control flow, calls, tierup's own -----------------------------------
 
 
-def _constant(kind: Callable[[Any], Value], read: Callable[[ir.Attribute], object]) -> Callable[..., tuple[Value, ...]]:
-    return lambda walker, op, operands: (kind(read(op.attributes["value"])),)
-
-
 def _literal(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     return (torch_types.value_of(op.results[0].type),)
 
@@ -401,11 +399,7 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
 _TERMINATORS = {"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"}
 
 _STRUCTURE = {
-    "torch.constant.int": _constant(Int, lambda a: ir.IntegerAttr(a).value),
-    "torch.constant.float": _constant(Float, lambda a: ir.FloatAttr(a).value),
-    "torch.constant.bool": _constant(Bool, lambda a: ir.BoolAttr(a).value),
-    "torch.constant.str": _constant(Str, lambda a: ir.StringAttr(a).value),
-    "torch.constant.none": lambda walker, op, operands: (NoneValue(),),
+    **dict.fromkeys(READERS, lambda walker, op, operands: (lifted(READERS[op.name](op)),)),
     "torch.constant.device": lambda walker, op, operands: (Opaque(),),
     "torch.constant.number": _declared,
     "torch.vtensor.literal": _literal,

@@ -17,7 +17,7 @@ from tierup.dialect.facts.dims import Expr, Symbol, symbol
 from tierup.dialect.facts.values import Bool, Int, Tensor, Value
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import Inference, infer_function
-from tierup.dialect.inference.refined_types import cast, constant, refined_type, under_derefine
+from tierup.dialect.inference.refined_types import cast, known_constant, refined_type, under_derefine
 from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, last_of, move_out, set_signature, signature, take_place, values_of
@@ -105,7 +105,7 @@ def _merged(func: ir.Operation, argument: ir.Value, value: Value) -> Value:
 
 def fix(argument: ir.Value, value: Value) -> None:
     """Uses of an argument whose value is known see a constant."""
-    made = constant(value, ir.InsertionPoint.at_block_begin(argument.owner))
+    made = known_constant(value, ir.InsertionPoint.at_block_begin(argument.owner))
     if made is not None and argument.type == made.type:
         argument.replace_all_uses_with(made)
     elif made is not None:

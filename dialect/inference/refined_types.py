@@ -9,11 +9,8 @@ from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.inference.infer import InferenceError
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import TYPES, constant
 from tierup.dialect.mlir import ir
-
-_SCALAR_TYPES: dict[type, str] = {
-    Int: "!torch.int", Float: "!torch.float", Bool: "!torch.bool", Str: "!torch.str", NoneValue: "!torch.none",
-}  # fmt: skip
 
 
 def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
@@ -22,10 +19,10 @@ def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:
     if isinstance(value, Tensor) and torch_types.is_value_tensor(type_):
         return _tensor_type(op, type_, value)
     if text == "!torch.number" and isinstance(value, (Int, Float)):  # a truth value has no type that is a number's
-        return ir.Type.parse(_SCALAR_TYPES[type(value)], type_.context)
+        return ir.Type.parse(TYPES[int if isinstance(value, Int) else float], type_.context)
     if text.startswith("!torch.optional<"):
         if isinstance(value, NoneValue):
-            return ir.Type.parse(_SCALAR_TYPES[NoneValue], type_.context)
+            return ir.Type.parse(TYPES[type(None)], type_.context)
         if isinstance(value, (Tensor, Int, Float, Bool)):
             return refined_type(op, ir.Type.parse(torch_types.elements(text)[0], type_.context), value)
     return type_
@@ -73,25 +70,12 @@ def cast(value: ir.Value, type_: ir.Type, ip: ir.InsertionPoint) -> ir.Value:
     return ir.Operation.create(name, results=[type_], operands=[value], loc=location, ip=ip).result
 
 
-def constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
+def known_constant(value: Value, ip: ir.InsertionPoint) -> ir.Value | None:
     """A constant for a scalar whose value is known, else None."""
-    with ir.Location.unknown(ip.block.owner.context):
-        attribute: ir.Attribute
-        if isinstance(value, Bool) and value.value is not None:
-            attribute = ir.BoolAttr.get(value.value)
-        elif isinstance(value, Int) and isinstance(value.value, int):
-            attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value.value)
-        elif isinstance(value, Float) and value.value is not None:
-            attribute = ir.FloatAttr.get(ir.F64Type.get(), value.value)
-        elif isinstance(value, Str) and value.value is not None:
-            attribute = ir.StringAttr.get(value.value)
-        elif isinstance(value, NoneValue):
-            return ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")], ip=ip).result
-        else:
-            return None
-        type_ = _SCALAR_TYPES[type(value)]
-        name = "torch.constant." + type_.removeprefix("!torch.")
-        return ir.Operation.create(name, results=[ir.Type.parse(type_)], attributes={"value": attribute}, ip=ip).result
+    if isinstance(value, NoneValue):
+        return constant(None, ip)
+    known = value.value if isinstance(value, (Bool, Int, Float, Str)) else None
+    return constant(known, ip) if isinstance(known, (bool, int, float, str)) else None
 
 
 def value_of_fact(fact: Fact | None) -> Value | None:

@@ -7,20 +7,21 @@ exceptions that they may raise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Value
-from tierup.dialect.inference.refined_types import cast, constant
+from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import READERS, constant
 from tierup.dialect.ir.structure import blocks, is_used, maker, under
 from tierup.dialect.ir.walking import ops_of, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import Pass
 
+T = TypeVar("T")
 Rule = Callable[[ir.Operation], "ir.Value | Sequence[ir.Value] | None"]
 """What the op's result (or results) may be replaced by, or None. A rule makes new ops before the op and erases nothing."""
 
-_LITERALS = frozenset({"torch.constant.int", "torch.constant.float", "torch.constant.bool", "torch.constant.str", "torch.constant.none"})
 _CONTAINERS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct", "torch.prim.DictConstruct"})
 _CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
 
@@ -87,7 +88,7 @@ def drop_unused(values: Iterable[ir.Value]) -> None:
         if isinstance(owner, ir.Block) or is_used(value):
             continue
         op = owner.operation
-        if op.name in _LITERALS or op.name in _CONTAINERS or op.name in _CASTS:
+        if op.name in READERS or op.name in _CONTAINERS or op.name in _CASTS:
             operands = list(op.operands)
             for result in op.results:
                 pending.pop(result, None)
@@ -102,26 +103,27 @@ def under_casts(value: ir.Value) -> ir.Value:
 
 def int_of(value: ir.Value) -> int | None:
     """The number of a `torch.constant.int`; None for anything else."""
-    op = maker(value, "torch.constant.int")
-    return None if op is None else ir.IntegerAttr(op.attributes["value"]).value
+    return _held(value, int)
 
 
 def float_of(value: ir.Value) -> float | None:
     """The number that a torch.constant.float holds; None for any other value."""
-    op = maker(value, "torch.constant.float")
-    return None if op is None else ir.FloatAttr(op.attributes["value"]).value
+    return _held(value, float)
 
 
 def bool_of(value: ir.Value) -> bool | None:
     """The truth value that a torch.constant.bool holds; None for any other value."""
-    op = maker(value, "torch.constant.bool")
-    return None if op is None else bool(ir.BoolAttr(op.attributes["value"]).value)
+    return _held(value, bool)
 
 
 def str_of(value: ir.Value) -> str | None:
     """The text that a torch.constant.str holds; None for any other value."""
-    op = maker(value, "torch.constant.str")
-    return None if op is None else ir.StringAttr(op.attributes["value"]).value
+    return _held(value, str)
+
+
+def _held(value: ir.Value, kind: type[T]) -> T | None:
+    op = maker(value, f"torch.constant.{kind.__name__}")
+    return None if op is None else READERS[op.name](op)
 
 
 def is_none(value: ir.Value) -> bool:
@@ -144,10 +146,7 @@ def ints_of(value: ir.Value) -> list[int] | None:
 
 def number(op: ir.Operation, value: int | float | bool | None) -> ir.Value:
     """A constant before `op`."""
-    kinds: dict[type, Callable[..., Value]] = {type(None): lambda _: NoneValue(), bool: Bool, int: Int, float: Float}
-    made = constant(kinds[type(value)](value), ir.InsertionPoint(op))
-    assert made is not None  # a known number always has a constant
-    return made
+    return constant(value, ir.InsertionPoint(op))
 
 
 def numbers(op: ir.Operation, values: Iterable[int]) -> ir.Value:

@@ -17,6 +17,7 @@ from tierup.dialect.facts.values import List, Tensor, Value
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import READERS, TYPES, constant
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS, Kind, Op, Promotion
@@ -25,7 +26,6 @@ from tierup.dialect.optable.written import COPIES, INPLACE
 
 NOTHING = object()  # "not known": None is a value
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
-_SCALARS = {bool: "!torch.bool", int: "!torch.int", float: "!torch.float", str: "!torch.str", type(None): "!torch.none"}
 
 
 class NotFolded(Exception):
@@ -53,18 +53,9 @@ class Known:
 
 def read_constant(op: ir.Operation) -> Any:
     """The value of a constant or tensor literal; NOTHING for another op."""
-    name = op.name
-    if name == "torch.constant.int":
-        return ir.IntegerAttr(op.attributes["value"]).value
-    if name == "torch.constant.float":
-        return ir.FloatAttr(op.attributes["value"]).value
-    if name == "torch.constant.bool":
-        return bool(ir.BoolAttr(op.attributes["value"]).value)
-    if name in ("torch.constant.str", "torch.constant.device"):
-        return ir.StringAttr(op.attributes["value"]).value
-    if name == "torch.constant.none":
-        return None
-    if name in ("torch.vtensor.literal", "torch.tensor.literal"):
+    if op.name in READERS:
+        return READERS[op.name](op)
+    if op.name in ("torch.vtensor.literal", "torch.tensor.literal"):
         try:
             array = literals.decode(op)
         except literals.UnreadableLiteral:
@@ -133,11 +124,10 @@ def materialise(value: Any, type_: ir.Type, op: ir.Operation, known: Known) -> i
         name = "torch.vtensor.literal" if torch_types.is_value_tensor(type_) else "torch.tensor.literal"
         made = _create(name, full, {"value": attribute}, op)
     else:
-        full = ir.Type.parse(_SCALARS[type(value)], op.context)
-        made = _create(_SCALARS[type(value)].replace("!torch.", "torch.constant."), full, _attributes(value, op.context), op)
+        made = constant(value, ir.InsertionPoint(op), op.location)
     result = cast(made, type_, ir.InsertionPoint(op))
-    for constant in (made, result):
-        known.set(constant, value)
+    for one in (made, result):
+        known.set(one, value)
     return result
 
 
@@ -150,9 +140,9 @@ def check_constant(value: Any, type_: ir.Type) -> None:
         if not _forgets(_literal_type(value, type_), type_):
             raise NotFolded
     else:
-        if type(value) not in _SCALARS or (type(value) is int and not _LOW <= value <= _HIGH):
+        if type(value) not in TYPES or (type(value) is int and not _LOW <= value <= _HIGH):
             raise NotFolded
-        made, wanted = _SCALARS[type(value)], str(type_)
+        made, wanted = TYPES[type(value)], str(type_)
         numbers = made in ("!torch.int", "!torch.float") and wanted == "!torch.number"
         optional = wanted.startswith("!torch.optional<") and (value is None or torch_types.elements(wanted)[0] == made)
         if made != wanted and not numbers and not optional:
@@ -193,19 +183,6 @@ def _forgets(type_: ir.Type, wanted: ir.Type) -> bool:
     if wanted_sizes is None or sizes is None:
         return wanted_sizes is None
     return len(wanted_sizes) == len(sizes) and all(w in (None, s) for w, s in zip(wanted_sizes, sizes, strict=True))
-
-
-def _attributes(value: Any, context: ir.Context) -> dict[str, ir.Attribute]:
-    if value is None:
-        return {}
-    if isinstance(value, bool):
-        return {"value": ir.BoolAttr.get(value, context)}
-    if isinstance(value, int):
-        return {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)}
-    if isinstance(value, float):
-        with ir.Location.unknown(context):
-            return {"value": ir.FloatAttr.get(ir.F64Type.get(context), value)}
-    return {"value": ir.StringAttr.get(value, context)}
 
 
 def _create(

@@ -14,10 +14,11 @@ import numpy as np
 from tierup.dialect import optable
 from tierup.dialect.dtypes import DType
 from tierup.dialect.facts.dims import Dim, Expr
-from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Value
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 from tierup.dialect.inference.infer import Inference, InferenceError
-from tierup.dialect.inference.refined_types import constant, refined_type
+from tierup.dialect.inference.refined_types import refined_type
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -84,7 +85,8 @@ class Site:
         if isinstance(operand, ir.Value):
             return operand
         if not isinstance(operand, (list, tuple)):
-            return self._constant(lifted(operand))
+            made = constant(operand, self._ip)
+            return self._record(made.owner.operation, [lifted(operand)])[0]
         items = list(map(self.value, operand))
         kinds = {type(self.inference[v]) for v in items}
         element = "int" if Tensor not in kinds else "optional<vtensor>" if NoneValue in kinds else "vtensor"
@@ -120,11 +122,6 @@ class Site:
         """The same op under torch's rules, on other operands of the same number."""
         return self.build(self.name, self.operands if operands is None else operands, [r.type for r in self.op.results])
 
-    def _constant(self, value: Value) -> ir.Value:
-        made = constant(value, self._ip)
-        assert made is not None, "the value of a constant is known"
-        return self._record(made.owner.operation, [value])[0]
-
     def in_numpys_steps(self, operands: Sequence[Any]) -> list[ir.Value]:
         """`again`, of an op that is to round and overflow where NumPy does on the way: native code reads the mark."""
         results = self.again(operands)
@@ -141,7 +138,7 @@ class Site:
         asked = self.one("aten.Bool.Tensor", condition, type_="!torch.bool")
         branch, wrong, fine = if_(asked, [], self.op.location, self._ip)
         at = ir.InsertionPoint(wrong)
-        words = [constant(Str(text), at) for text in (message, kind)]
+        words = [constant(text, at) for text in (message, kind)]
         ir.Operation.create("torch.prim.RaiseException", [], words, loc=self.op.location, ip=at)
         yield_(wrong)
         yield_(fine)
@@ -166,7 +163,7 @@ class Site:
         if not isinstance(known, (Int, Float, Bool)):
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
-            return self._constant(_converted(known.value, dtype))
+            return self.value(_converted(known.value, dtype))
         exact = {Int: ("bool", "i64", "f32", "f64"), Float: ("bool", "f32", "f64"), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
@@ -215,7 +212,7 @@ def _underived(value: ir.Value) -> ir.Value:
     return owner.operation.operands[0] if not isinstance(owner, ir.Block) and owner.operation.name == "torch.derefine" else value
 
 
-def _converted(value: Any, dtype: DType) -> Value:
+def _converted(value: Any, dtype: DType) -> int | float:
     """A number as NumPy converts it to a dtype, as a Python number that is exactly that."""
     try:
         with np.errstate(all="ignore"):
@@ -223,8 +220,8 @@ def _converted(value: Any, dtype: DType) -> Value:
     except (OverflowError, ValueError) as e:  # out of range; NaN to an integer
         raise Keep(str(e)) from e
     if dtype.is_float:
-        return Float(float(exact))
-    return Int(int(exact))  # of a bool too: the torch dialect's scalar operands are numbers
+        return float(exact)
+    return int(exact)  # of a bool too: the torch dialect's scalar operands are numbers
 
 
 def same_shape(a: Tensor, b: Tensor, ties: Sequence[Tie] = ()) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tierup.dialect import ops
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.profiled import CPU, Fact, Profiled, ProfiledScalar
-from tierup.dialect.facts.values import Bool, Float, Int, Tensor
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import LIST_WRITERS, Inference, infer_function
-from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import create, items_of, number, under_casts
@@ -125,9 +125,7 @@ class Checks:
         fact, value, type_ = facts_of(op.attributes["expected"]), op.operands[0], op.results[0].type
         ip = ir.InsertionPoint.after(op)
         if isinstance(fact, ProfiledScalar):
-            kinds: Mapping[str | None, Callable[..., Bool | Int | Float]] = {"bool": Bool, "int": Int, "float": Float}
-            made = None if fact.value is None else constant(kinds[fact.kind](fact.value), ip)
-            return value if made is None else made
+            return value if fact.value is None else constant(fact.value, ip)
         if any(isinstance(size, str) for size in fact.sizes or ()):  # inference reads the symbols there
             return ops.guard(value, native_part(fact), type_, loc=op.location, ip=ip)
         if type_ == value.type:

@@ -25,6 +25,7 @@ from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
 from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 
 HIDDEN, KEPT = "tierup.hidden", "tierup.kept"
 _OWN = "own"  # the unit attribute of a value that has memory of its own
@@ -63,8 +64,7 @@ def restore(op: ir.Operation) -> None:
     value = op.operands[0]
     if _OWN in op.attributes and not is_made(value):
         with op.location, ir.InsertionPoint(op):
-            none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
-            value = b.value("torch.aten.clone", [value, none], value.type)
+            value = b.value("torch.aten.clone", [value, t.none()], value.type)
     op.results[0].replace_all_uses_with(value)
     op.erase()
 

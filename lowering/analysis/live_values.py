@@ -160,7 +160,7 @@ def _or(first: Own, other: Callable[[], ir.Value]) -> Own:
 
 
 def _as_value(own: Own) -> ir.Value:
-    return b.value("torch.constant.bool", [], t.bool_type(), value=ir.BoolAttr.get(own)) if isinstance(own, bool) else own()
+    return t.constant(own) if isinstance(own, bool) else own()
 
 
 def _last(region: ir.Region) -> ir.Operation:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.ir import torch_types
+from tierup.dialect.ir import constants, torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.building import builders as b
@@ -100,11 +100,12 @@ def integer(number: int) -> Number:
 
 def constant(number: float) -> Number:
     """A bool, an int or a float."""
-    if isinstance(number, bool):
-        return Number(b.value("torch.constant.bool", [], bool_type(), value=ir.BoolAttr.get(number)))
-    if isinstance(number, int):
-        return Number(b.value("torch.constant.int", [], int_type(), value=ir.IntegerAttr.get(b.integer_type(64), number)))
-    return Number(b.value("torch.constant.float", [], ir.Type.parse("!torch.float"), value=ir.FloatAttr.get(ir.F64Type.get(), number)))
+    return Number(constants.constant(number, ir.InsertionPoint.current, ir.Location.current))
+
+
+def none() -> ir.Value:
+    """None as a constant."""
+    return constants.constant(None, ir.InsertionPoint.current, ir.Location.current)
 
 
 def least(x: ir.Value, y: ir.Value | int) -> Number:

@@ -13,6 +13,7 @@ A kernel leaves with a status, and tier 0 runs the call again and raises. So wha
 
 from __future__ import annotations
 
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -36,9 +37,7 @@ class DropMessages(Pass):
             if op.name != _RAISE or str_of(op.operands[0]) is not None:
                 continue
             message = op.operands[0]
-            empty = {"value": ir.StringAttr.get("", op.context)}
-            type_ = ir.Type.parse("!torch.str", op.context)
-            op.operands[0] = ir.Operation.create("torch.constant.str", [type_], [], empty, loc=op.location, ip=ir.InsertionPoint(op)).result
+            op.operands[0] = constant("", ir.InsertionPoint(op), op.location)
             _drop(message, op.block)
 
 

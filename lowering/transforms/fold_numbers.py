@@ -12,6 +12,7 @@ Ops that may raise stay.
 from __future__ import annotations
 
 from tierup.dialect.facts.values import Bool, Float, Int
+from tierup.dialect.ir.constants import TYPES
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
@@ -50,14 +51,10 @@ class FoldNumbers(Pass):
 
 
 def _constant(found: Int | Float | Bool, type_: ir.Type) -> ir.Value | None:
-    kind = str(type_)
-    if kind == "!torch.int" and isinstance(found, Int) and type(found.value) is int and found.value in _INT64:
-        return b.value("torch.constant.int", [], type_, value=ir.IntegerAttr.get(b.integer_type(64), found.value))
-    if kind == "!torch.bool" and isinstance(found, Bool) and found.value is not None:
-        return b.value("torch.constant.bool", [], type_, value=ir.BoolAttr.get(found.value))
-    if kind == "!torch.float" and isinstance(found, Float) and found.value is not None:
-        return b.value("torch.constant.float", [], type_, value=ir.FloatAttr.get(ir.F64Type.get(), found.value))
-    return None
+    known = found.value
+    if not isinstance(known, (bool, int, float)) or TYPES[type(known)] != str(type_) or (type(known) is int and known not in _INT64):
+        return None
+    return t.constant(known)
 
 
 _INT64 = range(-(1 << 63), 1 << 63)

@@ -120,9 +120,8 @@ def _put(op: ir.Operation) -> None:
     axis = len(values[0]) - (len(whole[0]) - len(known[0]) + 1) + first
     if not 0 <= axis < len(values[0]) or values[0][axis] == 1:
         return
-    none = b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
     true = t.elementwise_bool("ne.Scalar", [mask, t.integer(0)], mask)
-    count = b.value("torch.aten.sum", [true, none], t.tensor_type((), dtypes.i64))
+    count = b.value("torch.aten.sum", [true, t.none()], t.tensor_type((), dtypes.i64))
     number = b.value("torch.aten.Int.Tensor", [count], t.int_type())
     t.check(t.Number(number).equals(t.size(op.operands[2], axis)), "the mask has another number of elements")
 
@@ -144,7 +143,7 @@ def _read_other_memory(op: ir.Operation) -> None:
     with ir.InsertionPoint(made.regions[1].blocks.append()):
         sizes = [t.integer(1) if axis in axes else t.size(x, axis) for axis in range(len(known[0]))]
         other = op.clone()
-        other.operands[0] = b.value("torch.aten.new_zeros", [x, _list(sizes), *[_none()] * 4], x.type)
+        other.operands[0] = b.value("torch.aten.new_zeros", [x, _list(sizes), *[t.none()] * 4], x.type)
         b.op("torch.prim.If.yield", [other.results[0]], [])
         other.move_after(other.operands[0].owner)
     with ir.InsertionPoint(made.regions[0].blocks.append()):
@@ -161,7 +160,7 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
     sizes = [1 if i == number else size for i, size in enumerate(known[0])]
     place = t.Number(position) % t.greatest(t.size(x, number), 1)
     index = b.value(
-        "torch.aten.full", [_list([t.integer(1)]), place, t.integer(dtypes.i64.code), *[_none()] * 3], t.tensor_type((1,), dtypes.i64)
+        "torch.aten.full", [_list([t.integer(1)]), place, t.integer(dtypes.i64.code), *[t.none()] * 3], t.tensor_type((1,), dtypes.i64)
     )
     made = b.op("torch.aten.index_select", [x, t.integer(number), index], [t.tensor_type(sizes, known[1])])
     for checked in (place.owner, made):  # the position was, and the divisor is not 0
@@ -170,10 +169,6 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
     op.results[0].replace_all_uses_with(row)
     op.erase()
     return made
-
-
-def _none() -> ir.Value:
-    return b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
 
 
 def _list(numbers: list[ir.Value]) -> ir.Value:

@@ -44,6 +44,7 @@ from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
 from tierup.dialect.autodiff.reverse import Reverse
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.mlir import ir
@@ -111,7 +112,7 @@ class _Group:
     def _reverse(self, seeded: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Operation], dict[int, ir.Value]]:
         """The gradient, behind the forward ops: a marker, stand-ins for incoming gradients, and the gradient of each input that has one."""
         e = Emitter(ir.InsertionPoint(self.last), self.group.location, replace(self.inference, values=Notes(self.inference.values)))
-        marker = e.create("torch.constant.none", [ir.Type.parse("!torch.none", e.context)], [])
+        marker = constant(None, e.ip).owner.operation
         seeds = [e.create("torch.prim.Uninitialized", [v.type], []) for v in seeded]
         reverse = Reverse(e, Notes(self.active), {}, undefined=True)
         for value, seed in zip(seeded, seeds, strict=True):

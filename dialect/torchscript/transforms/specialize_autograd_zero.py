@@ -41,9 +41,8 @@ from dataclasses import dataclass
 from tierup.dialect import ops
 from tierup.dialect.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.facts.values import NoneValue
-from tierup.dialect.inference.refined_types import constant
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, last_of, yield_
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -108,7 +107,7 @@ def _conjunction(assumed: Mapping[ir.Value, Defined], before: ir.Operation) -> i
         if asked:
             answers.append(ops.create(question, asked, [bool_], loc=loc, ip=ip).results[0])
     absent = [v for v in assumed if not torch_types.is_tensor(v.type)]
-    none = constant(NoneValue(), ip) if absent else None
+    none = constant(None, ip) if absent else None
     answers += [ir.Operation.create("torch.aten.__is__", [bool_], [v, none], loc=loc, ip=ip).results[0] for v in absent]
     ok = answers[0]
     for answer in answers[1:]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.ir import literals, torch_types
+from tierup.dialect.ir import constants, literals, torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
@@ -57,7 +57,7 @@ class Emitter:
         self.numpy_attribute = {PROMOTION: ir.StringAttr.get("numpy", context)}
         self.ip: ir.InsertionPoint = None  # set by enter_function
         self._anchor: ir.Operation = None
-        self._constants: dict[tuple[str, object], ir.Value] = {}
+        self._constants: dict[tuple[type, str], ir.Value] = {}
         self._made: list[ir.Operation] = []
         self._types: dict[str, ir.Type] = {}
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
@@ -182,42 +182,29 @@ class Emitter:
 
     # --- constants ---------------------------------------------------------------------------------------------------
 
-    def _constant(self, kind: str, value: object, type_: ir.Type, attribute: ir.Attribute | None) -> ir.Value:
-        key = (kind, repr(value))  # repr: 0.0 and -0.0 are two constants, NaN is one
+    def constant(self, value: constants.Scalar) -> ir.Value:
+        """A number, a string or None."""
+        key = (type(value), repr(value))  # repr: 0.0 and -0.0 are two constants, NaN is one
         if key not in self._constants:
-            attributes = {} if attribute is None else {"value": attribute}
-            op = ir.Operation.create(
-                f"torch.constant.{kind}", results=[type_], attributes=attributes, loc=self.unknown, ip=ir.InsertionPoint(self._anchor)
-            )
-            self._made.append(op)
-            self._constants[key] = op.results[0]
+            self._constants[key] = made = constants.constant(value, ir.InsertionPoint(self._anchor), self.unknown)
+            self._made.append(made.owner.operation)
         return self._constants[key]
 
     def int(self, value: int) -> ir.Value:
-        return self._constant("int", value, self.types.int, ir.IntegerAttr.get(self.types.i64, value))
+        return self.constant(builtins.int(value))
 
     def float(self, value: float) -> ir.Value:
-        return self._constant("float", value, self.types.float, ir.FloatAttr.get(self.types.f64, value, loc=self.unknown))
+        return self.constant(builtins.float(value))
 
     def bool(self, value: bool) -> ir.Value:
-        return self._constant("bool", value, self.types.bool, ir.IntegerAttr.get(self.types.i1, value))
+        return self.constant(builtins.bool(value))
 
     def str(self, value: str) -> ir.Value:
-        return self._constant("str", value, self.types.str, ir.StringAttr.get(value, self.context))
+        return self.constant(builtins.str(value))
 
     @property
     def none(self) -> ir.Value:
-        return self._constant("none", None, self.types.none, None)
-
-    def constant(self, value: builtins.bool | builtins.int | builtins.float | builtins.str | None) -> ir.Value:
-        """A number, a string or None."""
-        if value is None:
-            return self.none
-        if isinstance(value, builtins.bool):
-            return self.bool(value)
-        if isinstance(value, builtins.int):
-            return self.int(value)
-        return self.float(value) if isinstance(value, builtins.float) else self.str(value)
+        return self.constant(None)
 
     def device(self, name: builtins.str) -> ir.Value:
         return self.create("torch.constant.device", [], [self.type("Device")], {"value": ir.StringAttr.get(name, self.context)}).results[0]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from tierup.dialect.autodiff import reverse
 from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -156,8 +157,7 @@ def own_memory(func: ir.Operation, count: int) -> None:
         if not _is_fresh(gradient) or gradient in seen:
             with last.location:
                 if none is None:
-                    at = ir.InsertionPoint(last)
-                    none = ir.Operation.create("torch.constant.none", results=[ir.Type.parse("!torch.none")], ip=at).results[0]
+                    none = constant(None, ir.InsertionPoint(last), last.location)
                 made = ir.Operation.create("torch.aten.clone", results=[copy], operands=[gradient, none], ip=ir.InsertionPoint(last))
             last.operands[count + i] = made.results[0]
         seen.append(gradient)

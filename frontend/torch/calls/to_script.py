@@ -10,30 +10,26 @@ NumPy's promotion made casts: TorchScript has torch's rules alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import torch
 
 from tierup.dialect.ir import literals
+from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.torch_types import elements, is_tensor
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes.diagnostics import place_of
-from tierup.dialect.rewriting.core import bool_of, float_of, int_of, str_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 
 _SYMBOLS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # what is known of sizes: only other such ops read it
 _SAME = frozenset(
     {"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast", "torch.copy.to_vtensor", "torch.copy.to_tensor"}
 )
-_CONSTANTS: dict[str, Callable[[ir.Value], Any]] = {
-    "torch.constant.int": int_of, "torch.constant.float": float_of, "torch.constant.bool": bool_of, "torch.constant.str": str_of,
-    "torch.constant.none": lambda value: None,
-}  # fmt: skip
 _CONSTRUCTS = {"torch.prim.ListConstruct": "prim::ListConstruct", "torch.prim.TupleConstruct": "prim::TupleConstruct",
                "torch.prim.ListUnpack": "prim::ListUnpack", "torch.prim.TupleUnpack": "prim::TupleUnpack",
                "torch.prim.RaiseException": "prim::RaiseException", "torch.prim.Uninitialized": "prim::Uninitialized"}  # fmt: skip
@@ -80,8 +76,8 @@ class _Printer:
     def _op(self, op: ir.Operation) -> None:
         if op.name in _SYMBOLS:
             return
-        if op.name in _CONSTANTS:
-            self._values[op.results[0]] = self._graph.insertConstant(_CONSTANTS[op.name](op.results[0]))
+        if op.name in READERS and op.name != "torch.constant.device":
+            self._values[op.results[0]] = self._graph.insertConstant(READERS[op.name](op))
         elif op.name == "torch.vtensor.literal":
             self._values[op.results[0]] = self._graph.insertConstant(torch_tensors.tensor(literals.decode(op)))
         elif op.name in _SAME:

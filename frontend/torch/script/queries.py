@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect import kernels, optable
+from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.rewriting.core import under_casts
@@ -23,13 +25,6 @@ from tierup.frontend.torch.script.constants import literal
 _NO = (
     "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
 )
-_LITERALS: dict[str, Callable[[Any], Any]] = {
-    "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
-    "torch.constant.float": lambda a: ir.FloatAttr(a).value,
-    "torch.constant.bool": lambda a: bool(a.value),
-    "torch.constant.str": lambda a: ir.StringAttr(a).value,
-    "torch.constant.device": lambda a: ir.StringAttr(a).value,
-}
 UNKNOWN = object()
 
 
@@ -38,10 +33,9 @@ def known(builder: Builder, value: ir.Value) -> Any:
     value = under_casts(value)
     if str(value.type) == "!torch.none":
         return None
-    owner = value.owner
-    read = None if isinstance(owner, ir.Block) else _LITERALS.get(owner.operation.name)
-    if read is not None:
-        return read(owner.operation.attributes["value"])
+    op = maker(value)
+    if op is not None and op.name in READERS:
+        return READERS[op.name](op)
     listed = builder.items_of(value)
     if listed is None:
         return UNKNOWN

@@ -8,18 +8,13 @@ from typing import Any
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import READERS
 from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, constant, element_type
 
-_CONSTANTS = {
-    "torch.constant.int": lambda a: ir.IntegerAttr(a).value,
-    "torch.constant.float": lambda a: ir.FloatAttr(a).value,
-    "torch.constant.bool": lambda a: ir.BoolAttr(a).value,
-    "torch.constant.str": lambda a: ir.StringAttr(a).value,
-}
 _TO_BUILTIN = {
     "!torch.int": ("torch_c.to_i64", dtypes.i64),
     "!torch.float": ("torch_c.to_f64", dtypes.f64),
@@ -79,8 +74,8 @@ def parameter(value: ir.Value) -> Parameter:
     if op is not None:
         if op.name == "torch.derefine":
             return parameter(op.operands[0])
-        if op.name in _CONSTANTS:
-            return _CONSTANTS[op.name](op.attributes["value"])
+        if op.name in READERS:
+            return READERS[op.name](op)
     if type_ not in _TO_BUILTIN:
         raise NotHandled
     cast, dtype = _TO_BUILTIN[type_]
