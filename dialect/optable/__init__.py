@@ -12,12 +12,17 @@ from tierup.dialect.optable.core import Kind, Op
 from tierup.dialect.optable.define import DefinedOp
 
 FAMILIES = (
-    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "casts", "factories", "ranges",
-    "scalars", "facts", "lists",
-    "reductions", "extremes", "statistics", "scans", "softmax", "normalisation", "channel_norms", "formulas", "products",
-    "convolution", "pooling", "adaptive", "resizing",
-    "views", "permutations", "broadcasts", "parts", "splits", "joining", "movement", "padding", "ordering",
-    "indexing", "picking", "scatters", "masks", "inplace",
+    "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection",
+    "pointwise.comparison", "pointwise.casts",
+    "scalars.factories", "scalars.ranges", "scalars.numbers", "scalars.facts", "scalars.lists",
+    "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.scans", "reductions.softmax", "reductions.normalisation",
+    "reductions.channel_norms", "reductions.ordering",
+    "formulas", "products",
+    "windows.convolution", "windows.pooling", "windows.adaptive", "windows.resizing",
+    "movement.views", "movement.permutations", "movement.broadcasts", "movement.parts", "movement.splits", "movement.joining",
+    "movement.moving", "movement.padding",
+    "indexing.by_tensors", "indexing.picking", "indexing.scatters", "indexing.masks",
+    "inplace",
 )  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def define(schema: str, tier0: Callable[..., R], *, kind: Kind, infer: InferRule
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Where the op that a function defines stands: "scans:cumsum"."""
+    """Where the op that a function defines stands: "reductions.scans:cumsum"."""
     return f"{function.__module__.removeprefix(_PLACE)}:{function.__name__}"
 
 

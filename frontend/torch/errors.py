@@ -9,7 +9,7 @@ from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.optable.families.facts import exception_named
+from tierup.dialect.optable.families.scalars.facts import exception_named
 from tierup.runtime.errors import origin_of
 
 

@@ -1,4 +1,4 @@
-"""Tensors made from numbers: dialect/optable/families/factories.py as loops. `empty` is zeros, so that every run gives the same."""
+"""Tensors made from numbers: dialect/optable/families/scalars/factories.py as loops. `empty` is zeros, so that every run gives the same."""
 
 from __future__ import annotations
 

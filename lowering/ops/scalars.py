@@ -1,4 +1,4 @@
-"""Numbers of the program: dialect/optable/families/scalars.py on i64, f64 and i1. Ints wrap.
+"""Numbers of the program: dialect/optable/families/scalars/numbers.py on i64, f64 and i1. Ints wrap.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect import dtypes
-from tierup.dialect.optable.families.division import floor_divide, remainder
+from tierup.dialect.optable.families.pointwise.division import floor_divide, remainder
 from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, select
 from tierup.lowering.ops.pointwise.elements import SCALARS
 

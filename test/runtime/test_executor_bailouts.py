@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.optable.families import ordering
+from tierup.dialect.optable.families.reductions import ordering
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.events import Event, EventKind, log_listener

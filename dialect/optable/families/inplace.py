@@ -22,8 +22,8 @@ from tierup.dialect.kernels.filling import Number, element
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
 from tierup.dialect.optable.define import DefinedOp, Kernel, op
-from tierup.dialect.optable.families.casts import copy
-from tierup.dialect.optable.families.padding import check_element
+from tierup.dialect.optable.families.movement.padding import check_element
+from tierup.dialect.optable.families.pointwise.casts import copy
 from tierup.dialect.optable.written import check_category, check_shape, fitting
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
@@ -41,15 +41,16 @@ _TWINS = """
 
 # Those that write a part of operand 0 only: their kernels do so directly.
 _PARTIAL = {
-    "scatter_.src": ("scatters:scatter_", None),
-    "scatter_.value": ("scatters:scatter_value_", None),
-    "scatter_add_": ("scatters:scatter_add_", None),
-    "index_put_": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
-    "index_put_.hacked_twin": ("indexing:index_put_", "indexing:index_put_under_numpy_"),
+    "scatter_.src": ("indexing.scatters:scatter_", None),
+    "scatter_.value": ("indexing.scatters:scatter_value_", None),
+    "scatter_add_": ("indexing.scatters:scatter_add_", None),
+    "index_put_": ("indexing.by_tensors:index_put_", "indexing.by_tensors:index_put_under_numpy_"),
+    "index_put_.hacked_twin": ("indexing.by_tensors:index_put_", "indexing.by_tensors:index_put_under_numpy_"),
 }
 
 _FAMILIES = (
-    "arithmetic", "division", "elementary", "activations", "selection", "comparison", "padding", "indexing", "scatters", "masks", "products"
+    "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection",
+    "pointwise.comparison", "movement.padding", "indexing.by_tensors", "indexing.scatters", "indexing.masks", "products",
 )  # fmt: skip
 _FUNCTIONAL: dict[str, Any] = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 

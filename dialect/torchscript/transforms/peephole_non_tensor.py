@@ -34,7 +34,7 @@ from tierup.dialect.ir.structure import blocks, is_used, last_of, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
-from tierup.dialect.optable.families.scalars import wrap
+from tierup.dialect.optable.families.scalars.numbers import wrap
 from tierup.dialect.registry import register
 from tierup.dialect.rewriting.core import (
     LocalRewrites,

@@ -1,4 +1,4 @@
-"""Masks: elements where a bool tensor is true, read and written. dialect/optable/families/masks.py and picking.py as loops.
+"""Masks: elements where a bool tensor is true, read and written. dialect/optable/families/indexing/masks.py and picking.py as loops.
 
 How many there are only the run knows, so the positions of true elements are collected first: each is stored at the end of the
 list, which grows only when the element is true, so no branch is taken. A write needs no positions: it is a select.

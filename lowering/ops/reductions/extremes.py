@@ -1,4 +1,4 @@
-"""Maxima and minima and where they are: dialect/optable/families/extremes.py as loops. NaN wins, the first one counts."""
+"""Maxima and minima and where they are: dialect/optable/families/reductions/extremes.py as loops. NaN wins, the first one counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax, layer norm and its kin: dialect/optable/families/normalisation.py as loops, the halves in f32."""
+"""Softmax, layer norm and its kin: dialect/optable/families/reductions/normalisation.py as loops, the halves in f32."""
 
 from __future__ import annotations
 

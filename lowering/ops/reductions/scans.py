@@ -1,4 +1,4 @@
-"""Scans: the ops of dialect/optable/families/scans.py as loops that carry what was combined so far."""
+"""Scans: the ops of dialect/optable/families/reductions/scans.py as loops that carry what was combined so far."""
 
 from __future__ import annotations
 

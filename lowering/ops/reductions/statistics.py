@@ -1,4 +1,4 @@
-"""Variances, norms, logsumexp: dialect/optable/families/statistics.py as loops."""
+"""Variances, norms, logsumexp: dialect/optable/families/reductions/statistics.py as loops."""
 
 from __future__ import annotations
 

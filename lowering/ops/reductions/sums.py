@@ -1,4 +1,4 @@
-"""Sums, products, means, truth, counts: dialect/optable/families/reductions.py as loops.
+"""Sums, products, means, truth, counts: dialect/optable/families/reductions/sums.py as loops.
 
 Sums may be added in any order (`reassoc` on the combiner alone), so that they vectorise; their bound says so.
 """

@@ -1,4 +1,4 @@
-"""Max and average pooling: optable/families/pooling.py as loops over the result, which look at the window's places one after the other."""
+"""Max and average pooling: families/windows/pooling.py as loops over the result, which look at the window's places one after the other."""
 
 from __future__ import annotations
 

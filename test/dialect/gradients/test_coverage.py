@@ -6,7 +6,7 @@ import pytest
 
 from tierup.dialect import gradients, optable
 from tierup.dialect.autodiff.differentiability import Gradient, gradient_of
-from tierup.dialect.optable.families.elementary import erf
+from tierup.dialect.optable.families.pointwise.elementary import erf
 
 
 def test_every_op_has_a_gradient_or_a_reason_why_not() -> None:

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch_oracle import Sample, array, check, strided  # noqa: E402
 
 from tierup.dialect import dtypes  # noqa: E402
-from tierup.dialect.optable.families import convolution  # noqa: E402
+from tierup.dialect.optable.families.windows import convolution  # noqa: E402
 
 pytestmark = pytest.mark.torch
 F32 = dtypes.f32

@@ -16,7 +16,7 @@ from pointwise_samples import values
 from tierup.dialect import dtypes, kernels, optable
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.optable.families import division
+from tierup.dialect.optable.families.pointwise import division
 
 NUMBERS = (True, 2, -3, 300, 0, 2.5, 0.1)
 WRITTEN: dict[str, Callable[..., Any]] = {

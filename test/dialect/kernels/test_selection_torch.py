@@ -16,7 +16,7 @@ from tierup.dialect import dtypes, optable  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch.set_num_threads(1)  # tiny arrays: threads only wait for each other
-_FAMILIES = ("arithmetic", "division", "elementary", "activations", "selection", "comparison")
+_FAMILIES = ("pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection", "pointwise.comparison")
 NAMED_HERE = {
     "aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", "aten.prelu", "aten.fill.Tensor", "aten.pow.Scalar",
 }  # fmt: skip

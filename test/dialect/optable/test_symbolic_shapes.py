@@ -162,7 +162,7 @@ def test_an_in_place_op_ties_its_operand_to_the_target() -> None:
 
 
 FAMILIES = (
-    "reductions", "extremes", "statistics", "normalisation", "products", "convolution", "pooling", "views", "movement", "indexing", "inplace",
+    "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.normalisation", "products", "windows.convolution", "windows.pooling", "movement.views", "movement.moving", "indexing.by_tensors", "inplace",
 )  # fmt: skip
 
 

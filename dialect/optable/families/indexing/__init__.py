@@ -1,0 +1,1 @@
+"""Ops that read and write at positions which tensors give."""

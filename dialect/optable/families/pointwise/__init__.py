@@ -1,0 +1,1 @@
+"""Ops that compute element by element: formulas, and what they are written with."""

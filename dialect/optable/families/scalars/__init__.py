@@ -1,0 +1,1 @@
+"""Ops on numbers and lists, on what is asked of tensors, and tensors made of numbers."""

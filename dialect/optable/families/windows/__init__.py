@@ -1,0 +1,1 @@
+"""Ops that look at windows: convolution, pooling, resizing."""
