@@ -29,7 +29,7 @@ from tierup.runtime import options as options_module
 from tierup.runtime.fault_kinds import CRASH, CompilerFault, InjectedFault, failing_compile
 
 if TYPE_CHECKING:
-    from tierup.runtime.protocols import HasRecord
+    from tierup.runtime.protocols import CompiledVersion
 
 R = TypeVar("R")
 __all__ = ["CRASH", "Faults", "InjectedFault", "faults"]
@@ -261,7 +261,7 @@ def loses_on_purpose() -> bool:
 
 
 @contextmanager
-def forcing(versions: Sequence[HasRecord]) -> Iterator[None]:
+def forcing(versions: Sequence[CompiledVersion]) -> Iterator[None]:
     """Around a call of native code: versions make the assumptions fail that are to. The code has one place for it: threads that force one
     version to different ends at once get in each other's way."""
     codes = []

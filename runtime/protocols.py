@@ -1,27 +1,21 @@
 """What the parts of the runtime know of one another where they would otherwise go round in a circle.
 
-A part that is made by another is given one of these, and not its maker: what it may ask for is what stands here. Types alone: nothing of
-this file runs.
+Types alone: nothing of this file runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from tierup.dialect.speculation.reasons import Reason
-    from tierup.lowering.entry.records import VersionRecord
-    from tierup.runtime.account.history import History
-    from tierup.runtime.account.last_plan import ExecutedPlan
-    from tierup.runtime.account.stats import Stats
     from tierup.runtime.arguments.argument_spec import CallSpec
     from tierup.runtime.arguments.signature import ArgumentClass
-    from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.dispatching.dispatch import DispatchTable
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.gradients.pair import Gradients
+    from tierup.runtime.executors.executor import Executor
+    from tierup.runtime.executors.making import VersionMaker
+    from tierup.runtime.gradients.pair import Backward, Pair
     from tierup.runtime.options import Options
     from tierup.runtime.program import Program
     from tierup.runtime.publication import Publication
@@ -29,71 +23,14 @@ if TYPE_CHECKING:
 
 Flat = tuple[Any, ...]  # the leaves of a call's arguments, or of its results
 
-
-class Executed(Protocol):
-    """What a thread can have run last."""
-
-    def executed(self) -> ExecutedPlan: ...
-
-
-class AnyVersion(Protocol):
-    """A version of the whole program, or one that is split into native regions."""
-
-    @property
-    def guards(self) -> str: ...
-    @property
-    def call(self) -> int: ...
-    @property
-    def milliseconds(self) -> float: ...
-
-
-class HasRecord(Executed, Protocol):
-    """A version with native code, and its program's name."""
-
-    @property
-    def record(self) -> VersionRecord: ...
-    @property
-    def function(self) -> str: ...
-
-
-class ProgramExecutor(Protocol):
-    """Who answers the calls of a program that is part of another: a region, what goes on after a bailout, half of a gradient."""
-
-    program: Program
-    history: History
-
-    def call(self, flat: Flat) -> Flat: ...
-    def another(self, program: Program) -> ProgramExecutor: ...
-    def release(self) -> bool: ...
-    def text(self, stage: str) -> str: ...
-    def hits(self, version: Version) -> int: ...
-    def stats(self) -> Stats: ...
-    def stats_with_gradients(self) -> Stats: ...
-    def continuations(self, version: Version | Split) -> Continuations | None: ...
-    def locked(self, until: ExitStack) -> Sequence[tuple[tuple[object, ...], Any]]: ...
-    def with_parts(self) -> Iterator[ProgramExecutor]: ...
-    @property
-    def options(self) -> Options: ...
-    @property
-    def gradients(self) -> Gradients: ...
-    @property
-    def gradient_executors(self) -> Sequence[ProgramExecutor]: ...
-    @property
-    def has_gradients(self) -> bool: ...
-    @property
-    def versions(self) -> tuple[Version, ...]: ...
-    @property
-    def splits(self) -> tuple[Split, ...]: ...
-    @property
-    def plans(self) -> tuple[tuple[str, str, int], ...]: ...
-    @property
-    def is_open(self) -> bool: ...
-    @property
-    def is_optimized(self) -> bool: ...
-    @property
-    def refusals(self) -> dict[tuple[Reason, str, str], str]: ...
-    @property
-    def refused_ops(self) -> tuple[tuple[str, str], ...]: ...
+# classes that stand further up than parts that they hand themselves to
+ProgramExecutor: TypeAlias = "Executor"
+BackwardProgram: TypeAlias = "Backward"
+GradientPair: TypeAlias = "Pair"
+Maker: TypeAlias = "VersionMaker[Any]"
+CompiledVersion: TypeAlias = "Version"
+AnyVersion: TypeAlias = "Version | Split"
+Executed: TypeAlias = "Program | Version | Split"  # what a thread can have run last
 
 
 class Place(Protocol):
@@ -136,29 +73,4 @@ SplitInPlace = tuple["Split", Callable[["Split"], None]]  # and what is told of 
 FindSplit = Callable[["tuple[ArgumentClass, ...]"], "SplitInPlace | None"]
 
 
-class BackwardProgram(Protocol):
-    """The backward half of a gradient, as its runs call it. See `gradients/pair.py`."""
-
-    @property
-    def executor(self) -> ProgramExecutor: ...
-    @property
-    def order(self) -> tuple[int, ...]: ...
-    @property
-    def positions(self) -> tuple[int, ...]: ...
-    def pull(self, values: Flat) -> dict[int, Any]: ...
-    def by_position(self, found: Sequence[Any], values: Flat) -> dict[int, Any]: ...
-
-
-class GradientPair(Protocol):
-    """A forward and a backward program, as their runs know them. See `gradients/pair.py`."""
-
-    captures: tuple[Any, ...]
-    seeds: tuple[int, ...]
-    wrt: tuple[int, ...]
-
-    @property
-    def backward(self) -> BackwardProgram: ...
-    def backward_from(self, seeds: tuple[int, ...]) -> BackwardProgram: ...
-
-
-MakeExecutor = Callable[["Program"], ProgramExecutor]
+MakeExecutor = Callable[["Program"], "Executor"]

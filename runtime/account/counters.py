@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from typing import Protocol
 
 from tierup.dialect import forking
 from tierup.dialect.records import dataclass
+from tierup.runtime.protocols import ProgramExecutor
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,18 @@ class Counters:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-class Counted(Protocol):
-    """An executor that counts."""
-
-    def counters(self) -> Counters: ...
-
-
 _lock = forking.lock()  # the garbage collector may end an executor while its own thread reads the counters
-_live: dict[int, weakref.ref[Counted]] = {}
+_live: dict[int, weakref.ref[ProgramExecutor]] = {}
 _ended = Counters()
 
 
-def begin(executor: Counted) -> None:
+def begin(executor: ProgramExecutor) -> None:
     """Count with an executor from now on."""
     with _lock:
         _live[id(executor)] = weakref.ref(executor)
 
 
-def end(executor: Counted) -> None:
+def end(executor: ProgramExecutor) -> None:
     """An executor is about to go: keep its counts."""
     global _ended
     counts = executor.counters()  # takes locks of its own, of which a thread that waits for ours may hold one

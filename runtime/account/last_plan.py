@@ -17,7 +17,7 @@ from tierup.dialect.records import dataclass
 if TYPE_CHECKING:
     from ctypes import c_int64
 
-    from tierup.runtime.protocols import AnyVersion, Executed, HasRecord
+    from tierup.runtime.protocols import AnyVersion, CompiledVersion, Executed
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _open_cell: Callable[[], c_int64] | None = None
-_versions: weakref.WeakValueDictionary[int, HasRecord] = weakref.WeakValueDictionary()  # by serial
+_versions: weakref.WeakValueDictionary[int, CompiledVersion] = weakref.WeakValueDictionary()  # by serial
 
 
 def watch_dispatcher(open_cell: Callable[[], c_int64]) -> None:
@@ -59,7 +59,7 @@ def watch_dispatcher(open_cell: Callable[[], c_int64]) -> None:
     _open_cell = open_cell
 
 
-def register(serial: int, version: HasRecord) -> None:
+def register(serial: int, version: CompiledVersion) -> None:
     """Let a version be found by the number that dispatchers note."""
     _versions[serial] = version
 

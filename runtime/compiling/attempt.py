@@ -12,28 +12,19 @@ What would stay noted though nobody compiles it would be waited for by all later
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tierup.runtime.compiling.background import Job, queue
 
 if TYPE_CHECKING:
+    from tierup.runtime.protocols import Maker
     from tierup.runtime.strategy import Speculation
-
-
-class Owner(Protocol):
-    """Who made the speculation."""
-
-    def begins(self, speculation: Speculation) -> None:
-        """Note that a speculation is being compiled. The lock that covers this is held."""
-
-    def ends(self, speculation: Speculation) -> None:
-        """Nobody compiles a speculation any more: what has neither a version nor a refusal is forgotten, and may be made again."""
 
 
 class Attempt:
     """See above."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Maker) -> None:
         self._owner = owner
         self._speculation: Speculation | None = None
 

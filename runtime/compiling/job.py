@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import traceback
 import weakref
-from typing import Protocol
 
 from tierup.dialect.forking import fork_allowed, no_fork
 from tierup.dialect.speculation.reasons import Reason
@@ -20,25 +19,11 @@ from tierup.runtime.account.history import History
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import placement, workers
-from tierup.runtime.compiling.new_version import Make, make_version
-from tierup.runtime.context import Context
+from tierup.runtime.compiling.new_version import make_version
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.options import Options
-from tierup.runtime.program import Program
+from tierup.runtime.protocols import Maker
 from tierup.runtime.strategy import Classes, Speculation
-
-
-class Maker(Protocol):
-    """Who asked for the version. `make_one`: how it is made, where that is not `make_version`."""
-
-    program: Program  # what is compiled
-    context: Context
-
-    @property
-    def make_one(self) -> Make | None: ...
-    def prepare(self, options: Options) -> None: ...
-    def ends(self, speculation: Speculation) -> None: ...
-    def arrived(self, job: CompileJob, outcome: Version | NotCompiled) -> None: ...
 
 
 class CompileJob:

@@ -12,15 +12,9 @@ import os
 import threading
 import time
 import weakref
-from typing import Protocol
 
 from tierup.dialect import forking
-
-
-class Releasable(Protocol):
-    """What holds graphs and code that can be let go."""
-
-    def release(self) -> bool: ...
+from tierup.runtime.protocols import ProgramExecutor
 
 
 class Waiting:
@@ -32,12 +26,12 @@ class Waiting:
     def start_over(self) -> None:
         """Nothing waits, no thread runs: as in a child of fork."""
         self._changed = threading.Condition(forking.lock())
-        self._heap: list[tuple[float, int, weakref.ref[Releasable]]] = []
-        self._due: weakref.WeakKeyDictionary[Releasable, float] = weakref.WeakKeyDictionary()
+        self._heap: list[tuple[float, int, weakref.ref[ProgramExecutor]]] = []
+        self._due: weakref.WeakKeyDictionary[ProgramExecutor, float] = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
-    def put(self, executor: Releasable, delay: float) -> None:
+    def put(self, executor: ProgramExecutor, delay: float) -> None:
         """Release `executor` when `delay` seconds have passed without another `put` of it."""
         due = time.monotonic() + delay
         with self._changed:

@@ -194,9 +194,11 @@ class VersionMaker(Generic[Log]):
     # --- what came of it -------------------------------------------------------------------------------------------------
 
     def begins(self, speculation: Speculation) -> None:
+        """Note that a speculation is being compiled. The caller holds the lock."""
         self.log.made(speculation, classes_of(speculation.specs))
 
     def ends(self, speculation: Speculation) -> None:
+        """Nobody compiles a speculation any more: what has neither a version nor a refusal is forgotten, and may be made again."""
         with self._lock:
             self.log.ended(speculation)
 
