@@ -116,3 +116,39 @@ def test_an_axis_that_is_no_int_and_misshapen_pad_widths_raise_numpys_exceptions
     for function, error in ((taking, TypeError), (padding, ValueError)):
         with pytest.raises(error):
             function(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", ["all", "any", "prod"])
+def test_several_axes_are_reduced_as_one(name, keepdims):
+    axes = ", ".join(f"np.{name}(x, axis={axis}, keepdims={keepdims})" for axis in ((0, 1), (2, 0), (-1, 1), (0, 1, 2)))
+    source = f"def reduced(x):\n    return {axes}\n"
+    file = f"<several axes {name} {keepdims}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    scope = {"np": np}
+    exec(compile(source, file, "exec"), scope)  # noqa: S102 - the lines are our own
+    reduced = scope["reduced"]
+    jitted = tierup.jit(reduced)
+    rng = np.random.default_rng(0)
+    large, laid = np.array([[[1e300, 1e300], [0.0, 1.0]]]), rng.random((3, 3, 2)).astype(np.float32).T
+    for x in (rng.random((2, 3, 4)), rng.random((2, 3, 4)) > 0.4, np.zeros((2, 0, 4)), large, laid):
+        for _ in range(3):
+            with np.errstate(all="ignore"):
+                found, expected = jitted(x), reduced(x)
+            for ours, theirs in zip(found, expected, strict=True):
+                assert type(ours) is type(theirs) and ours.dtype == theirs.dtype and ours.shape == theirs.shape
+                np.testing.assert_allclose(ours, theirs, 1e-6)
+    assert jitted.stats().hits >= 5
+
+
+@pytest.mark.parametrize("axis", ["(0, 0)", "(0, 3)", "(0, -1, 2)"])
+def test_several_axes_that_are_none_raise_as_in_numpy(axis):
+    source, file = f"def f(x):\n    return np.any(x, axis={axis})\n", f"<several axes {axis}>"
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    scope = {"np": np}
+    exec(compile(source, file, "exec"), scope)  # noqa: S102 - the lines are our own
+    with pytest.raises((TypeError, ValueError)) as theirs:
+        scope["f"](np.ones((2, 3, 4)))
+    with pytest.raises((TypeError, ValueError)) as ours:
+        tierup.jit(scope["f"])(np.ones((2, 3, 4)))
+    assert type(ours.value) is type(theirs.value)

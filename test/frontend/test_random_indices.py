@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 import tierup
 from tierup import UnsupportedSyntax
 
-ITEMS = (":", "0", "-1", "1", "5", "-5", "None", "...", "1:", "::2", ":-1", "::-1", "i", "j:", "i:j", "3:1", "k", "m", "s", "[0, 1]")
+ITEMS = (":", "0", "-1", "1", "5", "-5", "None", "...", "1:", "::2", ":-1", "::-1", "i", "j:", "i:j", "3:1", "-1:0:-2", "k", "[]", "m", "s", "[0, 1]")
 PROGRAM = {
     "load": "    return x[{}]",
     "store": "    y = x.copy()\n    y[{}] = 7\n    return y",
     "update": "    y = x.copy()\n    y[{}] += 3\n    return y",
+    "spread": "    y = x.copy()\n    y[{0}] = y[{0}] * 2 + 1\n    return y",
+    "shared": "    y = x.copy()\n    y[{}] = y\n    return y",
 }
 
 

@@ -65,7 +65,8 @@ REFUSED = {
     "return x in (1, 2)": "`in` of an array",
     "return np.dot(x[None], x)": "np.dot of arrays of rank 3 and more; use @",
     "y = x[::-1]\nx[0] = 1\nreturn y": "keeping a reversed view",
-    "x[::-1] = 1": "assignment through a slice with a negative step",
+    "x[::-1].fill(1)": "writing through a reversed view",
+    "x[::-1][0] = 1": "writing through a reversed view",
     "PARAMETERS.append(x)": "changing a list from outside the function",
 }
 

@@ -22,9 +22,9 @@ def update(d: Draft) -> bool:
 @statement("writes", 3)
 def store(d: Draft) -> bool:
     x = _written(d, 1)
-    index = basic_index(d, x, backwards=d.chance.random() < 0.03) if d.chance.random() < 0.65 else advanced_index(d, x)
+    index = basic_index(d, x) if d.chance.random() < 0.65 else advanced_index(d, x)
     how = d.of("=", "=", "=", "+=", "*=")
-    value = d.of(operand(d), operand(d), f"{x}[{index}] * 2", f"{x}[0]", "1", "-1.5", "7")
+    value = d.of(operand(d), operand(d), f"{x}[{index}] * 2", f"{x}[0]", "1", "-1.5", "7", "[1, 2]", "[[2]]", "None")
     return d.keep([f"{x}[{index}] {how} {value}"])
 
 

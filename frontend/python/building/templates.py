@@ -78,7 +78,7 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return OneScalar(value.kind)
     if isinstance(value, Array):
         decays = value.decays if isinstance(value.decays, bool) else None
-        return OneArray(value.rank, value.at_least, value.dtype, decays, value.detached)
+        return OneArray(value.rank, value.at_least, value.dtype, decays, bool(value.detached))
     if isinstance(value, (IntList, DTypeOf)):
         return OneOther(type(value))
     if isinstance(value, ShapeOf):
@@ -107,7 +107,7 @@ def unify(a: Template, b: Template) -> Template | None:
     if isinstance(a, OneArray) and isinstance(b, OneArray):
         rank = a.rank if a.rank == b.rank else None
         dtype = a.dtype if a.dtype == b.dtype else None
-        return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), a.detached or b.detached)
+        return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), bool(a.detached or b.detached))
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
             return None

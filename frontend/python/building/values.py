@@ -41,7 +41,7 @@ class Array:
 
     `rank` is None when the call decides; it is `min_rank` at least. `decays`: NumPy makes it a scalar (a value of its own, never
     written in place) when its rank turns out to be 0; a !torch.bool where paths meet of which one has a scalar and one an array.
-    `detached`: a copy where NumPy has a view.
+    `detached`: a copy where NumPy has a view; a Reversed, where it can be written back.
     """
 
     ssa: ir.Value
@@ -49,7 +49,7 @@ class Array:
     min_rank: int = 0
     dtype: np.dtype | None = None
     decays: bool | ir.Value = True
-    detached: bool = False
+    detached: bool | Reversed = False
 
     @property
     def at_least(self) -> int:
@@ -62,6 +62,15 @@ class Array:
 
     def with_ssa(self, ssa: ir.Value) -> Array:
         return replace(self, ssa=ssa)
+
+
+@dataclass(frozen=True, eq=False)
+class Reversed:
+    """`whole` is a copy of `base` with the dim `dim` in reverse: what is written to it is the base's."""
+
+    base: Array
+    whole: ir.Value
+    dim: int
 
 
 @dataclass(eq=False)

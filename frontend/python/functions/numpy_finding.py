@@ -124,6 +124,7 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
     """An element takes the value, and all take that. Of a NumPy scalar nothing changes."""
     array_operators.require_mutation(frame)
     x = as_array(frame, node, a)
+    stores.refuse_detached(frame, node, x)
 
     def fill() -> Value:
         source = value

@@ -10,9 +10,10 @@ import numpy as np
 from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import Handler, function, method, spelled
 from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number
+from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
@@ -68,12 +69,38 @@ def _over_axes(
         return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa, *code]), dtype)
     if name in _ONE_AXIS:
         if dims is None or len(dims) != 1:
-            raise frame.error(node, f"np.{name} over several axes", "one axis at a time, or none and no keepdims")
+            return _over_several(frame, node, name, by_axes, x, axis, keepdims, dtype, *code)
         which = dims[0]
     else:
         which = em.none if dims is None and code else em.int_list(dims or [])
     ssa = em.numpy(by_axes, [x.ssa, which, to_bool(frame, keepdims), *code], ranks=(x.rank,))
     return reduced(x, dims, keepdims, ssa, dtype)
+
+
+def _over_several(
+    frame: Frame, node: ast.AST, name: str, by_axes: str, x: Array, axis: Value, keepdims: Value, dtype: np.dtype | None, *code: ir.Value
+) -> Array:
+    """The reduction over one axis, to which all that are reduced are made: elements are taken in their order, as NumPy takes them."""
+    em, rank = frame.em, known_rank(frame, node, x, f"np.{name} over several axes")
+    items = axis.items if isinstance(axis, Sequence) else [Const(i) for i in range(rank)]
+    if not all(isinstance(i, Const) for i in (*items, keepdims)):
+        raise frame.error(node, f"np.{name} over axes that only the run knows", "use constants, or one axis at a time", NeedsStatic)
+    named = tuple(i.value for i in items)  # type: ignore[union-attr]  # Consts
+    try:
+        getattr(np, name)(np.ones((1,) * rank), named)
+    except (TypeError, ValueError) as e:
+        raise WillRaise(e) from e
+    over = sorted(d % rank for d in named)
+    kept = [d for d in range(rank) if d not in over]
+    first = len(kept) if over and over[-1] == rank - 1 else 0  # of those that are reduced, which then are the last or the first
+    moved = em.numpy("aten.permute", [x.ssa, em.ints(*kept[:first], *over, *kept[first:])])
+    flat = em.numpy("aten.flatten.using_ints", [moved, em.int(first), em.int(first + max(len(over) - 1, 0))])
+    ssa = em.numpy(by_axes, [flat, em.int(first), em.bool(False), *code], ranks=(len(kept) + 1,))
+    if not _keeps(keepdims):
+        return Array(ssa, len(kept), len(kept), dtype)
+    for d in over:
+        ssa = em.numpy("aten.unsqueeze", [ssa, em.int(d)])
+    return Array(ssa, rank, rank, dtype, decays=not rank)
 
 
 def _arithmetic(name: str, by_axes: str) -> Handler:

@@ -126,6 +126,15 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
     return Array(ssa, rank, 1 + max(p.at_least for p in parts), dtype, decays=False)
 
 
+def as_index(frame: Frame, node: ast.AST | None, value: Sequence) -> Array:
+    """The index array of a tuple or list; one without elements is of integers."""
+    static = _static(value)
+    if static is None or np.size(static):
+        return as_array(frame, node, value)
+    none = np.zeros(np.shape(static), np.int64)
+    return Array(frame.em.literal(none, dtypes.i64), none.ndim, dtype=none.dtype, decays=False)
+
+
 def _static(value: Value) -> Any:
     """The Python object that a value is, when all of it is known; else None."""
     if isinstance(value, Const) and isinstance(value.value, (bool, int, float, np.generic)):

@@ -12,9 +12,9 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import Array, Const, Scalar, Sequence, Slice, Value, describe, is_none
+from tierup.frontend.python.building.values import Array, Const, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
 from tierup.frontend.python.operations import arrays
-from tierup.frontend.python.operations.arrays import as_array, as_int
+from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.scalars import check_zero_step, raise_if
 
 
@@ -69,9 +69,7 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
             return Scalar(as_int(frame, node, item), "int")
         return item
     if isinstance(item, Sequence):
-        if not item.items:
-            raise frame.error(node, "an empty list as an index", "use np.zeros(0, dtype=np.int64)")
-        return as_array(frame, node, item)
+        return arrays.as_index(frame, node, item)
     raise frame.error(node, f"{describe(item)} as an index")
 
 
@@ -110,6 +108,9 @@ def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> t
     """One index item at `dim`; how many dimensions it leaves."""
     em = frame.em
     rank, least = view.rank, view.min_rank
+    takes_one = not (isinstance(item, Const) and item.value is None)
+    if takes_one and rank is not None and not -rank <= dim < rank:
+        raise WillRaise(IndexError(f"too many indices for array: array is {rank}-dimensional"))
     if isinstance(item, Slice):
         return _slice(frame, node, view, item, dim), 1
     if isinstance(item, Const) and item.value is None:
@@ -144,9 +145,9 @@ def _reversed(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int, s
     flipped = em.numpy("aten.flip", [view.ssa, em.ints(dim)])
     bounds = [_mirrored(frame, node, p) for p in (item.start, item.stop)]
     if is_none(item.start) and is_none(item.stop) and step == -1:
-        return replace(view, ssa=flipped, detached=True)
+        return replace(view, ssa=flipped, detached=Reversed(view, flipped, dim))
     ssa = em.numpy("aten.slice.Tensor", [flipped, em.int(dim), *bounds, em.int(-step)])
-    return replace(view, ssa=ssa, detached=True)
+    return replace(view, ssa=ssa, detached=Reversed(view, flipped, dim))
 
 
 def _mirrored(frame: Frame, node: ast.AST, bound: Value) -> ir.Value:

@@ -18,6 +18,7 @@ from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Const,
+    Reversed,
     Sequence,
     ShapeOf,
     Value,
@@ -46,15 +47,23 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
         raise frame.error(node, f"assignment to an item of {describe(owner)}", "build a new one, or use an array")
     require_mutation(frame)
     _refuse_scalar(frame, owner)
+    refuse_detached(frame, node, owner)
     items = take_apart(frame, node, index)
     if has_index_arrays(items):
-        base, indices = with_index_arrays(frame, node, owner, items)
-        _refuse_detached(frame, node, base)
-        _put(frame, node, base, indices, value)
-        return
-    view = view_of(frame, node, owner, items)
-    _refuse_detached(frame, node, view)
-    fill(frame, node, view, value)
+        view, indices = with_index_arrays(frame, node, owner, items)
+        _put(frame, node, view, indices, value)
+    else:
+        view = view_of(frame, node, owner, items)
+        fill(frame, node, view, value)
+    _write_back(frame, view)
+
+
+def _write_back(frame: Frame, view: Array) -> None:
+    """Turn round again what is a copy in reverse of an array, and was written."""
+    em, turned = frame.em, view.detached
+    while isinstance(turned, Reversed):
+        em.numpy("aten.copy_", [turned.base.ssa, em.numpy("aten.flip", [turned.whole, em.ints(turned.dim)]), em.bool(False)])
+        turned = turned.base.detached
 
 
 def _refuse_scalar(frame: Frame, owner: Array) -> None:
@@ -210,23 +219,24 @@ def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value
     if owner.rank == 0 and owner.decays is True:
         raise WillRaise(TypeError("first operand must be array"))
     value = as_array(frame, node, value)
+    refuse_detached(frame, node, owner)
     items = take_apart(frame, node, index)
     if not has_index_arrays(items):
         view = view_of(frame, node, owner, items)
-        _refuse_detached(frame, node, view)
         if _may_be_rows(view, value):
             _refuse_rows(frame, view, value, frame.em.bool(True), "array is not broadcastable to correct shape")
         new = array_operators.binary(frame, node, ast.Add, view, value)
         frame.em.numpy("aten.copy_", [view.ssa, new.ssa, frame.em.bool(False)])
-        return
-    base, indices = with_index_arrays(frame, node, owner, items)
-    _refuse_detached(frame, node, base)
-    _put(frame, node, base, indices, value, accumulate=True)
+    else:
+        view, indices = with_index_arrays(frame, node, owner, items)
+        _put(frame, node, view, indices, value, accumulate=True)
+    _write_back(frame, view)
 
 
-def _refuse_detached(frame: Frame, node: ast.AST, view: Array) -> None:
-    if view.detached:
-        raise frame.error(node, "assignment through a slice with a negative step", "reverse the value instead: x[...] = value[::-1]")
+def refuse_detached(frame: Frame, node: ast.AST, array: Array) -> None:
+    """Raises UnsupportedSyntax for an array that is a copy where NumPy has a view: what is written would be lost."""
+    if array.detached:
+        raise frame.error(node, "writing through a reversed view", "index the array itself: x[::-1][0] = v is x[-1] = v")
 
 
 def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, value: Value) -> None:
@@ -258,24 +268,29 @@ def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Valu
         _update_static_item(frame, node, op, owner, index, value)
         return
     require_mutation(frame)
+    refuse_detached(frame, node, owner)
     items = take_apart(frame, node, index)
+    calls = isinstance(node, ast.AugAssign) and any(isinstance(n, ast.Call) for n in ast.walk(node.value))
     if has_index_arrays(items):
         base, indices = with_index_arrays(frame, node, owner, items)
-        _refuse_detached(frame, node, base)
+        if calls:
+            refuse_detached(frame, node, base)  # what is called may write the array
         loaded = gather(frame, base, indices)
         new = array_operators.update(frame, node, op, loaded, value())
         _refuse_scalar(frame, owner)
         _put(frame, node, base, indices, new)
+        _write_back(frame, base)
         return
     view = view_of(frame, node, owner, items)
-    _refuse_detached(frame, node, view)
-    calls = isinstance(node, ast.AugAssign) and any(isinstance(n, ast.Call) for n in ast.walk(node.value))
+    if calls:
+        refuse_detached(frame, node, view)
     loaded = as_array(frame, node, view, fresh=True) if calls and view.may_be_scalar else view  # what is called may write the element
     given = value()
     if owner.may_be_scalar:
         array_operators.binary(frame, node, op, loaded, given)  # what this raises comes first
         _refuse_scalar(frame, owner)
-    _update_view(frame, node, op, view, loaded, given)
+    _update_view(frame, node, op, replace(view, detached=False), loaded, given)
+    _write_back(frame, view)
 
 
 def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, loaded: Array, value: Value) -> None:
