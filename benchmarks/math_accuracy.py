@@ -1,7 +1,7 @@
 """Measures the math expansions and writes docs/math-accuracy.md. Needs mpmath; takes some minutes.
 
-    python benchmarks/math_accuracy.py            all functions
-    python benchmarks/math_accuracy.py exp tanh   these only, to the terminal
+    python -m benchmarks.math_accuracy            all functions
+    python -m benchmarks.math_accuracy exp tanh   these only, to the terminal
 
 f32 is swept over every 251st bit pattern (17 million arguments) against NumPy in f64; f64 over two million random bit
 patterns and as many in the ranges where functions change their way of computing, against NumPy's long double (the x87
@@ -22,8 +22,7 @@ import mpmath
 import numpy as np
 from llvmlite import binding as llvm
 
-from tierup.lowering.math.measure import ulps
-from tierup.lowering.math.standalone import BLOCK, NUMPY, Function
+from benchmarks.math_functions import BLOCK, NUMPY, Function, ulps
 
 OUTPUT = Path(__file__).resolve().parent.parent / "docs" / "math-accuracy.md"
 NUMPY_NAMES = {
@@ -180,7 +179,7 @@ def main() -> None:
 
 TEXT = """# Accuracy of math functions
 
-Written by `python benchmarks/math_accuracy.py`; do not edit.
+Written by `python -m benchmarks.math_accuracy`; do not edit.
 
 Native code computes these functions by range reduction and polynomials in vector arithmetic (pass `tierup-expand-math`, code in
 `lowering/math`). The table has the largest error found, in units in the last place of the result, and where. Arguments: for f32

@@ -116,7 +116,7 @@ FITS = [
     ),
     Fit(
         "cbrt", "cbrt(m), sqrt(1/2) <= m <= sqrt(2), to start an iteration from",
-        lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), everywhere(0.7, 1.42, "narrow", "f64"), {"narrow": -14, "f64": -14},
+        lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), everywhere(0.7, 1.42, "f64"), {"f64": -14},
     ),
 ]  # fmt: skip
 
@@ -183,12 +183,12 @@ def pieces(x: mpf, bits: int, count: int) -> list[float]:
 
 def pairs(x: mpf) -> dict[str, list[float]]:
     f32 = rounded(x, "f32")
-    return {"f32": [f32, rounded(x - f32, "f32")], "narrow": split(x, [53]), "f64": split(x, [53])}
+    return {"f32": [f32, rounded(x - f32, "f32")], "f64": split(x, [53])}
 
 
 def shortened(x: mpf) -> dict[str, list[float]]:
     """hi + lo with room in hi for a factor that is an exponent."""
-    return {"f32": split(x, [15], True), "narrow": split(x, [40]), "f64": split(x, [40])}
+    return {"f32": split(x, [15], True), "f64": split(x, [40])}
 
 
 def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
@@ -219,7 +219,7 @@ def main() -> None:
     lines = [
         '"""Coefficients and constants of the math expansions: written by benchmarks/math_fit.py, not by hand.',
         "",
-        "TABLES[name][grade]; grade is f32, f64, or narrow: f64 coefficients good enough for a result rounded to f32.",
+        "TABLES[name][grade]; grade is f32, f64, or narrow where it differs: f64 coefficients good enough for a result rounded to f32.",
         '"""',
         "",
         "# fmt: off",
@@ -244,6 +244,8 @@ def main() -> None:
 
 def entry(grade: str, values: list[float], comment: str) -> list[str]:
     spelled = [repr(v) for v in values]
+    if len(spelled) < 3:
+        return [f'        "{grade}": ({", ".join(spelled)}{"," if len(spelled) == 1 else ""}),']
     rows = [", ".join(spelled[i : i + 5]) for i in range(0, len(spelled), 5)]
     return [f'        "{grade}": ({comment}', *[f"            {row}," for row in rows], "        ),"]
 

@@ -33,8 +33,8 @@ class Emit:
 
     def coefficients(self, name: str) -> tuple[float, ...]:
         """The table of that name for this format."""
-        grade = "f32" if self.format is F32 else "narrow" if self.narrow else "f64"
-        return coefficients.TABLES[name][grade]
+        grades = coefficients.TABLES[name]
+        return grades["f32"] if self.format is F32 else grades["narrow"] if self.narrow and "narrow" in grades else grades["f64"]
 
     def number(self, x: Number) -> Scalar:
         return x if isinstance(x, Scalar) else self.constants.constant(x, self.dtype)

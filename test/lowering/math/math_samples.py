@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from tierup.lowering.math.standalone import Function
+from benchmarks.math_functions import Function
 
 NUMPY_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh"}
 FUNCTIONS = (

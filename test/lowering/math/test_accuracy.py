@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from math_samples import EXTENDED, FUNCTIONS, compiled, reference, sweep
 
-from tierup.lowering.math.measure import ulps
-from tierup.lowering.math.standalone import NUMPY, Function
+from benchmarks.math_functions import NUMPY, Function, ulps
 
 # in ulps; dense sweeps are in docs/math-accuracy.md
 BOUNDS = {

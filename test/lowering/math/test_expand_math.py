@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from math_samples import FUNCTIONS, compiled
 
+from benchmarks.math_functions import Function
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
-from tierup.lowering.math.standalone import Function
 from tierup.lowering.math.table import NAMES
 
 

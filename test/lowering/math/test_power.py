@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from math_samples import EXTENDED
 
-from tierup.lowering.math.measure import ulps
-from tierup.lowering.math.standalone import NUMPY, Function
+from benchmarks.math_functions import NUMPY, Function, ulps
 
 EDGES = (0.0, 1.0, 2.0, 3.0, 0.5, 1.5, math.inf, math.nan, 1e300, 4503599627370497.0, 9007199254740993.0, 5e-324, 1e-40, 1 / 3)
 

@@ -14,13 +14,13 @@ from fake_driver import FakeDriver, Launched
 from llvmlite import binding as llvm
 from thread_emulator import EmulatedModule, emulated
 
+from benchmarks.math_functions import ulps
 from tierup.lowering.cuda import cached
 from tierup.lowering.cuda.assembling import libdevice, linking, ptxas, toolkit
 from tierup.lowering.cuda.assembling import ptx as ptx_module
 from tierup.lowering.cuda.compile import compile as compile_cuda
 from tierup.lowering.cuda.targets import target
 from tierup.lowering.cuda.transforms.math_to_libdevice import BETTER
-from tierup.lowering.math.measure import ulps
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.plan import CudaPlan
 

@@ -1,4 +1,5 @@
-"""One scalar function as native code over arrays, without the rest of tierup: for measuring and testing the expansions.
+"""One scalar function as native code over arrays, without the rest of tierup, and errors in units in the last place: for measuring and
+testing the expansions.
 
 f = Function("%r = math.exp %x : f32", "f32")
 f(np.linspace(0, 1, 100, dtype=np.float32))
@@ -83,3 +84,23 @@ class Function:
     def calls(self) -> list[str]:
         """The functions that the code calls out of line."""
         return [line for line in self.ir.splitlines() if line.startswith("declare ") and "@llvm." not in line]
+
+
+def ulps(got: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """|got - reference| in ulps of got's dtype at the reference, elementwise, as float64.
+
+    `reference` is of a wider float dtype. An ulp is the spacing of the binade the reference lies in (Muller et al., "Handbook
+    of Floating-Point Arithmetic", 2.3.2), never less than the spacing of denormals. A zero of the wrong sign, a NaN or an
+    infinity that the rounded reference is not, or is and `got` is not, counts as infinite.
+    """
+    info = np.finfo(got.dtype)
+    wide = np.asarray(reference)
+    with np.errstate(all="ignore"):
+        rounded = wide.astype(got.dtype)
+        _, exponent = np.frexp(wide)
+        exponent = np.maximum(exponent - 1, info.minexp)
+        error = np.abs(got.astype(wide.dtype) - wide) / np.ldexp(np.ones((), wide.dtype), exponent - info.nmant)
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    finite = np.isfinite(got) & np.isfinite(rounded)
+    wrong_zero = (rounded == 0) & (got == 0) & (np.signbit(rounded) != np.signbit(got))
+    return np.where(wrong_zero | ~(finite | same), np.inf, np.where(finite, error, 0.0)).astype(np.float64)
