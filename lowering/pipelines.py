@@ -79,8 +79,7 @@ TORCH = NamedPipeline(
     "lower-torch",
     "torch dialect to linalg on tensors",
     (
-        "func.func(tierup-lower-pointwise,tierup-lower-reductions,tierup-lower-products,tierup-lower-windows,tierup-lower-movement,tierup-lower-indexing)",
-        "func.func(tierup-lower-factories,tierup-lower-scalars,tierup-lower-exits,tierup-lower-control-flow)",
+        "func.func(tierup-lower-ops,tierup-lower-exits,tierup-lower-control-flow)",
         "func.func(tierup-verify-lowered,convert-torch-to-arith)",  # what is left: literals and assertions
         "torch-func-backend-type-conversion",
         "canonicalize",

@@ -25,7 +25,6 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.origins import origin
 
-_SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _FRESH = "fresh"
 _MESSAGE = "a value that lives on is an argument on this path"
 _READ_ONLY = "a value that lives on may be read-only on this path"
@@ -75,9 +74,9 @@ class _Arguments:
         value = root(operand)
         if isinstance(value.owner, ir.Block) and value.owner == self.block:
             return ResultSpec(ResultKind.ALIAS, argument=ir.BlockArgument(value).arg_number)
-        kind = _SCALARS.get(str(operand.type))
+        kind = t.NUMBERS.get(str(operand.type))
         if kind is not None:
-            return ResultSpec(ResultKind.SCALAR, kind)
+            return ResultSpec(ResultKind.SCALAR, kind.__name__)
         sizes, dtype = torch_types.parse_tensor(str(operand.type))
         assert sizes is not None and dtype is not None  # tierup-lower-bailouts has seen to it
         try:

@@ -13,6 +13,7 @@ from tierup.lowering.building import builders as b
 
 SizesOrUnknown = Sequence["int | None"]
 known_int = int_of
+NUMBERS = {constants.TYPES[kind]: kind for kind in (int, float, bool)}  # by the names of their types
 
 # What only computes: nobody misses it where nobody reads its results
 PURE = (

@@ -134,4 +134,4 @@ def axes_of(dims: Sequence[int] | None, rank: int, *, empty_means_all: bool = Tr
     return sorted({d % rank for d in dims}) if rank else []
 
 
-Lowering = Callable[[Call], "Tensor | list[Tensor]"]
+Lowering = Callable[[Call], "Tensor | Scalar | list[Tensor]"]

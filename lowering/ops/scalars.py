@@ -1,4 +1,4 @@
-"""Numbers of the program: dialect/optable/families/scalars/numbers.py on i64, f64 and i1. Ints wrap.
+"""Numbers of the program, and numbers read off tensors: dialect/optable/families/scalars/numbers.py on i64, f64 and i1. Ints wrap.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
@@ -11,6 +11,10 @@ from collections.abc import Callable
 from tierup.dialect import dtypes
 from tierup.dialect.optable.families.pointwise.division import floor_divide, remainder
 from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, select
+from tierup.lowering.building.sizes import Size
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.call import Call
+from tierup.lowering.ops.pointwise.context import NotHandled, number
 from tierup.lowering.ops.pointwise.elements import SCALARS
 
 Formula = Callable[..., Scalar]
@@ -73,7 +77,7 @@ def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
     return select(step > 0, up, down)
 
 
-FORMULAS: dict[str, Formula] = {
+_FORMULAS: dict[str, Formula] = {
     **{f"aten.add{k}": _arithmetic(lambda x, y: x + y) for k in ("", ".int", ".float", ".float_int")},
     **{f"aten.sub{k}": _arithmetic(lambda x, y: x - y) for k in ("", ".int", ".float")},
     **{f"aten.mul{k}": _arithmetic(lambda x, y: x * y) for k in ("", ".int", ".float", ".int_float", ".float_int")},
@@ -99,13 +103,43 @@ FORMULAS: dict[str, Formula] = {
     "aten.__derive_index": lambda index, start, step: start + index * step,
 }
 
-# One element of a tensor, as a number of the result's type.
-ITEMS = (
-    "aten.item",
-    "aten.Int.Tensor",
-    "aten.Float.Tensor",
-    "aten.Bool.Tensor",
-    "aten.IntImplicit",
-    "aten.FloatImplicit",
-    "aten.ScalarImplicit",
-)
+
+
+def _by(formula: Formula) -> Callable[[Call], Scalar]:
+    return lambda c: formula(*map(number, c.op.operands))
+
+
+def _item(c: Call) -> Scalar:
+    """One element of a tensor, as a number of the result's type."""
+    x = c.tensor(0)
+    if 0 in x.sizes:
+        raise NotHandled
+    return tensors.element(x, [0] * x.rank)
+
+
+def _length(c: Call, axis: int) -> Scalar:
+    x = c.tensor(0)
+    if not x.rank:
+        raise NotHandled
+    return _int(x.length(axis % x.rank))
+
+
+def _int(size: Size) -> Scalar:
+    return constant(size, dtypes.i64) if isinstance(size, int) else size.cast(dtypes.i64)
+
+
+def _numel(c: Call) -> Scalar:
+    x = c.tensor(0)
+    return _int(tensors.count(x, range(x.rank)))
+
+
+_ITEMS = ("item", "Int.Tensor", "Float.Tensor", "Bool.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit")
+
+LOWERINGS: dict[str, Callable[[Call], Scalar]] = {
+    **{name: _by(formula) for name, formula in _FORMULAS.items()},
+    **{f"aten.{name}": _item for name in _ITEMS},
+    "aten.size.int": lambda c: _length(c, c.integer(1)),
+    "aten.numel": _numel,
+    "aten.dim": lambda c: _int(c.tensor(0).rank),
+    "aten.len.Tensor": lambda c: _length(c, 0),
+}

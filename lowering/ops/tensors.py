@@ -61,9 +61,6 @@ class Tensor:
             return self
         return Tensor(b.value("tensor.cast", [self.value], builtin_type(Known(self.dtype, sizes))), self.dtype, sizes)
 
-    def to_torch(self, type_: ir.Type) -> ir.Value:
-        return b.value("torch_c.from_builtin_tensor", [self.value], type_)
-
 
 def of_torch(value: ir.Value) -> Tensor:
     """A torch tensor value. Raises NotHandled when rank or dtype is not known."""

@@ -45,11 +45,11 @@ from tierup.lowering.analysis.signature import (
 from tierup.lowering.analysis.stated import ENTRY, RESULTS, TIES, attribute, guards
 from tierup.lowering.analysis.views import Unknown, View, view_of
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.refused import Refused
 
 _LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 _OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)
-_SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 
 
 @register
@@ -144,8 +144,8 @@ def _differ(value: ir.Value, other: ir.Value) -> bool:
 
 def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference: Inference, known: set[str]) -> ResultSpec:
     type_ = str(value.type)
-    if type_ in _SCALARS:
-        return ResultSpec(ResultKind.SCALAR, _SCALARS[type_])
+    if type_ in t.NUMBERS:
+        return ResultSpec(ResultKind.SCALAR, t.NUMBERS[type_].__name__)
     if type_ == "!torch.none" or isinstance(inference[value], NoneValue):
         return ResultSpec(ResultKind.NONE)
     if not torch_types.is_value_tensor(value.type):

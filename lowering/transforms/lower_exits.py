@@ -11,7 +11,6 @@ A size that is not static is 0 there.
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -20,14 +19,7 @@ from tierup.dialect.speculation.exits import UNSET
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import constant
 from tierup.lowering.ops import tensors
-from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, tensor_type
-from tierup.lowering.transforms.lower_control_flow import to_builtin, to_torch
-
-_ZERO = {
-    "!torch.int": lambda: b.integer(0, 64),
-    "!torch.bool": lambda: b.integer(0, 1),
-    "!torch.float": lambda: constant(0.0, dtypes.f64),
-}
+from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, native, tensor_type, to_builtin, to_torch
 
 
 @register
@@ -56,10 +48,8 @@ class LowerExits(Pass):
 
 
 def _any(type_: ir.Type) -> ir.Value:
-    if str(type_) in _ZERO:
-        return _ZERO[str(type_)]()
     if not torch_types.is_value_tensor(type_):
-        raise NotHandled
+        return constant(0, native(type_))
     known = tensor_type(type_)
     return tensors.empty([b.index(0) if size is None else size for size in known.sizes], known.dtype).value
 

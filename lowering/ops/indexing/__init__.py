@@ -1,1 +1,1 @@
-"""Gathers and scatters as loops: what `tierup-lower-indexing` puts in place of torch ops."""
+"""Gathers and scatters as loops."""

@@ -88,4 +88,4 @@ def permuted(x: Tensor, order: Sequence[int]) -> Tensor:
 
 def broadcast(x: Tensor, lengths: Sequence[Size]) -> Tensor:
     """x repeated along axes of size 1, and along new ones in front."""
-    return tensors.read(x, lengths, b.broadcast_map([-1 if size is None else size for size in x.sizes], len(lengths)))
+    return tensors.read(x, lengths, b.broadcast_map(x.sizes, len(lengths)))

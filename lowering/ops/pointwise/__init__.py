@@ -1,4 +1,4 @@
-"""The native bodies of pointwise ops: what `tierup-lower-pointwise` puts into loops.
+"""The native bodies of pointwise ops: what `tierup-lower-ops` puts into loops.
 
 An op that is defined by a formula (families/pointwise/elementwise.py) has that formula's; `selection` has those of ops that type their
 operands in ways of their own.

@@ -13,13 +13,10 @@ from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.arith import Scalar, constant, element_type
 
-_TO_BUILTIN = {
-    "!torch.int": ("torch_c.to_i64", dtypes.i64),
-    "!torch.float": ("torch_c.to_f64", dtypes.f64),
-    "!torch.bool": ("torch_c.to_i1", dtypes.bool_),
-}
+_NATIVE = {int: dtypes.i64, float: dtypes.f64, bool: dtypes.bool_}
 
 Parameter = Any  # an operand that came as it is: a Python value, or a Scalar when the program computes it
 Recipe = Callable[["Context"], Scalar]  # the native body of an op that types its operands in a way of its own
@@ -59,6 +56,32 @@ def builtin_tensor(value: ir.Value) -> ir.Value:
     return made.operands[0] if made is not None else b.value("torch_c.to_builtin_tensor", [value], builtin_type(tensor_type(value.type)))
 
 
+def to_builtin(value: ir.Value) -> ir.Value:
+    """A torch tensor or number as a builtin one, at the insertion point. Raises NotHandled for another type."""
+    if torch_types.is_value_tensor(value.type):
+        return builtin_tensor(value)
+    type_ = native_type(value.type)
+    made = b.defining_op(value, f"torch_c.from_{type_}")
+    return made.operands[0] if made is not None else b.value(f"torch_c.to_{type_}", [value], type_)
+
+
+def to_torch(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A builtin value as one of a type of the torch dialect."""
+    return b.value(f"torch_c.from_{value.type if str(type_) in t.NUMBERS else 'builtin_tensor'}", [value], type_)
+
+
+def native(type_: ir.Type) -> DType:
+    """The dtype of a number of the torch dialect. Raises NotHandled for another type."""
+    if str(type_) not in t.NUMBERS:
+        raise NotHandled
+    return _NATIVE[t.NUMBERS[str(type_)]]
+
+
+def native_type(type_: ir.Type) -> ir.Type:
+    """The builtin type of a torch tensor or number. Raises NotHandled for another one."""
+    return builtin_type(tensor_type(type_)) if torch_types.is_value_tensor(type_) else element_type(native(type_))
+
+
 def builtin_type(known: Known) -> ir.Type:
     """The builtin tensor type of a known dtype and sizes."""
     sizes = [ir.ShapedType.get_dynamic_size() if size is None else size for size in known.sizes]
@@ -67,8 +90,7 @@ def builtin_type(known: Known) -> ir.Type:
 
 def parameter(value: ir.Value) -> Parameter:
     """The Python value of a constant; a Scalar for a number that the program computes. Raises NotHandled for anything else."""
-    type_ = str(value.type)
-    if type_ in ("!torch.none", "!torch.Device"):  # there is one device
+    if str(value.type) in ("!torch.none", "!torch.Device"):  # there is one device
         return None
     op = b.defining_op(value)
     if op is not None:
@@ -76,24 +98,27 @@ def parameter(value: ir.Value) -> Parameter:
             return parameter(op.operands[0])
         if op.name in READERS:
             return READERS[op.name](op)
-    if type_ not in _TO_BUILTIN:
+    dtype = native(value.type)
+    return Scalar(to_builtin(value), dtype)
+
+
+def number(value: ir.Value) -> Scalar:
+    """A number, known or computed, as i64, f64 or i1. Raises NotHandled for anything else."""
+    found = parameter(value)
+    if isinstance(found, Scalar):
+        return found
+    if type(found) not in _NATIVE:
         raise NotHandled
-    cast, dtype = _TO_BUILTIN[type_]
-    return Scalar(b.value(cast, [value], element_type(dtype)), dtype)
+    return constant(found, _NATIVE[type(found)])
 
 
 def candidate(value: ir.Value) -> tuple[DType, Strength] | None:
     """The part of an operand in promotion; None for none."""
-    type_ = str(value.type)
     if torch_types.is_tensor(value.type):
         known = tensor_type(value.type)
         return known.dtype, Strength.DIMENSIONED if known.sizes else Strength.RANK_0
-    for name, number in (("!torch.int", int), ("!torch.float", float), ("!torch.bool", bool)):
-        if type_ == name:
-            return SCALARS[number], Strength.NUMBER
-    if type_ == "!torch.none" or isinstance(parameter(value), type(None)):
-        return None
-    raise NotHandled
+    kind = t.NUMBERS.get(str(value.type))
+    return None if kind is None else (SCALARS[kind], Strength.NUMBER)
 
 
 def widened(dtype: DType) -> DType:

@@ -1,1 +1,1 @@
-"""Reductions and normalisations as loops: what `tierup-lower-reductions` puts in place of torch ops."""
+"""Reductions and normalisations as loops."""

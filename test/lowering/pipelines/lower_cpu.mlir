@@ -1,8 +1,7 @@
 // RUN: tierup-opt %S/inputs/softmax_of_product.mlir --tierup-pipeline=lower-cpu --mlir-print-ir-after-all -o %t 2>&1 | FileCheck %s
 // Every stage can be watched, ours and MLIR's alike, in the order in which they run.
 
-// CHECK: IR Dump After tierup-lower-pointwise ('func.func' operation: @main)
-// CHECK: IR Dump After tierup-lower-reductions
+// CHECK: IR Dump After tierup-lower-ops ('func.func' operation: @main)
 // CHECK: linalg.generic
 // CHECK: IR Dump After tierup-verify-lowered
 // CHECK: IR Dump After torch-func-backend-type-conversion

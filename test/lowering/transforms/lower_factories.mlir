@@ -1,18 +1,17 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-factories | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-factories --tierup-lower-factories | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // CHECK-LABEL: func.func @full_like_rows
-// CHECK: [[R:%.+]] = torch.aten.size.int
-// CHECK: [[I64:%.+]] = torch_c.to_i64 [[R]]
+// CHECK: [[R:%.+]] = tensor.dim
+// CHECK: [[I64:%.+]] = arith.index_cast [[R]] : index to i64
 // CHECK: [[N:%.+]] = arith.index_cast [[I64]] : i64 to index
 // CHECK: [[C:%.+]] = arith.constant 2.500000e+00 : bf16
 // CHECK: tensor.empty([[N]]) : tensor<?x4xbf16>
 // CHECK: linalg.yield [[C]] : bf16
-// CHECK: arith.maxsi %{{.+}}, %c0 : index
+// CHECK: arith.maxsi %{{.+}}, %c0{{.*}} : index
 // CHECK: linalg.index 0
 // CHECK: linalg.yield %{{.+}} : i64
-// CHECK-NOT: torch.aten.new_full
-// CHECK-NOT: torch.aten.arange
+// CHECK-NOT: torch.aten.
 func.func @full_like_rows(%x: !torch.vtensor<[?,4],f32>, %n: !torch.int) -> (!torch.vtensor<[?,4],bf16>, !torch.vtensor<[?],si64>) {
   %int0 = torch.constant.int 0
   %int4 = torch.constant.int 4

@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing --tierup-lower-indexing | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // Positions are kept in range before anything is read.
 // CHECK-LABEL: func.func @index_select

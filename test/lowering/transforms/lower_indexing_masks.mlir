@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-indexing --tierup-lower-indexing | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // Positions of true elements are collected without a branch, into room for all and one more; then the result is read.
 // CHECK-LABEL: func.func @read

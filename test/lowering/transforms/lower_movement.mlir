@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-movement | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-movement --tierup-lower-movement | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // A position from the end is counted from the start; parts of a join go one behind the other.
 // CHECK-LABEL: func.func @select_and_cat

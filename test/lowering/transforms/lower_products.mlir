@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-products | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-products --tierup-lower-products | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // CHECK-LABEL: func.func @bias
 // CHECK: [[Z:%.+]] = linalg.generic {{.*}} outs(%{{.+}} : tensor<?x16xf32>) {

@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-reductions | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-reductions --tierup-lower-reductions | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // CHECK-LABEL: func.func @sum_of_halves
 // CHECK: [[S:%.+]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%{{.+}} : tensor<?x4xf16>) outs(%{{.+}} : tensor<?xf32>)

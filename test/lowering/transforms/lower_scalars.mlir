@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-scalars | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-scalars --tierup-lower-scalars | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // Python's floor; neither 0 nor the one quotient that overflows reaches the division. Static sizes are constants.
 // CHECK-LABEL: func.func @numbers

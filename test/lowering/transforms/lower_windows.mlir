@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-lower-windows | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-lower-windows --tierup-lower-windows | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-lower-ops --tierup-lower-ops | FileCheck %s
 
 // One sample after the other: padding, what windows see as columns (from 8 rows at a time on), one product.
 // CHECK-DAG: #[[SEEN:.+]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d0, d1 + d4, d2 + d5)>
