@@ -13,6 +13,7 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import inputs_of
 
 _IF, _LOOPS = "scf.if", ("scf.while", "scf.for")
 _WRITTEN = {"memref.store": 1, "memref.copy": 1}  # the operand that is written
@@ -137,8 +138,7 @@ class _Path:
         elif op.name in _WRITTEN:
             self._write(op.operands[_WRITTEN[op.name]])
         elif op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
-            inputs = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-            for out in list(op.operands)[inputs:]:
+            for out in list(op.operands)[inputs_of(op) :]:
                 self._write(out)
         elif not op.name.startswith(_HARMLESS):
             raise _Unknown

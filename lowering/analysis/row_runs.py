@@ -14,31 +14,28 @@ from dataclasses import field
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias, stands_alone
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import known
+from tierup.lowering.building.generics import is_identity
 
 OPS = ("linalg.generic", "linalg.fill", "memref.copy")
 _PURE = (*ALLOCATIONS, "memref.dim", *(v for v in VIEWS if v != "memref.reshape"))  # and all of arith; reshape reads memory
 Extent = object  # an int, or what stands for a size of the run: equal objects for sizes known to be equal
 
 
-@dataclass
-class Member:
-    """An op of a run: its buffers, how it reads or writes each, and how many it only reads. `loaded`: buffers of which its body reads
-    elements wherever it likes (a reversed array, rows by an index)."""
+@dataclass(frozen=True)
+class Member(Structured):
+    """An op of a run. `loaded`: buffers of which its body reads elements wherever it likes (a reversed array, rows by an index)."""
 
-    op: ir.Operation
-    buffers: list[ir.Value]
-    maps: list[ir.AffineMap]
-    reads: int
-    iterators: list[str]
-    loaded: list[ir.Value] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.by_row = [by_row(m) for m in self.maps]
+    loaded: tuple[ir.Value, ...] = ()
 
     @property
-    def written(self) -> list[ir.Value]:
+    def by_row(self) -> list[bool | None]:
+        return [by_row(m) for m in self.maps]
+
+    @property
+    def written(self) -> tuple[ir.Value, ...]:
         return self.buffers[self.reads :]
 
 
@@ -127,25 +124,13 @@ def runs(block: ir.Block) -> Iterator[Run]:
 
 def member(op: ir.Operation) -> Member | None:
     """The op as a member of a run; None for one that can be none."""
-    if op.name not in OPS or len(op.results):
-        return None
-    if op.name == "linalg.generic":
-        maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
-        iterators = ["parallel" if "parallel" in str(a) else "reduction" for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-        buffers = list(op.operands)
-        reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-    else:
-        buffers = [op.operands[0], op.operands[1]] if op.name == "memref.copy" else [op.operands[1]]
-        if any(not isinstance(v.type, ir.MemRefType) for v in buffers):
-            return None
-        rank = ir.ShapedType(buffers[-1].type).rank
-        maps, reads, iterators = [ir.AffineMap.get_identity(rank, op.context)] * len(buffers), len(buffers) - 1, ["parallel"] * rank
-    if any(not isinstance(v.type, ir.MemRefType) or not _is_strided(v.type) for v in buffers):
+    found = Structured.of(op) if op.name in OPS else None
+    if found is None or not all(_is_strided(v.type) for v in found.buffers):
         return None
     inner = [(o, v) for o in b.walk(op) for v in o.operands if isinstance(v.type, ir.MemRefType)]
     if any(o.name != "memref.load" for o, _ in inner):
         return None
-    return Member(op, buffers, maps, reads, iterators, [v for _, v in inner])
+    return Member(op, found.buffers, found.maps, found.reads, found.iterators, found.overwrites, tuple(v for _, v in inner))
 
 
 def _is_strided(type_: ir.Type) -> bool:
@@ -153,7 +138,7 @@ def _is_strided(type_: ir.Type) -> bool:
     layout = ir.MemRefType(type_).layout
     if not isinstance(layout, ir.AffineMapAttr):
         return isinstance(layout, ir.StridedLayoutAttr)
-    return bool(layout.value == ir.AffineMap.get_identity(layout.value.n_dims, layout.context))
+    return is_identity(layout.value)
 
 
 def _has_rows(member: Member) -> bool:

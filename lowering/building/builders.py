@@ -146,21 +146,47 @@ def loops(
 ) -> list[ir.Value]:
     """linalg.generic: `body` is given the elements of inputs and of outs and returns the new elements of outs. On tensors the new
     outs are returned; on buffers there is nothing to return."""
-    made = op(
-        "linalg.generic",
-        [*inputs, *outs],
-        [out.type for out in outs if isinstance(out.type, ir.RankedTensorType)],
-        regions=1,
-        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-        iterator_types=ir.Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]"),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outs)]),
-    )
-    types = [ir.ShapedType(v.type).element_type for v in (*inputs, *outs)]
-    block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+    kinds = ir.Attribute.parse(f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]")
+    results = [out.type for out in outs if isinstance(out.type, ir.RankedTensorType)]
+    made, block = empty_generic([*inputs, *outs], len(inputs), maps, kinds, results)
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
         op("linalg.yield", body(arguments[: len(inputs)], arguments[len(inputs) :]))
     return list(made.results)
+
+
+def empty_generic(
+    operands: Sequence[ir.Value], inputs: int, maps: Sequence[ir.AffineMap], iterators: ir.Attribute, results: Sequence[ir.Type]
+) -> tuple[ir.Operation, ir.Block]:
+    """linalg.generic without ops in its body. The first `inputs` operands are inputs; one that is no tensor and no buffer is a number."""
+    made = op(
+        "linalg.generic",
+        operands,
+        results,
+        regions=1,
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
+        iterator_types=iterators,
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([inputs, len(operands) - inputs]),
+    )
+    types = [ir.ShapedType(v.type).element_type if isinstance(v.type, ir.ShapedType) else v.type for v in operands]
+    return made, made.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+
+
+def row(buffer: ir.Value, index: ir.Value) -> ir.Value:
+    """Row `index` of a buffer, one dim less."""
+    type_ = ir.MemRefType(buffer.type)
+    strides, _ = type_.get_strides_and_offset()
+    sizes, inner = shape_of(type_), dynamic_sizes_from(buffer, 1)
+    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_stride_or_offset(), strides[1:])
+    return value(
+        "memref.subview",
+        [buffer, index, *inner],
+        ir.MemRefType.get(sizes[1:], type_.element_type, layout=layout, memory_space=type_.memory_space),
+        static_offsets=ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size(), *[0] * (type_.rank - 1)]),
+        static_sizes=ir.DenseI64ArrayAttr.get([1, *sizes[1:]]),
+        static_strides=ir.DenseI64ArrayAttr.get([1] * type_.rank),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(inner), 0]),
+    )
 
 
 def loop_index(axis: int) -> Scalar:
@@ -174,7 +200,7 @@ def groups(axes: Sequence[Sequence[int]]) -> ir.Attribute:
     return ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, axis) for axis in group]) for group in axes])
 
 
-def broadcast_map(shape: Sequence[int], rank: int) -> ir.AffineMap:
+def broadcast_map(shape: Sequence[int | None], rank: int) -> ir.AffineMap:
     """Where a tensor of `shape` is read in a loop nest of `rank` dims: NumPy's and torch's broadcasting, static 1s repeated."""
     lead = rank - len(shape)
     reads = [ir.AffineConstantExpr.get(0) if size == 1 else ir.AffineDimExpr.get(lead + i) for i, size in enumerate(shape)]

@@ -25,10 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import again, is_identity, is_parallel, maps_of
 
 Shape = tuple[int, ...]
 
@@ -59,44 +61,29 @@ def _blocks(op: ir.Operation) -> Iterator[ir.Block]:
                     yield from _blocks(view.operation)
 
 
-def _is_pointwise(op: ir.Operation) -> bool:
-    return all("parallel" in str(i) for i in ir.ArrayAttr(op.attributes["iterator_types"]))
-
-
 def _goes_on(op: ir.Operation) -> bool:
     """Whether a loop over tensors is pointwise, reads what its destination holds, and may be put into another."""
     arguments = list(op.regions[0].blocks[0].arguments)[len(op.operands) - len(op.results) :]
-    reads = len(op.results) and _is_pointwise(op) and any(len(list(a.uses)) for a in arguments)
-    return bool(reads) and any(use.owner.name.startswith("linalg.") for r in op.results for use in r.uses)
+    reads = len(op.results) > 0 and is_parallel(op) and any(map(is_used, arguments))
+    return reads and any(use.owner.name.startswith("linalg.") for r in op.results for use in r.uses)
 
 
 def _start_apart(op: ir.Operation) -> None:
     """Make an input of each destination that a loop reads."""
     block = op.regions[0].blocks[0]
     first = len(op.operands) - len(op.results)
-    read = [i for i, a in enumerate(block.arguments) if i >= first and len(list(a.uses))]
+    read = [i for i, a in enumerate(block.arguments) if i >= first and is_used(a)]
     places = [*range(first), *read, *range(first, len(op.operands))]  # what the new operands were
-    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    maps = maps_of(op)
     with op.location, ir.InsertionPoint(op):
-        elements = [ir.ShapedType(op.operands[i].type).element_type if i >= first else block.arguments[i].type for i in places]
         outs = [b.empty_like(v, ir.ShapedType(v.type).element_type) if i in read else v for i, v in enumerate(op.operands) if i >= first]
-        made = b.op(
-            "linalg.generic",
-            [*(op.operands[i] for i in places[: -len(outs)]), *outs],
-            [r.type for r in op.results],
-            regions=1,
-            indexing_maps=ir.ArrayAttr.get([maps[i] for i in places]),
-            iterator_types=op.attributes["iterator_types"],
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(places) - len(outs), len(outs)]),
-        )
-    body = made.regions[0].blocks.append(*elements, arg_locs=[op.location] * len(elements))
-    for i, argument in zip(places[: -len(outs)], body.arguments, strict=False):
+    inputs = places[: -len(outs)]
+    made, body = again(op, [*(op.operands[i] for i in inputs), *outs], [maps[i] for i in places])
+    for i, argument in zip(inputs, body.arguments, strict=False):
         block.arguments[i].replace_all_uses_with(argument)
     for each in b.ops_of(block):
         body.append(each)
-    for old, new in zip(op.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    take_place(op, made.results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,26 +122,22 @@ def _groups(block: ir.Block) -> list[list[_Loop]]:
 
 def _loop(op: ir.Operation, at: int) -> _Loop | None:
     """The op as a loop that may be in a group; None for any other."""
-    if len(op.results) != 1 or not _is_pointwise(op):
+    if len(op.results) != 1 or not is_parallel(op):
         return None
-    maps = tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"]))
-    if not _is_identity(maps[-1]) or any(len(view.operation.regions) for view in op.regions[0].blocks[0].operations):
+    maps = tuple(maps_of(op))
+    if not is_identity(maps[-1]) or any(len(view.operation.regions) for view in op.regions[0].blocks[0].operations):
         return None
     return _Loop(op, at, maps, tuple(b.shape_of(op.results[0].type)))
 
 
-def _is_identity(read: ir.AffineMap) -> bool:
-    return bool(read == ir.AffineMap.get_identity(read.n_dims, read.context))
-
-
 def _only_root(loop: _Loop, loops: dict[ir.Operation, _Loop], root_of: dict[ir.Operation, ir.Operation]) -> ir.Operation | None:
     """The group of all that use the loop's result, when it is one and they read it element by element in loops of the same shape."""
-    if len(list(loop.body.arguments[len(loop.maps) - 1].uses)):
+    if is_used(loop.body.arguments[len(loop.maps) - 1]):
         return None  # it goes on from what its destination holds
     roots = set()
     for use in loop.result.uses:
         user, operand = loops.get(use.owner.operation), use.operand_number
-        if user is None or user.shape != loop.shape or operand == len(user.maps) - 1 or not _is_identity(user.maps[operand]):
+        if user is None or user.shape != loop.shape or operand == len(user.maps) - 1 or not is_identity(user.maps[operand]):
             return None
         roots.add(root_of[user.op])
     return roots.pop() if len(roots) == 1 else None
@@ -170,29 +153,16 @@ def _fuse(group: list[_Loop]) -> None:
             if value not in inside:
                 reads.setdefault((value, read))
     out = last.op.operands[len(last.maps) - 1]
-    operands = [*(value for value, _ in reads), out]
-    with last.op.location, ir.InsertionPoint(last.op):
-        made = b.op(
-            "linalg.generic",
-            operands,
-            [last.result.type],
-            regions=1,
-            indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(read) for read in (*(read for _, read in reads), last.maps[-1])]),
-            iterator_types=last.op.attributes["iterator_types"],
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(reads), 1]),
-        )
-    elements = [ir.ShapedType(v.type).element_type if isinstance(v.type, ir.ShapedType) else v.type for v in operands]
-    body = made.regions[0].blocks.append(*elements, arg_locs=[last.op.location] * len(elements))
+    made, body = again(last.op, [*(value for value, _ in reads), out], [*(read for _, read in reads), last.maps[-1]])
     element: dict[tuple[ir.Value, ir.AffineMap], ir.Value] = dict(zip(reads, body.arguments, strict=False))
     for loop in group:
         arguments = list(loop.body.arguments)
         for argument, value, read in zip(arguments, list(loop.op.operands)[:-1], loop.maps, strict=False):
             argument.replace_all_uses_with(element[value, read])
         arguments[-1].replace_all_uses_with(body.arguments[len(reads)])
-        operations = [view.operation for view in loop.body.operations]
+        operations = list(b.ops_of(loop.body))
         element[loop.result, loop.maps[-1]] = operations[-1].operands[0]
         for op in operations if loop is last else operations[:-1]:
-            op.detach_from_parent()
             body.append(op)
     last.result.replace_all_uses_with(made.results[0])
     for loop in reversed(group):

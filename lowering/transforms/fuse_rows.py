@@ -26,6 +26,7 @@ from tierup.dialect.registry import AtLeast, Pass, register
 from tierup.lowering.analysis.aliasing import ALLOCATIONS
 from tierup.lowering.analysis.row_runs import Member, Run, runs
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import set_maps
 
 ROWS = "tierup.rows"  # on the loop: its iterations touch nothing of one another's
 
@@ -77,7 +78,7 @@ class _Rows:
         if buffer in self.shrunk:
             return self.shrunk[buffer]
         if buffer not in self.row_of:
-            self.row_of[buffer] = _row(buffer, self.index)
+            self.row_of[buffer] = b.row(buffer, self.index)
         return self.row_of[buffer]
 
 
@@ -149,25 +150,6 @@ def _shrink(buffer: ir.Value, inside: list[ir.Operation], function: ir.Operation
         return b.alloc(row, dynamic, name, alignment=ir.IntegerAttr.get(b.integer_type(64), 64))
 
 
-def _row(buffer: ir.Value, index: ir.Value) -> ir.Value:
-    """Row `index` of a buffer, one dim less."""
-    type_ = ir.MemRefType(buffer.type)
-    strides, _ = type_.get_strides_and_offset()
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = b.shape_of(type_)
-    inner = b.dynamic_sizes_from(buffer, 1)
-    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_stride_or_offset(), strides[1:])
-    return b.value(
-        "memref.subview",
-        [buffer, index, *inner],
-        ir.MemRefType.get(sizes[1:], type_.element_type, layout=layout, memory_space=type_.memory_space),
-        static_offsets=ir.DenseI64ArrayAttr.get([dynamic, *[0] * (type_.rank - 1)]),
-        static_sizes=ir.DenseI64ArrayAttr.get([1, *sizes[1:]]),
-        static_strides=ir.DenseI64ArrayAttr.get([1] * type_.rank),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(inner), 0]),
-    )
-
-
 def _emit(member: Member, rows: _Rows) -> None:
     """The member's op on this iteration's rows."""
     operands = [rows[v] if yes else v for v, yes in zip(member.buffers, member.by_row, strict=True)]
@@ -185,8 +167,8 @@ def _emit(member: Member, rows: _Rows) -> None:
     maps = []
     for read, yes in zip(member.maps, member.by_row, strict=True):
         results = list(read.results)[1:] if yes else list(read.results)
-        maps.append(ir.AffineMapAttr.get(ir.AffineMap.get(n, 0, [e.compose(ir.AffineMap.get(n, 0, removed)) for e in results])))
-    made.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
+        maps.append(ir.AffineMap.get(n, 0, [e.compose(ir.AffineMap.get(n, 0, removed)) for e in results]))
+    set_maps(made, maps)
     made.attributes["iterator_types"] = ir.ArrayAttr.get(list(ir.ArrayAttr(member.op.attributes["iterator_types"]))[1:])
     for op in b.ops_of(made.regions[0].blocks[0]):
         if op.name == "linalg.index":

@@ -12,7 +12,7 @@ takes a quarter of the time, unless nobody knows that there is something to sum:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Annotated
 
 from tierup.dialect import dtypes
@@ -22,6 +22,7 @@ from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
+from tierup.lowering.building.generics import maps_of
 from tierup.lowering.building.loops import nest
 from tierup.lowering.externals.blas import PREFIX
 from tierup.lowering.ops.products import OVERWRITES, is_blas_product
@@ -67,11 +68,12 @@ class _Matrix:
 
 def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
     operands = list(op.operands)
-    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     flips = [_flipped(m, i, len(maps[2].results)) for i, m in enumerate(maps[:2])]
     x, y, out = operands
     sizes = [_length(out, -2), _length(out, -1), _length(x, -2 if flips[0] else -1)]
-    if all(isinstance(s, int) for s in sizes) and _work(sizes) <= loops_up_to:
+    static = [s for s in sizes if s is not None]
+    if len(static) == len(sizes) and math.prod(static) <= loops_up_to:
         _loops(op, operands, maps)
         return
     if op.name == "linalg.matmul":
@@ -79,17 +81,10 @@ def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
         return
 
     def one(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        _gemm(module, [_page(v, positions[0]) for v in (x, y, out)], flips)
+        _gemm(module, [b.row(v, positions[0]) for v in (x, y, out)], flips)
         return carried
 
     nest([b.dim(out, 0)], [], one)
-
-
-def _work(sizes: Sequence[int | None]) -> int:
-    total = 1
-    for size in sizes:
-        total *= size or 0
-    return total
 
 
 def _flipped(map_: ir.AffineMap, operand: int, out_rank: int) -> bool:
@@ -104,24 +99,6 @@ def _length(memref: ir.Value, axis: int) -> int | None:
     shaped = ir.ShapedType(memref.type)
     axis += shaped.rank
     return None if shaped.is_dynamic_dim(axis) else shaped.get_dim_size(axis)
-
-
-def _page(memref: ir.Value, number: ir.Value) -> ir.Value:
-    """One matrix of a batch."""
-    shaped = ir.MemRefType(memref.type)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    static = [1, *(dynamic if shaped.is_dynamic_dim(i) else shaped.get_dim_size(i) for i in (1, 2))]
-    strides, _ = shaped.get_strides_and_offset()
-    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_stride_or_offset(), strides[1:])
-    type_ = ir.MemRefType.get(static[1:], shaped.element_type, layout=layout)
-    sizes = [b.dim(memref, i) for i in (1, 2) if shaped.is_dynamic_dim(i)]
-    return b.value(
-        "memref.subview", [memref, number, *sizes], type_,
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(sizes), 0]),
-        static_offsets=ir.DenseI64ArrayAttr.get([dynamic, 0, 0]),
-        static_sizes=ir.DenseI64ArrayAttr.get(static),
-        static_strides=ir.DenseI64ArrayAttr.get([1, 1, 1]),
-    )  # fmt: skip
 
 
 def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap]) -> None:

@@ -13,10 +13,12 @@ Products whose order is free say so themselves (lowering/ops/reductions/sums.py)
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import inputs_of, is_parallel
 
 
 @register
@@ -28,13 +30,10 @@ class RelaxReductions(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
-            if op.name != "linalg.generic" or "reduction" not in str(op.attributes["iterator_types"]):
+            if op.name != "linalg.generic" or is_parallel(op):
                 continue
             block = op.regions[0].blocks[0]
-            reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-            accumulators = list(block.arguments)[reads:]
-            yielded = list(list(block.operations)[-1].operation.operands)
-            for accumulator, value in zip(accumulators, yielded, strict=True):
+            for accumulator, value in zip(list(block.arguments)[inputs_of(op) :], handed_over(block), strict=True):
                 combiner = b.defining_op(value)
                 if combiner is None or combiner.name != "arith.addf":
                     continue

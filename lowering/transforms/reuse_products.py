@@ -17,10 +17,12 @@ cuts between ops; before tierup-separate-results.
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import again, is_parallel, maps_of
 from tierup.lowering.ops.products import OVERWRITES
 
 
@@ -46,14 +48,14 @@ def _is_elementwise(op: ir.Operation) -> bool:
     return (
         destination is not None
         and destination.name == "tensor.empty"
-        and all("parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
-        and next(iter(out.uses), None) is None
+        and is_parallel(op)
+        and not is_used(out)
     )
 
 
 def _product(op: ir.Operation) -> int | None:
     """The number of an input that is a product, read by this op alone and at the very element that is written."""
-    maps = list(ir.ArrayAttr(op.attributes["indexing_maps"]))
+    maps = maps_of(op)
     for number, value in enumerate(list(op.operands)[:-1]):
         made = b.defining_op(value)
         if made is None or OVERWRITES not in made.attributes or value.type != op.results[0].type or maps[number] != maps[-1]:
@@ -65,25 +67,15 @@ def _product(op: ir.Operation) -> int | None:
 
 def _compute_in_place(op: ir.Operation, number: int) -> None:
     """The op with an input for its destination."""
-    operands = list(op.operands)
-    product = operands.pop(number)
-    operands[-1] = product
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    maps = list(ir.ArrayAttr(attributes["indexing_maps"]))
-    attributes["indexing_maps"] = ir.ArrayAttr.get(maps[:number] + maps[number + 1 :], op.context)
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(operands) - 1, 1], op.context)
-    result, place = op.results[0].type, ir.InsertionPoint(op)
-    made = ir.Operation.create(
-        op.name, results=[result], operands=operands, attributes=attributes, regions=1, loc=op.location, ip=place
-    ).operation
+    operands, maps = list(op.operands), maps_of(op)
+    operands[-1] = operands.pop(number)
+    del maps[number]
+    made, new = again(op, operands, maps)
     old = op.regions[0].blocks[0]
-    before = list(old.arguments)
-    kept = before[:number] + before[number + 1 :]
-    new = made.regions[0].blocks.append(*(a.type for a in kept), arg_locs=[op.location] * len(kept))
-    before[number].replace_all_uses_with(before[-1])
+    kept = list(old.arguments)
+    kept.pop(number).replace_all_uses_with(kept[-1])
     for argument, now in zip(kept, new.arguments, strict=True):
         argument.replace_all_uses_with(now)
     for each in b.ops_of(old):
         new.append(each)
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.erase()
+    take_place(op, made.results)

@@ -40,6 +40,7 @@ from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.building.generics import inputs_of
 
 _ALLOC = "bufferization.alloc_tensor"
 _EMPTY = "tensor.empty"
@@ -166,7 +167,7 @@ def _grown(use: ir.OpOperand) -> ir.Value | None:
     if _DESTINATIONS.get(op.name) == number:
         return op.results[0]
     if op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
-        inputs = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0]
+        inputs = inputs_of(op)
         return op.results[number - inputs] if number >= inputs else None
     if op.name == "scf.yield" and op.parent.operation.name == "scf.if":
         return op.parent.operation.results[number]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import is_identity
 from tierup.lowering.cuda.products.product import Product
-from tierup.lowering.cuda.structured import Structured
 
 _PURE = ("memref.dim", *ALLOCATIONS, *VIEWS)
 
@@ -32,9 +33,8 @@ def _fits(product: Product, after: Structured) -> bool:
     result = product.op.buffers[2]
     if after.op.name != "linalg.generic" or not after.is_parallel or len(after.iterators) != ir.ShapedType(result.type).rank:
         return False
-    identity = ir.AffineMap.get_identity(len(after.iterators), after.op.context)
     reads = [map_ for buffer, map_ in zip(after.buffers, after.maps, strict=True) if buffer == result]
-    if not reads or any(map_ != identity for map_ in (*reads, *after.maps[after.reads :])):
+    if not reads or not all(map(is_identity, (*reads, *after.maps[after.reads :]))):
         return False
     if any(inner.name == "memref.load" for inner in b.walk(after.op)):
         return False

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar
-from tierup.lowering.cuda.structured import Structured
 
 _CASTS = ("arith.extf", "arith.extsi", "arith.extui", "arith.bitcast", "arith.trunci")
 

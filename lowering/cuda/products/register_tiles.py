@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import bytes_of, minimum, select, zero
 from tierup.lowering.building.loops import carried, either
@@ -31,7 +32,6 @@ from tierup.lowering.cuda.products.product import Operand, Product, length
 from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
 from tierup.lowering.cuda.products.schemes import RegisterScheme
 from tierup.lowering.cuda.products.tile_order import tile_of
-from tierup.lowering.cuda.structured import Structured
 
 _PAD = 4  # elements between a tile's lines: columns then lie in different banks, and lines still begin at 16 bytes
 _FOUR = 4  # neighbours that a thread has of a tile's side

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import ALLOCATIONS
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.building.loops import when
 from tierup.lowering.cuda.products.product import Product, length
 from tierup.lowering.cuda.rows.blocks import positions
-from tierup.lowering.cuda.structured import Structured
 
 Place = dict[int, Scalar]  # loop -> position
 Run = Sequence[tuple[Scalar, Scalar]]  # neighbours in a row of the result, the first at a multiple of their count: column, number

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, minimum
 from tierup.lowering.building.loops import carried, either
@@ -33,7 +34,6 @@ from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
 from tierup.lowering.cuda.products.schemes import Scheme
 from tierup.lowering.cuda.products.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
 from tierup.lowering.cuda.products.tile_order import tile_of
-from tierup.lowering.cuda.structured import Structured
 
 _BLOCKS_Z = 65535
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import U32, U64, Scalar, minimum, of, select
 from tierup.lowering.building.loops import Span, when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.combining import Combiner
 from tierup.lowering.cuda.rows.selecting import Selector
-from tierup.lowering.cuda.structured import Structured
 
 
 class Block:

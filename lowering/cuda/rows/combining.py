@@ -14,9 +14,9 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, constant, dtype_of, of
-from tierup.lowering.cuda.structured import Structured
 
 _NEUTRAL: dict[str, float | str] = {
     "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maximumf": -math.inf, "arith.minimumf": math.inf,

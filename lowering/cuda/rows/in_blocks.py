@@ -14,13 +14,14 @@ from dataclasses import field
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.aliasing import base
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import is_identity
 from tierup.lowering.building.loops import when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import Block, summed
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
-from tierup.lowering.cuda.structured import Structured
 
 Access = tuple[ir.Value, ir.Value, bool]  # base, buffer, whether each thread keeps to its own elements
 
@@ -164,7 +165,7 @@ def _accesses(op: Structured) -> tuple[list[Access], list[Access]]:
     """What an op reads and writes of memory that threads share."""
     # the op's points are numbered through, and thread t takes t, t + threads, ...
     side_by_side = op.is_parallel or _is_tree(op) or _selects(op) is not None
-    found = [(base(v), v, side_by_side and _own(m)) for v, m in zip(op.buffers, op.maps, strict=True)]
+    found = [(base(v), v, side_by_side and is_identity(m)) for v, m in zip(op.buffers, op.maps, strict=True)]
     shared = [ir.ShapedType(v.type).rank > 0 for v in op.buffers]
     reads = [a for i, a in enumerate(found) if shared[i] and (i < op.reads or op.read_of(i))]
     loads = [inner for inner in b.walk(op.op) if inner.name == "memref.load"]
@@ -185,7 +186,3 @@ def _is_tree(op: Structured) -> bool:
 def _selects(op: Structured) -> Selector | None:
     """How the threads choose together, where they do."""
     return selector(op) if not op.is_parallel and _is_number(op) else None
-
-
-def _own(map_: ir.AffineMap) -> bool:
-    return bool(map_ == ir.AffineMap.get_identity(map_.n_dims, map_.context))

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Union
 
 from tierup.dialect.mlir import ir
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, minimum, of, select
 from tierup.lowering.building.loops import either, when
@@ -24,7 +25,6 @@ from tierup.lowering.cuda.rows.blocks import Block
 from tierup.lowering.cuda.rows.combining import combiners
 from tierup.lowering.cuda.rows.in_blocks import Row
 from tierup.lowering.cuda.rows.slots import Slots
-from tierup.lowering.cuda.structured import Structured
 
 _GROUP = 4  # slots between two tests whether the row goes on, where its length is known at launch only
 _WARPS = 4  # of a block whose rows have a warp each

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import base, may_alias
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.rows.slots import is_own
-from tierup.lowering.cuda.structured import Structured
 
 _LONG, _READERS = 24, 3  # ops of a body and readers of its result, beyond which memory is cheaper
 

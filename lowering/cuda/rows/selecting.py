@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, of, select
-from tierup.lowering.cuda.structured import Structured
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import bytes_of
+from tierup.lowering.building.generics import is_identity
 from tierup.lowering.cuda.rows.combining import combiners
-from tierup.lowering.cuda.structured import Structured
 
 _WORDS = 48  # registers of 32 bits that a thread's slots may take, of 64 where a block has 1024 threads
 _MOST = 16  # slots of a thread in each buffer
@@ -102,8 +103,7 @@ def _is_known(op: Structured) -> bool:
     """Whether an op goes along the row alone, touches element i of rows at its point i, and reduces to numbers by an op that is known."""
     if len(op.iterators) > 1 or any(_element(v) not in dtypes.BY_NAME for v in op.buffers):
         return False
-    identity = ir.AffineMap.get_identity(len(op.iterators), op.op.context)
-    if any(len(m.results) and m != identity for m in op.maps) or any(inner.name == "memref.load" for inner in b.walk(op.op)):
+    if not all(is_identity(m) for m in op.maps if len(m.results)) or any(inner.name == "memref.load" for inner in b.walk(op.op)):
         return False
     ranks = {ir.ShapedType(v.type).rank for v in op.buffers[op.reads :]}
     return ranks == {len(op.iterators)} if op.is_parallel else ranks == {0} and combiners(op) is not None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
-from tierup.lowering.cuda.structured import Structured
 
 
 def take_starts(op: Structured) -> list[ir.Value | None]:

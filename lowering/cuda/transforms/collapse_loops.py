@@ -16,9 +16,10 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.generics import is_identity, set_maps
 from tierup.lowering.cuda import launching as gpu
-from tierup.lowering.cuda.structured import Structured
 
 
 @register
@@ -77,7 +78,7 @@ def _mentions(e: ir.AffineExpr, dim: int) -> bool:
 
 def _without_gap(type_: ir.MemRefType, axis: int) -> bool:
     """Whether a step along `axis` is the whole length of the next one."""
-    if _is_identity(type_):
+    if _is_dense(type_):
         return True
     strides, _ = type_.get_strides_and_offset()
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -86,9 +87,8 @@ def _without_gap(type_: ir.MemRefType, axis: int) -> bool:
     return bool(strides[axis] == strides[axis + 1] * type_.get_dim_size(axis + 1))
 
 
-def _is_identity(type_: ir.MemRefType) -> bool:
-    layout = type_.layout
-    return isinstance(layout, ir.AffineMapAttr) and layout.value == ir.AffineMap.get_identity(layout.value.n_dims, layout.context)
+def _is_dense(type_: ir.MemRefType) -> bool:
+    return isinstance(type_.layout, ir.AffineMapAttr) and is_identity(type_.layout.value)
 
 
 def _collapse(op: Structured, groups: list[list[int]]) -> None:
@@ -114,7 +114,7 @@ def _collapse(op: Structured, groups: list[list[int]]) -> None:
         return
     for i, buffer in enumerate(buffers):
         op.op.operands[i] = buffer
-    op.op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    set_maps(op.op, maps)
     kinds = list(ir.ArrayAttr(op.op.attributes["iterator_types"]))
     op.op.attributes["iterator_types"] = ir.ArrayAttr.get([kinds[group[0]] for group in groups])
     for inner_op in b.walk(op.op):
@@ -133,7 +133,7 @@ def _collapsed(buffer: ir.Value, axes: list[list[int]]) -> ir.Value:
         return buffer
     sizes = [_merged([b.shape_of(type_)[axis] for axis in group]) for group in axes]
     layout = None
-    if not _is_identity(type_):
+    if not _is_dense(type_):
         strides, offset = type_.get_strides_and_offset()
         layout = ir.StridedLayoutAttr.get(offset, [strides[group[-1]] for group in axes])
     merged = ir.MemRefType.get(sizes, type_.element_type, layout=layout, memory_space=type_.memory_space)

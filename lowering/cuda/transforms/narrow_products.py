@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import dtype_of, of
+from tierup.lowering.building.generics import is_parallel, iterators_of, maps_of, order_of, read_in_order
 from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.products.product import multiplies_and_adds
 from tierup.lowering.cuda.products.schemes import has_halves
@@ -85,7 +87,7 @@ def _may_be_product(op: ir.Operation) -> bool:
         return True
     if op.name != "linalg.generic" or len(op.operands) != 3:
         return False
-    return "reduction" in str(op.attributes["iterator_types"]) and len(op.results) == 1
+    return len(op.results) == 1 and not is_parallel(op)
 
 
 def _half(type_: ir.Type) -> ir.Type | None:
@@ -111,44 +113,33 @@ def _rank(value: ir.Value) -> int:
 
 
 def _reads_axes(op: ir.Operation, operand: int) -> bool:
-    map_ = ir.AffineMapAttr(ir.ArrayAttr(op.attributes["indexing_maps"])[operand]).value
-    return all(isinstance(e, ir.AffineDimExpr) for e in map_.results)
+    return all(isinstance(e, ir.AffineDimExpr) for e in maps_of(op)[operand].results)
 
 
 def _made_from(made: ir.Operation | None) -> _Source | None:
     """What a linalg.generic leaves as it is, or if it is halves widens to f32, and may transpose."""
-    if made is None or made.name != "linalg.generic" or len(made.operands) != 2:
+    order = None if made is None else order_of(made)
+    if made is None or order is None or not isinstance(made.operands[0].type, ir.ShapedType):
         return None
-    read, written = (ir.AffineMapAttr(a).value for a in ir.ArrayAttr(made.attributes["indexing_maps"]))
-    source, block = made.operands[0], made.regions[0].blocks[0]
-    if not isinstance(source.type, ir.ShapedType) or not read.is_permutation:
-        return None
-    if written != ir.AffineMap.get_identity(written.n_dims, made.context):
-        return None
-    *body, last = [view.operation for view in block.operations]
+    block = made.regions[0].blocks[0]
+    *body, last = b.ops_of(block)
     given = last.operands[0]
-    if body and ([op.name for op in body] != ["arith.extf"] or given != body[0].results[0] or not isinstance(given.type, ir.F32Type)):
-        return None
-    if body and _half(source.type) is None:
-        return None
-    if (body[0].operands[0] if body else given) != block.arguments[0]:
-        return None
-    axes = [ir.AffineDimExpr(e).position for e in read.results]
-    return _Source(source, [axes.index(k) for k in range(len(axes))])
+    if body:
+        if [op.name for op in body] != ["arith.extf"] or given != body[0].results[0] or not isinstance(given.type, ir.F32Type):
+            return None
+        if _half(made.operands[0].type) is None:
+            return None
+        given = body[0].operands[0]
+    return _Source(made.operands[0], order) if given == block.arguments[0] else None
 
 
 def _read(op: ir.Operation, operand: int, source: _Source) -> None:
     """Make the product read the halves, and its body widen what it is given."""
-    before, value = op.operands[operand], source.value
+    before = op.operands[operand]
     if source.reshape is not None:
-        value = _reshaped(source.reshape, value)
+        op.operands[operand] = _reshaped(source.reshape, source.value)
     else:
-        maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
-        reads = list(maps[operand].results)
-        exprs = [reads[source.order.index(axis)] for axis in range(len(reads))]
-        maps[operand] = ir.AffineMap.get(maps[operand].n_dims, 0, exprs, op.context)
-        op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps], op.context)
-    op.operands[operand] = value
+        read_in_order(op, operand, source.value, source.order)
     _erase_unused(before)
     argument = op.regions[0].blocks[0].arguments[operand]
     wide = argument.type
@@ -169,17 +160,17 @@ def _start_from_nothing(op: ir.Operation) -> None:
         return
     op.operands[2] = list(fill.operands)[-1]
     op.attributes[OVERWRITES] = ir.UnitAttr.get(op.context)
-    if not any(True for _ in fill.results[0].uses):
+    if not is_used(fill.results[0]):
         fill.erase()
 
 
 def _is_matrix_product(op: ir.Operation) -> bool:
     """Whether the loops are m or batch, n, and one k, each axis indexed by one: what tierup-products-to-tiles surely takes."""
-    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     if not all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results):
         return False
     x, y, out = ({ir.AffineDimExpr(e).position for e in map_.results} for map_ in maps)
-    summed = [i for i, kind in enumerate(ir.ArrayAttr(op.attributes["iterator_types"])) if "reduction" in str(kind)]
+    summed = [i for i, kind in enumerate(iterators_of(op)) if kind == "reduction"]
     return (x & y) - out == set(summed) and len(summed) == 1 and bool((x & out) - y) and bool((y & out) - x) and out <= x | y
 
 
@@ -193,7 +184,7 @@ def _reshaped(reshape: ir.Operation, value: ir.Value) -> ir.Value:
 def _erase_unused(value: ir.Value) -> None:
     """Bufferization would keep what computes it."""
     made = b.defining_op(value)
-    if made is not None and made.name in (*_RESHAPES, "linalg.generic") and not any(True for r in made.results for _ in r.uses):
+    if made is not None and made.name in (*_RESHAPES, "linalg.generic") and not any(map(is_used, made.results)):
         before = made.operands[0]
         made.erase()
         _erase_unused(before)

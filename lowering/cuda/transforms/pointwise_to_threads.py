@@ -19,12 +19,12 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, bytes_of, minimum, select
 from tierup.lowering.building.loops import either, when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.blocks import positions
-from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256  # of a block: eight blocks make a multiprocessor of any target full
 _BYTES = 16  # the widest load of a thread

@@ -30,13 +30,13 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.aliasing import is_allocation
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.artifacts.host_steps import ADDS, TF32
 from tierup.lowering.building import builders as b
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.module_target import takes_tf32
 from tierup.lowering.cuda.products.epilogues import epilogue_of
 from tierup.lowering.cuda.products.product import Product, length, product_of
-from tierup.lowering.cuda.structured import Structured
 
 FITS, PRODUCT = "tierup.library_fits", "tierup.library_product"
 LEAST_WORK = 1 << 27

@@ -25,6 +25,7 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building.loops import either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.module_target import of_function, takes_tf32
@@ -44,7 +45,6 @@ from tierup.lowering.cuda.products.schemes import (
     register_scheme_of,
     scheme_of,
 )
-from tierup.lowering.cuda.structured import Structured
 
 
 @register

@@ -23,6 +23,7 @@ from typing import Union
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, maximum, minimum, select
 from tierup.lowering.building.loops import Span, carried, when
@@ -31,7 +32,6 @@ from tierup.lowering.cuda.rows.blocks import Block, positions, summed
 from tierup.lowering.cuda.rows.combining import Combiner, combiners
 from tierup.lowering.cuda.rows.selecting import Selector, selector
 from tierup.lowering.cuda.rows.starts import take_starts
-from tierup.lowering.cuda.structured import Structured
 
 _THREADS = 256
 _PER_THREAD = 16  # elements that a thread sums before another part is worth a block

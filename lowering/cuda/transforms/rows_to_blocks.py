@@ -31,6 +31,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.aliasing import VIEWS, base
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import of
 from tierup.lowering.cuda import launching as gpu
@@ -40,7 +41,6 @@ from tierup.lowering.cuda.rows.in_blocks import Row
 from tierup.lowering.cuda.rows.recomputing import recompute
 from tierup.lowering.cuda.rows.selecting import selector
 from tierup.lowering.cuda.rows.slots import plan, size
-from tierup.lowering.cuda.structured import Structured
 from tierup.lowering.transforms.fuse_rows import ROWS
 
 _LEAST, _MOST = 32, 1024  # threads of a block

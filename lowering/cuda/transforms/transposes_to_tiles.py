@@ -19,13 +19,13 @@ from __future__ import annotations
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, minimum
 from tierup.lowering.building.loops import when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.product import length
 from tierup.lowering.cuda.rows.blocks import positions
-from tierup.lowering.cuda.structured import Structured
 
 _SIDE = 32
 _LINES = 8  # threads of a block along a tile's lines: each takes four elements

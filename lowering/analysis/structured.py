@@ -1,4 +1,4 @@
-"""A linalg op on buffers, point by point: what a thread does for one position of the op's loops.
+"""A linalg op on buffers, and what it does point by point, as a thread of a device does it for one position of the op's loops.
 
     op = Structured.of(generic)
     op.write(at, op.compute(at, op.read(at)))       # memref.load ..., the body, memref.store ...
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, lifted
+from tierup.lowering.building.generics import inputs_of, iterators_of, maps_of
 from tierup.lowering.ops.products import NAMED_PRODUCTS, OVERWRITES
 
 _GENERIC = ("linalg.generic", *NAMED_PRODUCTS)
@@ -39,13 +41,9 @@ class Structured:
             return None
         if op.name in _GENERIC:
             buffers = tuple(op.operands)
-            maps = tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"]))
-            reads = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-            if op.name in NAMED_PRODUCTS:
-                iterators = (*["parallel"] * (maps[0].n_dims - 1), "reduction")
-            else:
-                kinds = map(str, ir.ArrayAttr(op.attributes["iterator_types"]))
-                iterators = tuple("parallel" if "parallel" in kind else "reduction" for kind in kinds)
+            maps, reads = tuple(maps_of(op)), inputs_of(op)
+            named = (*["parallel"] * (maps[0].n_dims - 1), "reduction")
+            iterators = named if op.name in NAMED_PRODUCTS else tuple(iterators_of(op))
         else:
             buffers = tuple(op.operands) if op.name == "memref.copy" else (op.operands[1],)
             if not isinstance(buffers[-1].type, ir.MemRefType):
@@ -89,7 +87,7 @@ class Structured:
     def _used(self) -> list[bool]:
         if self.op.name not in _GENERIC:
             return [i < self.reads for i in range(len(self.buffers))]
-        return [any(True for _ in argument.uses) for argument in self.op.regions[0].blocks[0].arguments]
+        return [is_used(argument) for argument in self.op.regions[0].blocks[0].arguments]
 
     def load(self, i: int, at: Sequence[ir.Value]) -> Scalar:
         return b.load(self.buffers[i], *places(self.maps[i], at))
