@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
-from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -38,7 +38,7 @@ Use = tuple[ir.Operation, int]  # an op, and which of its operands
 def hide(func: ir.Operation) -> None:
     """Hide what ops make for results whose memory the path decides, or whether they are read-only; then also what lives on elsewhere."""
     stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
-    last = list(func.regions[0].blocks[0].operations)[-1].operation
+    last = last_of(func.regions[0].blocks[0])
     unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
     uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
     if unclear:
@@ -83,9 +83,9 @@ def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
     row = row_of(op)
     if op.name == "torch.prim.If":
         for region in op.regions:
-            yield from _made((list(region.blocks[0].operations)[-1].operation, number), seen)
+            yield from _made((last_of(region.blocks[0]), number), seen)
     elif op.name == "torch.prim.Loop":
         yield from _made((op, 2 + number), seen)
-        yield from _made((list(op.regions[0].blocks[0].operations)[-1].operation, 1 + number), seen)
+        yield from _made((last_of(op.regions[0].blocks[0]), 1 + number), seen)
     elif op.name in IDENTITIES or (row is not None and row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW)):
         yield from _made((op, 0), seen)

@@ -11,6 +11,7 @@ from typing import Union
 
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
@@ -111,7 +112,7 @@ def own_memory(value: ir.Value, roots: Mapping[ir.Value, View], assumed: Mapping
         return False if value in roots or owner.owner.name != "torch.prim.Loop" else _carried(value, owner, roots, assumed)
     op, number = owner.operation, ir.OpResult(value).result_number
     if op.name == "torch.prim.If":
-        then, orelse = (own_memory(_last(region).operands[number], roots, assumed) for region in op.regions)
+        then, orelse = (own_memory(handed_over(region.blocks[0])[number], roots, assumed) for region in op.regions)
         if then is True and orelse is True:
             return True
         if then is True or orelse is True:  # what decides within the other arm is not known outside of it
@@ -132,35 +133,27 @@ def own_memory(value: ir.Value, roots: Mapping[ir.Value, View], assumed: Mapping
 
 def _carried(value: ir.Value, body: ir.Block, roots: Mapping[ir.Value, View], assumed: Mapping[ir.Value, bool]) -> Own:
     """An argument of a loop's body: what the loop began with, then what its body yields."""
-    loop, position = body.owner.operation, ir.BlockArgument(value).arg_number
-    begun, yielded = loop.operands[1 + position], _last(loop.regions[0]).operands[position]
-    first = own_memory(begun, roots, assumed)
-    if first is True:
-        return own_memory(yielded, roots, {**assumed, value: True}) is True
-    if own_memory(yielded, roots, {**assumed, value: False}) is not True:
-        return False
-    return _or(first, lambda: t.Number(body.arguments[0]) >= 1)
+    return _looped(body.owner.operation, ir.BlockArgument(value).arg_number - 1, lambda: t.Number(body.arguments[0]) >= 1, roots, assumed)
 
 
 def _result(loop: ir.Operation, number: int, roots: Mapping[ir.Value, View], assumed: Mapping[ir.Value, bool]) -> Own:
     """What a loop ends with: what it began with, when it never ran."""
+    return _looped(loop, number, lambda: (t.Number(loop.operands[0]) >= 1) & loop.operands[1], roots, assumed)
+
+
+def _looped(
+    loop: ir.Operation, number: int, ran: Callable[[], ir.Value], roots: Mapping[ir.Value, View], assumed: Mapping[ir.Value, bool]
+) -> Own:
+    """What a loop carries as its value `number`. `ran`: whether a round of it was done."""
     body = loop.regions[0].blocks[0]
-    argument, yielded = body.arguments[1 + number], _last(loop.regions[0]).operands[1 + number]
+    argument, yielded = body.arguments[1 + number], handed_over(body)[1 + number]
     first = own_memory(loop.operands[2 + number], roots, assumed)
     if first is True:
         return own_memory(yielded, roots, {**assumed, argument: True}) is True
     if own_memory(yielded, roots, {**assumed, argument: False}) is not True:
         return False
-    return _or(first, lambda: (t.Number(loop.operands[0]) >= 1) & loop.operands[1])
-
-
-def _or(first: Own, other: Callable[[], ir.Value]) -> Own:
-    return other if isinstance(first, bool) else lambda: t.Number(first()) | other()
+    return ran if isinstance(first, bool) else lambda: t.Number(first()) | ran()
 
 
 def _as_value(own: Own) -> ir.Value:
     return t.constant(own) if isinstance(own, bool) else own()
-
-
-def _last(region: ir.Region) -> ir.Operation:
-    return list(region.blocks[0].operations)[-1].operation

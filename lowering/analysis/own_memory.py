@@ -12,6 +12,7 @@ from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.by_answers import answer
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -42,7 +43,7 @@ def ensure_apart(value: ir.Value, other: ir.Value, inference: Inference) -> bool
     if op == two.owner.operation and op.name in (_IF, _LOOP):
 
         def apart(region: ir.Region, first: int = 0) -> bool:
-            this, that = (_yielded(region, first + number) for number in numbers)
+            this, that = (handed_over(region.blocks[0])[first + number] for number in numbers)
             return ensure_apart(this, that, inference)
 
         if op.name == _IF:
@@ -100,11 +101,11 @@ class Paths:
             return self.is_argument_apart(value)
         op, number = value.owner.operation, ir.OpResult(value).result_number
         if op.name == _IF:
-            yes = yield _yielded(op.regions[0], number)
-            no = yield _yielded(op.regions[1], number)
+            yes = yield handed_over(op.regions[0].blocks[0])[number]
+            no = yield handed_over(op.regions[1].blocks[0])[number]
             return _leave_arm(op, yes, no, self.message)
         if op.name == _LOOP:
-            if not (yield _yielded(op.regions[0], 1 + number)):
+            if not (yield handed_over(op.regions[0].blocks[0])[1 + number]):
                 return False
             return (yield op.operands[2 + number]) or _leave_no_round(op, self.inference, self.message)
         row = row_of(op)
@@ -201,7 +202,3 @@ def is_made(value: ir.Value) -> bool:
         return False
     row = row_of(value.owner.operation)
     return row is not None and row.kind is not Kind.SCALAR and row.aliasing is Aliasing.FRESH
-
-
-def _yielded(region: ir.Region, number: int) -> ir.Value:
-    return list(region.blocks[0].operations)[-1].operation.operands[number]

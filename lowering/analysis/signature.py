@@ -7,6 +7,7 @@ from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.inference.refine import splice
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.pipelines import analyses
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol
@@ -85,4 +86,4 @@ def is_described(view: View, known: set[str]) -> bool:
 
 def terminator(function: ir.Operation) -> ir.Operation:
     """What ends a function."""
-    return list(function.regions[0].blocks[0].operations)[-1].operation
+    return last_of(function.regions[0].blocks[0])

@@ -15,8 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, lifted
-from tierup.lowering.building.generics import inputs_of, iterators_of, maps_of
-from tierup.lowering.ops.products import NAMED_PRODUCTS, OVERWRITES
+from tierup.lowering.building.generics import NAMED_PRODUCTS, OVERWRITES, inputs_of, iterators_of, maps_of
 
 _GENERIC = ("linalg.generic", *NAMED_PRODUCTS)
 OPS = (*_GENERIC, "linalg.fill", "memref.copy")

@@ -8,18 +8,18 @@ Free of MLIR: a program whose artifacts are all here runs without it.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.artifacts import encoding
-from tierup.lowering.artifacts.places import Place, Placed, moved, moved_text, placed
+from tierup.lowering.artifacts.places import Placed, moved, moved_text, placed
 from tierup.lowering.objects import keys, store
 
 if TYPE_CHECKING:
     from tierup.lowering.artifacts.gpu import CudaArtifact
     from tierup.lowering.driver import Keep
 
-A = TypeVar("A", "Artifact", "CudaArtifact")
+A = TypeVar("A", str, "Artifact", "CudaArtifact")
 
 
 def key(request: Request, where: Placed | None = None) -> str:
@@ -34,7 +34,7 @@ def get(request: Request) -> Artifact | None:
     if not store.usable():
         return None
     where = placed(request.ir)
-    return artifact(key(request, where), where, Artifact)
+    return kept(key(request, where), where, Artifact)
 
 
 def put(request: Request, made: Artifact) -> None:
@@ -44,27 +44,23 @@ def put(request: Request, made: Artifact) -> None:
         keep(key(request, where), where, made)
 
 
-def artifact(name: str, where: Placed, kind: type[A]) -> A | None:
-    """What was kept of a compile under a name, for the program there."""
-    found = _read(name, where)
-    if found is None:
+def kept(name: str, where: Placed, kind: type[A]) -> A | None:
+    """What was kept of a compile, or of a text that was made, under a name, for the program there."""
+    payload = store.read(name)
+    if payload is None:
         return None
-    value, places = found
-    if isinstance(value, kind):
-        return moved(value, places, where.places)
-    store.report(f"the entry {name} holds no {kind.__name__}; it is compiled anew")
-    return None
-
-
-def text(name: str, where: Placed) -> str | None:
-    """What was kept of a text that was made of the program there."""
-    found = _read(name, where)
-    if found is None:
-        return None
-    value, places = found
-    if isinstance(value, str):
-        return moved_text(value, places, where.places)
-    store.report(f"the entry {name} holds no text; it is compiled anew")
+    try:
+        places, value = encoding.loads(payload)
+        is_one = isinstance(value, kind)
+        if len(places) != len(where.places):
+            said = f"it has {len(places)} places, and the program {len(where.places)}"
+        elif not is_one:
+            said = f"it holds no {kind.__name__}"
+        else:
+            return cast("A", moved_text(value, places, where.places) if kind is str else moved(value, places, where.places))
+    except (TypeError, ValueError) as e:
+        said = str(e)
+    store.report(f"the entry {name} cannot be read: {said}; it is compiled anew")
     return None
 
 
@@ -73,30 +69,14 @@ def keep(name: str, where: Placed, made: str | Artifact | CudaArtifact) -> None:
     store.write(name, encoding.dumps((where.places, made)))
 
 
-def _read(name: str, where: Placed) -> tuple[object, tuple[Place, ...]] | None:
-    """(what was kept, the places of the program that it was made of)."""
-    payload = store.read(name)
-    if payload is None:
-        return None
-    try:
-        places, value = encoding.loads(payload)
-        if len(places) == len(where.places):
-            return value, places
-        said = f"it has {len(places)} places, and the program {len(where.places)}"
-    except (TypeError, ValueError) as e:
-        said = str(e)
-    store.report(f"the entry {name} cannot be read: {said}; it is compiled anew")
-    return None
-
-
 def obtain(request: Request, keep_stages: Keep | None = None) -> tuple[Artifact, bool]:
     """(artifact, whether it came from disk): what `compile` gives, kept for the next process. Raises what `compile` does.
 
     `keep_stages` is given the texts of the stages, see `compile`'s `keep`; code from disk has none.
     """
-    kept = get(request)
-    if kept is not None:
-        return kept, True
+    found = get(request)
+    if found is not None:
+        return found, True
     from tierup.lowering.compile import compile  # here: loads MLIR
 
     made = compile(request, keep=keep_stages)

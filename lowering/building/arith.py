@@ -15,7 +15,8 @@ those of numbers that are not negative; of signed ones, say which division you m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
@@ -108,6 +109,21 @@ else:
     _Value = ir.Value
 
 
+Binary = Callable[["Scalar", "Operand"], "Scalar"]  # an operator, as a method
+
+
+def _operator(name: str) -> Binary:
+    return lambda x, other: x.call(name, other)
+
+
+def _comparison(how: str) -> Binary:
+    return lambda x, other: x.compare(how, other)
+
+
+def _swapped(how: Callable[[Any, Any], Any]) -> Binary:
+    return lambda x, other: how(x.like(other), x)
+
+
 class Scalar(_Value):
     """An SSA value and what its bits mean."""
 
@@ -160,40 +176,22 @@ class Scalar(_Value):
     def __radd__(self, other: Operand) -> Scalar:
         return self if self.dtype is INDEX and _is(other, 0) else self.like(other) + self
 
-    def __rsub__(self, other: Operand) -> Scalar:
-        return self.like(other) - self
-
     def __rmul__(self, other: Operand) -> Scalar:
         return self if self.dtype is INDEX and _is(other, 1) else self.like(other) * self
 
-    def __rfloordiv__(self, other: Operand) -> Scalar:
-        return self.like(other) // self
-
-    def __rmod__(self, other: Operand) -> Scalar:
-        return self.like(other) % self
-
-    def __rtruediv__(self, other: Operand) -> Scalar:
-        return self.like(other) / self
+    __rsub__, __rtruediv__ = _swapped(operator.sub), _swapped(operator.truediv)
+    __rfloordiv__, __rmod__ = _swapped(operator.floordiv), _swapped(operator.mod)
 
     def __neg__(self) -> Scalar:
         return self._made("arith.negf", [self]) if self.is_float else self.like(0) - self
 
     # --- bits and truth
 
-    def __and__(self, other: Operand) -> Scalar:
-        return self.call("arith.andi", other)
-
-    def __or__(self, other: Operand) -> Scalar:
-        return self.call("arith.ori", other)
-
-    def __xor__(self, other: Operand) -> Scalar:
-        return self.call("arith.xori", other)
+    __and__, __or__, __xor__ = _operator("arith.andi"), _operator("arith.ori"), _operator("arith.xori")
+    __lshift__ = _operator("arith.shli")
 
     def __invert__(self) -> Scalar:
         return self ^ (True if self.is_bool else -1)
-
-    def __lshift__(self, other: Operand) -> Scalar:
-        return self.call("arith.shli", other)
 
     def __rshift__(self, other: Operand) -> Scalar:
         return self.call("arith.shrsi" if self.signed else "arith.shrui", other)
@@ -207,23 +205,8 @@ class Scalar(_Value):
         predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), known[how])
         return self._made(name, [self, right], dtypes.bool_, predicate=predicate)
 
-    def __lt__(self, other: Operand) -> Scalar:
-        return self.compare("lt", other)
-
-    def __le__(self, other: Operand) -> Scalar:
-        return self.compare("le", other)
-
-    def __gt__(self, other: Operand) -> Scalar:
-        return self.compare("gt", other)
-
-    def __ge__(self, other: Operand) -> Scalar:
-        return self.compare("ge", other)
-
-    def equals(self, other: Operand) -> Scalar:
-        return self.compare("eq", other)
-
-    def differs(self, other: Operand) -> Scalar:
-        return self.compare("ne", other)
+    __lt__, __le__, __gt__, __ge__ = _comparison("lt"), _comparison("le"), _comparison("gt"), _comparison("ge")
+    equals, differs = _comparison("eq"), _comparison("ne")
 
     # --- building blocks
 

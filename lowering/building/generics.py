@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 
+NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
+# put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
+OVERWRITES = "tierup.overwrites"
+
 
 def maps_of(op: ir.Operation) -> list[ir.AffineMap]:
     """Where a linalg op accesses each operand, by the positions of its loops."""

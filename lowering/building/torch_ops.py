@@ -38,57 +38,33 @@ def bool_type() -> ir.Type:
     return ir.Type.parse("!torch.bool")
 
 
+def _operator(name: str) -> Callable[[Number, ir.Value | int], Number]:
+    return lambda x, other: x.made(name, other, x.type)
+
+
+def _truth(name: str) -> Callable[[Number, ir.Value | int], Number]:
+    return lambda x, other: x.made(name, other, bool_type())
+
+
 class Number(ir.Value):  # type: ignore[misc]  # the bindings say no types
     """A `!torch.int`, `!torch.float` or `!torch.bool` with operators, as arith.py has them for builtin values. A Python int
     becomes a constant. `==` stays Python's: whether two are the same value."""
 
     __slots__ = ()
 
-    def _made(self, name: str, other: ir.Value | int, result: ir.Type) -> Number:
+    def made(self, name: str, other: ir.Value | int, result: ir.Type) -> Number:
+        """What an op of the dialect makes of two numbers."""
         right = integer(other) if isinstance(other, int) else other
         return Number(b.value(f"torch.aten.{name}.{str(self.type).removeprefix('!torch.')}", [self, right], result))
 
-    def __add__(self, other: ir.Value | int) -> Number:
-        return self._made("add", other, self.type)
-
-    def __sub__(self, other: ir.Value | int) -> Number:
-        return self._made("sub", other, self.type)
-
-    def __mul__(self, other: ir.Value | int) -> Number:
-        return self._made("mul", other, self.type)
-
-    def __floordiv__(self, other: ir.Value | int) -> Number:
-        return self._made("floordiv", other, self.type)
-
-    def __mod__(self, other: ir.Value | int) -> Number:
-        return self._made("remainder", other, self.type)
+    __add__, __sub__, __mul__ = _operator("add"), _operator("sub"), _operator("mul")
+    __floordiv__, __mod__ = _operator("floordiv"), _operator("remainder")
+    __lt__, __le__, __gt__, __ge__ = _truth("lt"), _truth("le"), _truth("gt"), _truth("ge")
+    equals, differs = _truth("eq"), _truth("ne")
+    __and__, __or__ = _truth("__and__"), _truth("__or__")
 
     def __neg__(self) -> Number:
         return Number(b.value("torch.aten.neg.int", [self], int_type()))
-
-    def __lt__(self, other: ir.Value | int) -> Number:
-        return self._made("lt", other, bool_type())
-
-    def __le__(self, other: ir.Value | int) -> Number:
-        return self._made("le", other, bool_type())
-
-    def __gt__(self, other: ir.Value | int) -> Number:
-        return self._made("gt", other, bool_type())
-
-    def __ge__(self, other: ir.Value | int) -> Number:
-        return self._made("ge", other, bool_type())
-
-    def equals(self, other: ir.Value | int) -> Number:
-        return self._made("eq", other, bool_type())
-
-    def differs(self, other: ir.Value | int) -> Number:
-        return self._made("ne", other, bool_type())
-
-    def __and__(self, other: ir.Value) -> Number:
-        return self._made("__and__", other, bool_type())
-
-    def __or__(self, other: ir.Value) -> Number:
-        return self._made("__or__", other, bool_type())
 
     def __invert__(self) -> Number:
         return Number(b.value("torch.aten.__not__", [self], bool_type()))

@@ -26,7 +26,7 @@ def _read(request: Request, target: str, library: Path | None) -> CudaArtifact |
     if not store.usable():
         return None
     where = placed(request.ir)
-    return cache.artifact(_name(request, where, target, library), where, CudaArtifact)
+    return cache.kept(_name(request, where, target, library), where, CudaArtifact)
 
 
 def obtain(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
+from tierup.dialect.ir.structure import handed_over, last_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.artifacts.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.building import builders as b
@@ -72,7 +73,7 @@ class _Extraction:
         for argument in block.arguments:
             self._new(argument)
         steps = self._block(block)
-        last = list(block.operations)[-1].operation
+        last = last_of(block)
         returns = tuple(self._numbers[v] for v in last.operands)
         types = {name: self._types[name] for name in self._kernels}
         named = tuple(self._kernels)
@@ -297,7 +298,7 @@ class _Extraction:
 
     def _given(self, block: ir.Block) -> tuple[int, ...]:
         """What a block's last op hands on."""
-        return self._all(list(block.operations)[-1].operation.operands)
+        return self._all(handed_over(block))
 
     def _moves(self, to: Sequence[int], values: Sequence[int]) -> list[Step]:
         """All at once: what is carried may change places."""

@@ -34,10 +34,6 @@ class Format:
         return 2.0**self.min_exponent
 
     @property
-    def max(self) -> float:
-        return float(np.finfo(self.numpy).max)
-
-    @property
     def magic(self) -> float:
         """Added to |x| < 2**(mantissa - 1), it rounds x to an integer, which then stands in the low bits of the sum."""
         return 1.5 * 2.0**self.mantissa

@@ -13,6 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, constant, lifted
+from tierup.lowering.building.generics import NAMED_PRODUCTS, maps_of
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -22,9 +23,6 @@ from tierup.lowering.ops.reductions.sums import plus
 from tierup.lowering.ops.tensors import Tensor, pointwise
 
 _NAMED = (dtypes.f32, dtypes.f64)
-NAMED_PRODUCTS = ("linalg.matmul", "linalg.batch_matmul")
-# put by tierup-overwrite-products on a linalg product: the result is the product alone; what its buffer held is not read
-OVERWRITES = "tierup.overwrites"
 
 
 def is_blas_product(op: ir.Operation) -> bool:
@@ -36,8 +34,7 @@ def is_blas_product(op: ir.Operation) -> bool:
         return False
     lead = [0] if op.name == "linalg.batch_matmul" else []
     m, n, k = (len(lead) + i for i in range(3))
-    reads = [[ir.AffineDimExpr(e).position if isinstance(e, ir.AffineDimExpr) else None for e in ir.AffineMapAttr(a).value.results]
-             for a in ir.ArrayAttr(op.attributes["indexing_maps"])]  # fmt: skip
+    reads = [[ir.AffineDimExpr(e).position if isinstance(e, ir.AffineDimExpr) else None for e in map_.results] for map_ in maps_of(op)]
     left, right, result = reads
     return left in ([*lead, m, k], [*lead, k, m]) and right in ([*lead, k, n], [*lead, n, k]) and result == [*lead, m, n]
 

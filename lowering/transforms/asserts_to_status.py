@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -79,6 +80,6 @@ def _open_loops(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _leave_when_set(loop: ir.Operation, status: ir.Value) -> None:
-    condition = list(loop.regions[0].blocks[0].operations)[-1].operation
+    condition = last_of(loop.regions[0].blocks[0])
     with ir.InsertionPoint(condition):
         condition.operands[0] = of(condition.operands[0]) & b.load(status).equals(0)

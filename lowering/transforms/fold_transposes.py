@@ -15,8 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.generics import order_of, read_in_order
-from tierup.lowering.ops.products import NAMED_PRODUCTS
+from tierup.lowering.building.generics import NAMED_PRODUCTS, order_of, read_in_order
 
 
 @register

@@ -18,6 +18,7 @@ from __future__ import annotations
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.records import dataclass
@@ -78,7 +79,7 @@ def _mark_steady(function: ir.Operation, inference: Inference) -> None:
     for op in b.walk(function):
         if op.name == "torch.prim.Loop":
             body = op.regions[0].blocks[0]
-            given = list(list(body.operations)[-1].operation.operands)[1:]
+            given = handed_over(body)[1:]
             pairs = zip(list(body.arguments)[1:], given, strict=True)
             if all(same(inference.values.get(x), inference.values.get(y)) for x, y in pairs):
                 op.attributes[STEADY] = ir.UnitAttr.get(op.context)

@@ -20,6 +20,7 @@ fresh memory and arguments are only read.
 from __future__ import annotations
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -44,7 +45,7 @@ class MaterializeBoundary(Pass):
 
 def _convert(function: ir.Operation) -> None:
     block = function.regions[0].blocks[0]
-    terminator = list(block.operations)[-1].operation
+    terminator = last_of(block)
     if terminator.name != "func.return" or len(function.regions[0].blocks) != 1:
         raise PassFailure(function, "needs structured control flow: one block that ends in func.return")
     kinds = b.strings(function.attributes[RESULT_KINDS])
@@ -94,7 +95,7 @@ def _store(value: ir.Value, target: ir.Value) -> None:
     owner = value.owner
     if not isinstance(owner, ir.Block) and owner.name == "scf.if":
         number = ir.OpResult(value).result_number
-        terminators = [list(region.blocks[0].operations)[-1].operation for region in owner.operation.regions]
+        terminators = [last_of(region.blocks[0]) for region in owner.operation.regions]
         if any(_is_unset(terminator.operands[number]) for terminator in terminators) and isinstance(target.owner, ir.Block):
             for terminator in terminators:
                 if not _is_unset(terminator.operands[number]):

@@ -21,7 +21,8 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import known
-from tierup.lowering.ops.products import OVERWRITES, is_blas_product
+from tierup.lowering.building.generics import OVERWRITES
+from tierup.lowering.ops.products import is_blas_product
 
 
 @register

@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -113,7 +114,7 @@ def _poll_in(function: ir.Operation) -> None:
     for loop, work in reversed(loops):  # outer ones first: what they read of inner ones' results is replaced with these
         with loop.location:
             _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
-    with ir.InsertionPoint(list(block.operations)[-1]):
+    with ir.InsertionPoint(last_of(block)):
         b.op("func.call", [poll.state], callee=ir.FlatSymbolRefAttr.get(polling.END))
 
 
@@ -249,7 +250,7 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
 
 def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     """Let an scf.while poll, and end once the status is set."""
-    condition = list(loop.regions[0].blocks[0].operations)[-1].operation
+    condition = last_of(loop.regions[0].blocks[0])
     with ir.InsertionPoint(condition):
         condition.operands[0] = of(condition.operands[0]) & poll.clear()
     _spend_in(loop.regions[1].blocks[0], work, poll)
@@ -257,7 +258,7 @@ def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
 
 def _spend_in(block: ir.Block, work: _Work, poll: _Poll) -> None:
     """Spend, at the end of a round, what the round did."""
-    with ir.InsertionPoint(list(block.operations)[-1]):
+    with ir.InsertionPoint(last_of(block)):
         total = b.integer(work.known, 64)
         for array in work.arrays:
             size = b.index(1)

@@ -22,10 +22,10 @@ from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
-from tierup.lowering.building.generics import maps_of
+from tierup.lowering.building.generics import OVERWRITES, maps_of
 from tierup.lowering.building.loops import nest
 from tierup.lowering.externals.blas import PREFIX
-from tierup.lowering.ops.products import OVERWRITES, is_blas_product
+from tierup.lowering.ops.products import is_blas_product
 from tierup.lowering.ops.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h

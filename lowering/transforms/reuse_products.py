@@ -22,8 +22,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.generics import again, is_parallel, maps_of
-from tierup.lowering.ops.products import OVERWRITES
+from tierup.lowering.building.generics import OVERWRITES, again, is_parallel, maps_of
 
 
 @register

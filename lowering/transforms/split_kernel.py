@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -105,7 +106,7 @@ class _Split:
         parts = self._parts()
         if len(parts) < 2:
             return
-        terminator = list(self.block.operations)[-1].operation
+        terminator = last_of(self.block)
         name = fn.symbol(self.function)
         at = 0
         for number, part in enumerate(parts):
@@ -149,9 +150,8 @@ class _Split:
         with ir.InsertionPoint(block):
             here = {v: self._again(v, known) for v in needed}
             for op in part:
-                op.detach_from_parent()
                 block.append(op)
-                _replace(op, here)
+            read_others(part, here)
             for value, target in zip(outputs, arguments[len(inputs) :], strict=True):
                 b.op(_MATERIALIZE, [value, target], restrict=ir.UnitAttr.get(), writable=ir.UnitAttr.get())
             b.op("func.return")
@@ -192,13 +192,6 @@ class _Split:
 def _used(op: ir.Operation) -> list[ir.Value]:
     """What an op and its regions use, values of the regions among them, in an order that is the same in parts that are alike."""
     return list(dict.fromkeys(v for inner in (op, *b.walk(op)) for v in inner.operands)) if len(op.regions) else list(op.operands)
-
-
-def _replace(op: ir.Operation, here: dict[ir.Value, ir.Value]) -> None:
-    for inner in (op, *b.walk(op)) if len(op.regions) else (op,):
-        for i, operand in enumerate(inner.operands):
-            if operand in here:
-                inner.operands[i] = here[operand]
 
 
 def _is_dynamic(type_: ir.Type) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.option_limits import AtLeast
@@ -38,90 +39,74 @@ class UnpackLists(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
-            if op.name == "torch.prim.ListUnpack":
-                _replace(op, list(range(len(op.results))))
-            elif op.name == "torch.aten.__getitem__.t":
-                number = t.known_int(op.operands[1])
-                if number is not None:
-                    _replace(op, [number])
-            elif op.name == "torch.aten.size":
-                _sizes(op)
-            elif op.name == "torch.aten.len.t":
-                _length(op)
-            elif op.name in _LISTS:
-                _spelled_out(op, self.most)
-            elif op.name in ("torch.prim.max.self_int", "torch.prim.min.self_int"):
-                _extreme(op)
+            with op.location, ir.InsertionPoint(op):
+                made = self._made(op)
+            if made is not None:
+                take_place(op, made)
+
+    def _made(self, op: ir.Operation) -> list[ir.Value] | None:
+        """What an op's results are; None where that is not known."""
+        if op.name == "torch.prim.ListUnpack":
+            return _pieces(op, list(range(len(op.results))))
+        if op.name == "torch.aten.__getitem__.t":
+            number = t.known_int(op.operands[1])
+            return None if number is None else _pieces(op, [number])
+        if op.name in _LISTS:
+            items = _LISTS[op.name](op, self.most)
+            return None if items is None else [b.value("torch.prim.ListConstruct", items, op.results[0].type)]
+        value = _NUMBERS[op.name](op) if op.name in _NUMBERS else None
+        return None if value is None else [value]
 
 
-def _sizes(op: ir.Operation) -> None:
-    """A list of all sizes, as a list that is spelled out."""
+def _sizes(op: ir.Operation, most: int) -> list[ir.Value] | None:
     known = t.sizes_of(op.operands[0])
-    if known is None:
-        return
-    with op.location, ir.InsertionPoint(op):
-        items = [t.size(op.operands[0], axis) for axis in range(len(known[0]))]
-        op.results[0].replace_all_uses_with(b.value("torch.prim.ListConstruct", items, op.results[0].type))
-    op.erase()
+    return None if known is None else [t.size(op.operands[0], axis) for axis in range(len(known[0]))]
 
 
-def _sliced(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
+def _sliced(op: ir.Operation, most: int) -> list[ir.Value] | None:
+    items = items_of(op.operands[0])
     bounds = [t.known_int(v) if str(v.type) == "!torch.int" else None for v in list(op.operands)[1:]]
     unknown = [v for v, found in zip(list(op.operands)[1:], bounds, strict=True) if found is None and str(v.type) == "!torch.int"]
-    return None if unknown or bounds[2] == 0 else items[slice(*bounds)]
+    return None if items is None or unknown or bounds[2] == 0 else items[slice(*bounds)]
 
 
-def _repeated(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
-    count = t.known_int(op.operands[1])
-    return None if count is None or len(items) * count > most else items * count
+def _repeated(op: ir.Operation, most: int) -> list[ir.Value] | None:
+    items, count = items_of(op.operands[0]), t.known_int(op.operands[1])
+    return None if items is None or count is None or len(items) * count > most else items * count
 
 
-def _joined(op: ir.Operation, items: list[ir.Value], most: int) -> list[ir.Value] | None:
-    more = items_of(op.operands[1])
-    return None if more is None or more and len(items) + len(more) > most else items + more
+def _joined(op: ir.Operation, most: int) -> list[ir.Value] | None:
+    items, more = items_of(op.operands[0]), items_of(op.operands[1])
+    return None if items is None or more is None or more and len(items) + len(more) > most else items + more
 
 
-_LISTS: dict[str, Callable[[ir.Operation, list[ir.Value], int], list[ir.Value] | None]] = {
+_LISTS: dict[str, Callable[[ir.Operation, int], list[ir.Value] | None]] = {
+    "torch.aten.size": _sizes,
     "torch.aten.add.t": _joined,
     "torch.aten.mul.left_t": _repeated,
     "torch.aten.slice.t": _sliced,
-    "torch.aten.list.t": lambda op, items, most: items,
+    "torch.aten.list.t": lambda op, most: items_of(op.operands[0]),
 }
 
 
-def _spelled_out(op: ir.Operation, most: int) -> None:
+def _extreme(op: ir.Operation) -> ir.Value | None:
     items = items_of(op.operands[0])
-    made = None if items is None else _LISTS[op.name](op, items, most)
-    if made is None:
-        return
-    with op.location, ir.InsertionPoint(op):
-        op.results[0].replace_all_uses_with(b.value("torch.prim.ListConstruct", made, op.results[0].type))
-    op.erase()
+    return reduce(t.greatest if "max" in op.name else t.least, items) if items else None
 
 
-def _extreme(op: ir.Operation) -> None:
-    items = items_of(op.operands[0])
-    if not items:
-        return
-    pick = t.greatest if "max" in op.name else t.least
-    with op.location, ir.InsertionPoint(op):
-        op.results[0].replace_all_uses_with(reduce(pick, items))
-    op.erase()
-
-
-def _length(op: ir.Operation) -> None:
+def _length(op: ir.Operation) -> ir.Value | None:
     made = b.defining_op(op.operands[0])
-    if made is None:
-        return
-    with op.location, ir.InsertionPoint(op):
-        if made.name == "torch.prim.ListConstruct":
-            length = t.integer(len(made.operands))
-        elif (count := _COUNTS.get(made.name)) is not None and (axis := _axis(made)) is not None:
-            length = count(made, t.size(made.operands[0], axis))
-        else:
-            return
-        op.results[0].replace_all_uses_with(length)
-    op.erase()
+    if made is not None and made.name == "torch.prim.ListConstruct":
+        return t.integer(len(made.operands))
+    axis = None if made is None or made.name not in _COUNTS else _axis(made)
+    return None if made is None or axis is None else _COUNTS[made.name](made, t.size(made.operands[0], axis))
+
+
+_NUMBERS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
+    "torch.aten.len.t": _length,
+    "torch.prim.max.self_int": _extreme,
+    "torch.prim.min.self_int": _extreme,
+}
 
 
 def check_items(op: ir.Operation) -> None:
@@ -167,32 +152,32 @@ _COUNTS: dict[str, Callable[[ir.Operation, t.Number], t.Number]] = {
 }
 
 
-def _replace(op: ir.Operation, numbers: list[int]) -> None:
+def _pieces(op: ir.Operation, numbers: list[int]) -> list[ir.Value] | None:
+    """The items of these numbers, one for each result."""
     source = b.defining_op(op.operands[0])
-    if source is None:
-        return
-    name = torch_name(source)
-    if name == "prim.ListConstruct":
+    if source is not None and source.name == "torch.prim.ListConstruct":
         numbers = [n + len(source.operands) if n < 0 else n for n in numbers]
-    if any(n < 0 for n in numbers):
-        return
-    with op.location, ir.InsertionPoint(op):
-        pieces = []
-        for result, number in zip(op.results, numbers, strict=True):
-            if name == "aten.unbind.int":
-                piece = b.value("torch.aten.select.int", [source.operands[0], source.operands[1], t.integer(number)], result.type)
-            elif name == "prim.ListConstruct" and number < len(source.operands):
-                piece = source.operands[number]
-            elif name in _PIECES and (bounds := _PIECES[name](source, number)) is not None:
-                piece = b.value("torch.aten.slice.Tensor", [source.operands[0], source.operands[2], *bounds, t.integer(1)], result.type)
-            else:
-                return
-            if piece.type != result.type:
-                return
-            pieces.append(piece)
-    for result, piece in zip(op.results, pieces, strict=True):
-        result.replace_all_uses_with(piece)
-    op.erase()
+    if source is None or any(n < 0 for n in numbers):
+        return None
+    pieces = []
+    for result, number in zip(op.results, numbers, strict=True):
+        piece = _piece(source, number, result.type)
+        if piece is None or piece.type != result.type:
+            return None
+        pieces.append(piece)
+    return pieces
+
+
+def _piece(source: ir.Operation, number: int, type_: ir.Type) -> ir.Value | None:
+    name = torch_name(source)
+    if name == "aten.unbind.int":
+        return b.value("torch.aten.select.int", [source.operands[0], source.operands[1], t.integer(number)], type_)
+    if name == "prim.ListConstruct":
+        return source.operands[number] if number < len(source.operands) else None
+    bounds = _PIECES[name](source, number) if name in _PIECES else None
+    if bounds is None:
+        return None
+    return b.value("torch.aten.slice.Tensor", [source.operands[0], source.operands[2], *bounds, t.integer(1)], type_)
 
 
 def _every(op: ir.Operation, length: ir.Value, number: int) -> tuple[ir.Value, ir.Value]:

@@ -142,7 +142,7 @@ def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
         return None
     start = time.perf_counter()
     where = placed(graph)
-    specialised = cache.text(_name(where, entry, arguments), where)
+    specialised = cache.kept(_name(where, entry, arguments), where, str)
     if specialised is None:
         return None
     request = request_for(specialised, entry, arguments, options)

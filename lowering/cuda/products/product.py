@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
@@ -114,7 +115,7 @@ def multiplies_and_adds(op: ir.Operation) -> bool:
     if len(op.regions) != 1 or not len(op.regions[0].blocks):
         return False
     block = op.regions[0].blocks[0]
-    last = list(block.operations)[-1].operation
+    last = last_of(block)
     added = b.defining_op(last.operands[0]) if len(last.operands) == 1 else None
     if added is None or added.name not in ("arith.addf", "arith.addi"):
         return False

@@ -24,42 +24,29 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import bytes_of, minimum, select, zero
+from tierup.lowering.building.arith import bytes_of, select, zero
 from tierup.lowering.building.loops import carried, either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
-from tierup.lowering.cuda.products.product import Operand, Product, length
-from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
+from tierup.lowering.cuda.products.product import Operand, Product
+from tierup.lowering.cuda.products.results import Line, finish
 from tierup.lowering.cuda.products.schemes import RegisterScheme
-from tierup.lowering.cuda.products.tile_order import tile_of
+from tierup.lowering.cuda.products.tile_order import Side, launched, summed
 
 _PAD = 4  # elements between a tile's lines: columns then lie in different banks, and lines still begin at 16 bytes
 _FOUR = 4  # neighbours that a thread has of a tile's side
-_BLOCKS_Z = 65535
 _CHUNK_BYTES = 16
 
 
 def launch(product: Product, after: Structured | None, scheme: RegisterScheme) -> None:
     """Launch the kernel, built at the insertion point."""
     ir.Context.current.get_dialect_descriptor("vector")  # loads it
-    op = product.op
-    _contract(op.op)
-    sizes = op.sizes()
-    m, n, k, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.k, product.batch))
+    _contract(product.op.op)
     sides = (scheme.rows, scheme.columns)
-    down, across = (gpu.ceil_div(size, side) for size, side in zip((m, n), sides, strict=True))
-    elements = [ir.ShapedType(buffer.type).element_type for buffer in op.buffers[:2]]
+    elements = [ir.ShapedType(buffer.type).element_type for buffer in product.op.buffers[:2]]
     shared = [gpu.shared_type([2, scheme.depth, side + _PAD], element) for side, element in zip(sides, elements, strict=True)]
-    grid = [down * across, b.index(1), minimum(batch, _BLOCKS_Z)]
-    with gpu.launch(grid, [b.index(scheme.threads)], shared) as here:
-        tile = tile_of(here.block[0], down, across)
-        corner = [number * side for number, side in zip(tile, sides, strict=True)]
-        with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
-            at = place_of(product.batch, number, sizes)
-            tiles = [
-                _Tile(product, i, here.shared[i], sides[i], scheme, here.thread[0], corner[i], (m, n)[i], k, sizes, at) for i in (0, 1)
-            ]  # fmt: skip
-            _Kernel(product, scheme, tiles, here.thread[0], k).run(after, sizes, at)
+    with launched(product, scheme, shared) as found:
+        _Kernel(product, scheme, [_Tile(product, i, sides[i], scheme, at) for i, at in enumerate(found)]).run(after)
 
 
 def _contract(op: ir.Operation) -> None:
@@ -71,18 +58,11 @@ def _contract(op: ir.Operation) -> None:
 
 @dataclass(frozen=True)
 class _Tile(Operand):
-    """An operand's tiles, [2, depth, side + pad] in shared memory. `corner`, `end`: the first row (or column) of the block's tile, and how
-    many there are."""
+    """An operand's tiles, [2, depth, side + pad] in shared memory."""
 
-    shared: ir.Value
     side: int
     scheme: RegisterScheme
-    thread: ir.Value
-    corner: ir.Value
-    end: ir.Value
-    k: ir.Value
-    sizes: Sequence[ir.Value]
-    batch: Place
+    at: Side
 
     @property
     def chunk(self) -> int:
@@ -96,7 +76,7 @@ class _Tile(Operand):
         count = self.side * self.scheme.depth // self.chunk
         found = []
         for start in range(0, count, self.scheme.threads):
-            number = self.thread + start
+            number = self.at.thread + start
             found.append((number // (inner // self.chunk), number % (inner // self.chunk) * self.chunk))
         return found
 
@@ -132,10 +112,10 @@ class _Tile(Operand):
     def _source(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, list[ir.Value]]:
         """Whether an element of a tile is there, and where in memory; where it is not, some place that is."""
         side, deep = (line, inside) if self.along_k else (inside, line)
-        along, below = self.corner + side, depth + deep
-        there = (along < self.end) & (below < self.k)
+        along, below = self.at.corner + side, depth + deep
+        there = (along < self.at.end) & (below < self.at.k)
         along, below = (select(there, position, 0) for position in (along, below))
-        return there, self.places(self.batch | place_of(self.line, along, self.sizes) | place_of(self.product.k, below, self.sizes))
+        return there, self.at.places(self, along, below)
 
     def store(self, half: ir.Value, elements: Sequence[ir.Value]) -> None:
         given = iter(elements)
@@ -143,10 +123,10 @@ class _Tile(Operand):
             for i in range(self.chunk):
                 here = inside + i
                 deep, side = (here, line) if self.along_k else (line, here)
-                b.store(next(given), self.shared, half, deep, side)
+                b.store(next(given), self.at.shared, half, deep, side)
 
     def fetched(self, half: ir.Value, deep: ir.Value, positions: Sequence[ir.Value]) -> list[ir.Value]:
-        return [b.load(self.shared, half, deep, position) for position in positions]
+        return [b.load(self.at.shared, half, deep, position) for position in positions]
 
 
 @dataclass(frozen=True)
@@ -156,30 +136,24 @@ class _Kernel:
     product: Product
     scheme: RegisterScheme
     tiles: list[_Tile]
-    thread: ir.Value
-    k: ir.Value
 
-    def run(self, after: Structured | None, sizes: Sequence[ir.Value], batch: Place) -> None:
-        scheme = self.scheme
+    def run(self, after: Structured | None) -> None:
+        scheme, at = self.scheme, self.tiles[0].at
         across = scheme.columns // scheme.each_columns
         mine = [
-            _positions(self.thread // across, scheme.rows, scheme.each_rows),
-            _positions(self.thread % across, scheme.columns, scheme.each_columns),
+            _positions(at.thread // across, scheme.rows, scheme.each_rows),
+            _positions(at.thread % across, scheme.columns, scheme.each_columns),
         ]
         type_ = ir.ShapedType(self.product.op.buffers[2].type).element_type
         nothing = [zero(type_)] * (scheme.each_rows * scheme.each_columns)
-        if length(self.product.op, self.product.k):
-            sums = self._sums(mine, nothing)
-        else:  # perhaps there is nothing to load
-            types = [type_] * len(nothing)
-            sums = either(b.index(0) < self.k, types, lambda: self._sums(mine, nothing), lambda: nothing)
-        rows, columns = ([tile.corner + at for at in positions] for tile, positions in zip(self.tiles, mine, strict=True))
+        sums = summed(self.product, at.k, [type_] * len(nothing), lambda: self._sums(mine, nothing), lambda: nothing)
+        rows, columns = ([tile.at.corner + position for position in positions] for tile, positions in zip(self.tiles, mine, strict=True))
         lines: list[Line] = []
         for i, row in enumerate(rows):
             numbers = list(zip(columns, sums[i * len(columns) : (i + 1) * len(columns)], strict=True))
             lines.append((row, [numbers[j : j + _FOUR] for j in range(0, len(numbers), _FOUR)]))
-        ends = [tile.end for tile in self.tiles]
-        finish(self.product, after, sizes, ends, (scheme.rows, scheme.columns), batch, lines)
+        ends = [tile.at.end for tile in self.tiles]
+        finish(self.product, after, at.sizes, ends, (scheme.rows, scheme.columns), at.batch, lines)
 
     def _sums(self, mine: list[list[ir.Value]], nothing: list[ir.Value]) -> list[ir.Value]:
         """The loop along k. `mine`: the thread's rows and columns in a tile."""
@@ -199,7 +173,7 @@ class _Kernel:
             return [other, *sums]
 
         self._store(b.index(0), [tile.load(b.index(0)) for tile in self.tiles])
-        found = carried((b.index(0), self.k, b.index(depth)), [b.index(0), *nothing], tile_by_tile)
+        found = carried((b.index(0), self.tiles[0].at.k, b.index(depth)), [b.index(0), *nothing], tile_by_tile)
         return found[1:]
 
     def _store(self, half: ir.Value, elements: list[list[ir.Value]]) -> None:

@@ -11,8 +11,6 @@ no byte is spent on padding. The scheme is that of NVIDIA's CUTLASS ("Efficient 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
@@ -21,8 +19,8 @@ from tierup.lowering.building.loops import either
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products.operand_lines import is_straight
 from tierup.lowering.cuda.products.product import Operand, length
-from tierup.lowering.cuda.products.results import Place, place_of
 from tierup.lowering.cuda.products.tensor_cores import Operands, operands_of
+from tierup.lowering.cuda.products.tile_order import Side
 
 _TOKEN = "!nvgpu.device.async.token"
 _TOGETHER = 4  # elements that a thread moves between two waits for memory
@@ -78,18 +76,11 @@ class Layout(Operand):
 
 @dataclass(frozen=True)
 class StagedTiles:
-    """The copies of one operand in a kernel. `shared`: its tiles; `corner`, `end`: the first row (or column) of the block's tile, and how
-    many there are."""
+    """The copies of one operand in a kernel."""
 
     layout: Layout
-    shared: ir.Value
-    thread: ir.Value
     threads: int
-    corner: ir.Value
-    end: ir.Value
-    k: ir.Value
-    sizes: Sequence[ir.Value]
-    batch: Place
+    at: Side
     straight: ir.Value | bool
 
     def fetch(self, stage: ir.Value, depth: ir.Value) -> None:
@@ -106,14 +97,14 @@ class StagedTiles:
         layout, chunk = self.layout, self.layout.kind.chunk
         per_line = layout.per_line // chunk
         for start in range(0, layout.lines * per_line, self.threads):
-            number = self.thread + start
+            number = self.at.thread + start
             line, here = number // per_line, number % per_line
             along, below, there = self._position(depth, line, here * chunk)
-            places = self._places(along, below)
+            places = self.at.places(layout, along, below)
             taken = select(there, b.index(chunk), 0)
             segments = ir.DenseI32ArrayAttr.get([1, 3, 1, len(places), 1])
             b.op(
-                "nvgpu.device_async_copy", [self.shared, stage, line, layout.swizzled(line, here), layout.buffer, *places, taken],
+                "nvgpu.device_async_copy", [self.at.shared, stage, line, layout.swizzled(line, here), layout.buffer, *places, taken],
                 [ir.Type.parse(_TOKEN)],
                 dstElements=ir.IntegerAttr.get(b.index_type(), chunk), bypassL1=ir.UnitAttr.get(), operandSegmentSizes=segments,
             )  # fmt: skip
@@ -124,35 +115,31 @@ class StagedTiles:
         layout, chunk = self.layout, self.layout.kind.chunk
         total = layout.lines * layout.per_line
         together = min(_TOGETHER, total // self.threads)
-        with gpu.strided(self.thread, b.index(total), b.index(self.threads * together)) as first:
+        with gpu.strided(self.at.thread, b.index(total), b.index(self.threads * together)) as first:
             found = []
             for start in range(0, self.threads * together, self.threads):
                 number = first + start
                 line, inside = number // layout.per_line, number % layout.per_line
                 along, below, there = self._position(depth, line, inside)
-                places = self._places(select(there, along, 0), select(there, below, 0))  # beyond the end some place that is
+                places = self.at.places(layout, select(there, along, 0), select(there, below, 0))  # beyond the end some place that is
                 read = b.load(layout.buffer, *places)
                 at = layout.swizzled(line, inside // chunk) + inside % chunk
                 found.append((select(there, read, 0), line, at))
             for value, line, at in found:  # after the loads: they wait for memory together
-                b.store(value, self.shared, stage, line, at)
+                b.store(value, self.at.shared, stage, line, at)
         return []
 
     def _position(self, depth: ir.Value, line: ir.Value, inside: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
         """Where an element of a tile lies along m or n and along k, and whether it is there."""
         side, deep = (line, inside) if self.layout.along_k else (inside, line)
-        along, below = self.corner + side, depth + deep
+        along, below = self.at.corner + side, depth + deep
         known = length(self.layout.product.op, self.layout.product.k)
         cut = known is None or known % self.layout.depth  # else the tile's first element stands for all
-        there = (below if cut else depth) < self.k
+        there = (below if cut else depth) < self.at.k
         known = length(self.layout.product.op, self.layout.line)
         if known is None or known % self.layout.side:
-            there = (along < self.end) & there
+            there = (along < self.at.end) & there
         return along, below, there
-
-    def _places(self, along: ir.Value, below: ir.Value) -> list[ir.Value]:
-        layout, sizes = self.layout, self.sizes
-        return layout.places(self.batch | place_of(layout.line, along, sizes) | place_of(layout.product.k, below, sizes))
 
 
 def close_group(*, running: int) -> None:

@@ -25,17 +25,15 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import Scalar, minimum
-from tierup.lowering.building.loops import carried, either
+from tierup.lowering.building.arith import Scalar
+from tierup.lowering.building.loops import carried
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.products import tensor_cores as cores
-from tierup.lowering.cuda.products.product import Product, length
-from tierup.lowering.cuda.products.results import Line, Place, finish, place_of
+from tierup.lowering.cuda.products.product import Product
+from tierup.lowering.cuda.products.results import Line, finish
 from tierup.lowering.cuda.products.schemes import Scheme
 from tierup.lowering.cuda.products.staged_tiles import ROWS_OF_MATRIX, Layout, StagedTiles, close_group, following
-from tierup.lowering.cuda.products.tile_order import tile_of
-
-_BLOCKS_Z = 65535
+from tierup.lowering.cuda.products.tile_order import launched, summed
 
 
 def layouts(product: Product, scheme: Scheme) -> list[Layout]:
@@ -48,22 +46,10 @@ def launch(product: Product, after: Structured | None, scheme: Scheme, straight:
     """Launch the kernel, built at the insertion point. `straight`: of each operand, whether its lines begin at multiples of 16 bytes."""
     for dialect in ("nvgpu", "nvvm", "vector"):
         ir.Context.current.get_dialect_descriptor(dialect)  # loads it
-    op = product.op
     lying = layouts(product, scheme)
-    sizes = op.sizes()
-    m, n, k, batch = (gpu.product([sizes[i] for i in loops]) for loops in (product.m, product.n, product.k, product.batch))
-    down, across = gpu.ceil_div(m, scheme.rows), gpu.ceil_div(n, scheme.columns)
-    grid = [down * across, b.index(1), minimum(batch, _BLOCKS_Z)]
-    with gpu.launch(grid, [b.index(scheme.threads)], [each.shared_type for each in lying]) as here:
-        tile = tile_of(here.block[0], down, across)
-        corner = [number * side for number, side in zip(tile, (scheme.rows, scheme.columns), strict=True)]
-        with gpu.strided(here.block[2], batch, here.blocks[2]) as number:
-            at = place_of(product.batch, number, sizes)
-            tiles = [
-                StagedTiles(each, shared, here.thread[0], scheme.threads, first, end, k, sizes, at, lies)
-                for each, shared, first, end, lies in zip(lying, here.shared, corner, (m, n), straight, strict=True)
-            ]  # fmt: skip
-            _Kernel(product, scheme, tiles, here.thread[0], k).run(after, at)
+    with launched(product, scheme, [each.shared_type for each in lying]) as found:
+        tiles = [StagedTiles(each, scheme.threads, at, lies) for each, at, lies in zip(lying, found, straight, strict=True)]
+        _Kernel(product, scheme, tiles).run(after)
 
 
 @dataclass(frozen=True)
@@ -73,24 +59,19 @@ class _Kernel:
     product: Product
     scheme: Scheme
     tiles: list[StagedTiles]
-    thread: ir.Value
-    k: ir.Value
 
-    def run(self, after: Structured | None, batch: Place) -> None:
-        scheme = self.scheme
-        lane, warp = self.thread % gpu.WARP, self.thread // gpu.WARP
+    def run(self, after: Structured | None) -> None:
+        scheme, at = self.scheme, self.tiles[0].at
+        lane, warp = at.thread % gpu.WARP, at.thread // gpu.WARP
         starts = [
             warp // scheme.across * (scheme.rows // scheme.down),
             warp % scheme.across * (scheme.columns // scheme.across),
         ]
         count = scheme.blocks_down * scheme.blocks_across
-        if length(self.product.op, self.product.k):
-            sums = self._sums(lane, starts)
-        else:  # perhaps there is nothing to fetch
-            types = [cores.sums_type()] * count
-            sums = either(b.index(0) < self.k, types, lambda: self._sums(lane, starts), lambda: [cores.no_sums()] * count)
-        ends, sizes = [tile.end for tile in self.tiles], self.tiles[0].sizes
-        finish(self.product, after, sizes, ends, (scheme.rows, scheme.columns), batch, self._lines(lane, starts, sums))
+        types = [cores.sums_type()] * count
+        sums = summed(self.product, at.k, types, lambda: self._sums(lane, starts), lambda: [cores.no_sums()] * count)
+        ends = [tile.at.end for tile in self.tiles]
+        finish(self.product, after, at.sizes, ends, (scheme.rows, scheme.columns), at.batch, self._lines(lane, starts, sums))
 
     def _sums(self, lane: ir.Value, starts: list[ir.Value]) -> list[ir.Value]:
         scheme, depth = self.scheme, self.tiles[0].layout.depth
@@ -116,7 +97,7 @@ class _Kernel:
             return [read, following(written, scheme.stages), *operands, *sums]
 
         start = [b.index(0), b.index(ahead), *first, *[cores.no_sums()] * count]
-        span = b.index(0), gpu.ceil_div(self.k, depth), b.index(1)
+        span = b.index(0), gpu.ceil_div(self.tiles[0].at.k, depth), b.index(1)
         found = carried(span, start, tile_by_tile)
         if self.product.batch:
             close_group(running=0)
@@ -145,7 +126,7 @@ class _Kernel:
 
     def _matrices(self, operand: int, stage: ir.Value, lane: ir.Value, start: ir.Value, first: int, step: int) -> ir.Value:
         """16 x 32 bytes of an operand as four matrices: of x the halves along m vary first, of y those along k."""
-        layout, shared = self.tiles[operand].layout, self.tiles[operand].shared
+        layout, shared = self.tiles[operand].layout, self.tiles[operand].at.shared
         if layout.kind.is_tf32 and not layout.along_k:
             return self._gathered(operand, stage, lane, start, first, step)
         row, matrix = lane % ROWS_OF_MATRIX, lane // ROWS_OF_MATRIX
@@ -161,7 +142,7 @@ class _Kernel:
 
     def _gathered(self, operand: int, stage: ir.Value, lane: ir.Value, start: ir.Value, first: int, step: int) -> ir.Value:
         """The same of floats whose lines are along m or n: ldmatrix transposes halves only."""
-        layout, shared = self.tiles[operand].layout, self.tiles[operand].shared
+        layout, shared = self.tiles[operand].layout, self.tiles[operand].at.shared
         chunk = layout.kind.chunk
         deep, side = lane % 4, start + first + lane // 4
         found = []
@@ -174,8 +155,8 @@ class _Kernel:
             found.append(b.load(shared, stage, line, at))
         return cores.gathered(found)
 
-    def _lines(self, lane: ir.Value, starts: list[ir.Value], sums: list[ir.Value]) -> list[Line]:
-        corner = [tile.corner + start for tile, start in zip(self.tiles, starts, strict=True)]
+    def _lines(self, lane: ir.Value, starts: list[ir.Value], sums: Sequence[ir.Value]) -> list[Line]:
+        corner = [tile.at.corner + start for tile, start in zip(self.tiles, starts, strict=True)]
         row, column = corner[0] + lane // 4, corner[1] + lane % 4 * 2
         across = self.scheme.blocks_across
         lines: list[Line] = []

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
@@ -58,7 +59,7 @@ def combiners(op: Structured) -> list[Combiner] | None:
         return None
     block = op.op.regions[0].blocks[0]
     accumulators = list(block.arguments)[op.reads :]
-    yielded = list(list(block.operations)[-1].operation.operands)
+    yielded = handed_over(block)
     found = []
     for accumulator, value in zip(accumulators, yielded, strict=True):
         made = b.defining_op(value)

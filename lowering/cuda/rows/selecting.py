@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
@@ -60,7 +61,7 @@ def selector(op: Structured) -> Selector | None:
         return None
     block = op.op.regions[0].blocks[0]
     best, where = list(block.arguments)[op.reads :]
-    chosen = [b.defining_op(v) for v in list(block.operations)[-1].operation.operands]
+    chosen = [b.defining_op(v) for v in handed_over(block)]
     if any(c is None or c.name != "arith.select" or c.block != block for c in chosen):
         return None
     (better, element, kept), (also, position, stays) = (list(c.operands) for c in chosen if c is not None)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
 from tierup.lowering.analysis.structured import Structured
@@ -48,7 +49,7 @@ def _number(fill: Structured) -> ir.Value | None:
     """What an op without inputs sets its output to, where that stands before it."""
     if fill.op.name == "linalg.fill":
         return fill.op.operands[0]
-    value = list(fill.op.regions[0].blocks[0].operations)[-1].operation.operands[0]
+    value = handed_over(fill.op.regions[0].blocks[0])[0]
     made = b.defining_op(value)
     inside = value.owner == fill.op.regions[0].blocks[0] if made is None else made.block == fill.op.regions[0].blocks[0]
     return None if inside else value

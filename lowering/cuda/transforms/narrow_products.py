@@ -23,11 +23,10 @@ from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import dtype_of, of
-from tierup.lowering.building.generics import is_parallel, iterators_of, maps_of, order_of, read_in_order
+from tierup.lowering.building.generics import NAMED_PRODUCTS, OVERWRITES, is_parallel, iterators_of, maps_of, order_of, read_in_order
 from tierup.lowering.cuda.module_target import of_function
 from tierup.lowering.cuda.products.product import multiplies_and_adds
 from tierup.lowering.cuda.products.schemes import has_halves
-from tierup.lowering.ops.products import NAMED_PRODUCTS, OVERWRITES
 from tierup.lowering.transforms.overwrite_products import fills_with_zero
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")

@@ -186,12 +186,18 @@ def put(on: Device, array: np.ndarray) -> DeviceArray:
     return made
 
 
+def shown(array: DeviceArray, copy: np.ndarray, view: np.ndarray) -> DeviceArray:
+    """What a view of an array's copy shows, on the device."""
+    start = array.address + view.ctypes.data - copy.ctypes.data
+    return DeviceArray(array.on, start, view.dtype, view.shape, view.strides, array, array.writeable)
+
+
 def put_together(on: Device, arrays: Sequence[np.ndarray]) -> list[DeviceArray]:
     """Copies on the device, in C order; those of arrays that share memory do, at the same strides. Raises as `put`."""
     made: list[DeviceArray] = []
     wholes: dict[int, DeviceArray] = {}
     for array in arrays:
-        if not any(np.may_share_memory(array, other) and np.shares_memory(array, other) for other in arrays if other is not array):
+        if not any(np.shares_memory(array, other) for other in arrays if other is not array):
             made.append(put(on, array))
             continue
         at = array.ctypes.data

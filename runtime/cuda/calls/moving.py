@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.cuda.arrays.arrays import DeviceArray, put, to_host
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put, shown, to_host
 from tierup.runtime.cuda.device.devices import Device
 
 
@@ -55,12 +55,9 @@ class Moves:
 
     def _moved(self, value: np.ndarray) -> DeviceArray:
         for array, copy in self._pairs:
-            if value.size and value.dtype == copy.dtype and np.may_share_memory(value, copy) and np.shares_memory(value, copy):
-                start = array.address + value.ctypes.data - copy.ctypes.data
-                shown = DeviceArray(self.on, start, value.dtype, value.shape, value.strides, array, array.writeable)
-                self._devices[id(value)] = shown
+            if value.dtype == copy.dtype and np.shares_memory(value, copy):
                 self._held.append(value)
-                return shown
+                return self._devices.setdefault(id(value), shown(array, copy, value))
         made = put(self.on, value)
         self.sent += made.nbytes
         if value.flags.c_contiguous:

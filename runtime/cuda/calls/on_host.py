@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tierup.runtime.arguments.guards import extent
-from tierup.runtime.cuda.arrays.arrays import DeviceArray, put_together, to_host
+from tierup.runtime.cuda.arrays.arrays import DeviceArray, put_together, shown, to_host
 from tierup.runtime.cuda.host.exits import arrays_in
 from tierup.runtime.program import Program
 
@@ -63,14 +63,11 @@ def _there(result: Any, there: list[DeviceArray], copies: list[np.ndarray]) -> A
         if result is copy:
             return array
     for array, copy in zip(there, copies, strict=True):
-        if result.size and np.may_share_memory(result, copy) and np.shares_memory(result, copy):
-            moved = array.address - copy.ctypes.data
-            return DeviceArray(array.on, result.ctypes.data + moved, result.dtype, result.shape, result.strides, array, array.writeable)
+        if np.shares_memory(result, copy):
+            return shown(array, copy, result)
     return result
 
 
 def _is_moved(result: Any, here: list[np.ndarray]) -> bool:
     """Whether a result is memory of its own, which goes to the device."""
-    return isinstance(result, np.ndarray) and not any(
-        result is other or np.may_share_memory(result, other) and np.shares_memory(result, other) for other in here
-    )
+    return isinstance(result, np.ndarray) and not any(result is other or np.shares_memory(result, other) for other in here)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, to_host
@@ -20,8 +21,8 @@ from tierup.runtime.cuda.calls.moving import Moves
 from tierup.runtime.cuda.calls.on_host import on_host
 from tierup.runtime.cuda.calls.splits import DeviceSplit, classes_of, published
 from tierup.runtime.cuda.calls.table import make_device_table
-from tierup.runtime.cuda.calls.telling import tell
 from tierup.runtime.cuda.device.devices import device
+from tierup.runtime.events import EventKind
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
@@ -45,7 +46,8 @@ class OnDevice:
             on = device()
             given = ours(on, flat)
             results = call(given, self._overrides.current())
-            tell(on, self._history)
+            while on.unsaid:  # told once, of the program that came upon it
+                self._history.emit(EventKind.FALLBACK, Reason.BROKEN_LIBRARY, action=f"our kernels multiply: {on.unsaid.pop()}")
             return handed_over(results, flat, given)
 
         return run

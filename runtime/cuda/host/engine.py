@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.dialect import switches
-from tierup.lowering.artifacts.host_steps import HostProgram, walk
+from tierup.lowering.artifacts.host_steps import HostProgram
 from tierup.runtime.cuda.device.cublas import Cublas
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
@@ -294,8 +294,3 @@ def _returned(value: Given | Number | Buffer, given: Sequence[Any]) -> Any:
     if isinstance(value, Buffer):
         return replace(value, memory=given[value.memory.index])
     return given[value.index] if isinstance(value, Given) else value
-
-
-def reads(program: HostProgram) -> int:
-    """How often the text of a program waits for the device to read a number."""
-    return sum(step[0] == "read" for step in walk(program.steps))

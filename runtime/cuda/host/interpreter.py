@@ -7,6 +7,7 @@ What memory is, only the engine knows: an address on the device, an array, or a 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -144,10 +145,7 @@ class _Machine:
 
     def _allocate(self, to: int, dtype: str, sizes: Sequence[int]) -> None:
         found = self._all(sizes)
-        count = 1
-        for size in found:
-            count *= size
-        memory = self._engine.allocate(dtype, count)
+        memory = self._engine.allocate(dtype, math.prod(found))
         self._allocated.append(memory)
         self.values[to] = dense(memory, dtype, found)
 
@@ -281,25 +279,9 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "ge": lambda a, b: int(a >= b),
 }
 
-_HANDLERS: dict[str, Callable[..., None]] = {
-    "cast": _Machine._cast,
-    "size": _Machine._size,
-    "field": _Machine._field,
-    "base": _Machine._base,
-    "view": _Machine._view,
-    "allocate": _Machine._allocate,
-    "free": _Machine._free,
-    "data": _Machine._data,
-    "launch": _Machine._launch,
-    "fits": _Machine._fits,
-    "multiply": _Machine._multiply,
-    "read": _Machine._read,
-    "write": _Machine._write,
-    "for": _Machine._for,
-    "if": _Machine._if,
-    "while": _Machine._while,
-    "move": _Machine._move,
-    "exit": _Machine._exit,
-    "forced": _Machine._forced,
-}
+_NAMES = (
+    "cast", "size", "field", "base", "view", "allocate", "free", "data", "launch", "fits", "multiply", "read", "write",
+    "for", "if", "while", "move", "exit", "forced",
+)  # fmt: skip
+_HANDLERS: dict[str, Callable[..., None]] = {name: getattr(_Machine, f"_{name}") for name in _NAMES}
 STEPS = frozenset({"constant", *ARITHMETIC, *_HANDLERS})
