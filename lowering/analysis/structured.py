@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.ir.structure import is_used
+from tierup.dialect.ir.structure import is_used, move_out
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
@@ -106,10 +106,7 @@ class Structured:
             if inner.name == "linalg.index":
                 inner.results[0].replace_all_uses_with(at[ir.IntegerAttr(inner.attributes["dim"]).value])
                 inner.erase()
-        *body, last = [view.operation for view in block.operations]
-        for inner in body:
-            inner.move_before(made)
-        values = lifted(last.operands)
+        values = lifted(move_out(block, made))
         made.erase()
         return values
 

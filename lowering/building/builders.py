@@ -5,7 +5,7 @@ Ops are made by name: the generated op classes of the bindings cost 100 ms to im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tierup.dialect.dtypes import BY_NAME, bool_
@@ -224,6 +224,29 @@ _BUILT = ("arith.", "linalg.", "math.", "tensor.", "torch_c.")  # no op of these
 def strings(attribute: ir.Attribute) -> list[str]:
     """The texts of an array of string attributes."""
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)]
+
+
+def take(ops: Iterable[ir.Operation]) -> None:
+    """Move ops to the end of the block that is being built."""
+    for op in ops:
+        ir.InsertionPoint.current.block.append(op)
+
+
+def inline(block: ir.Block, arguments: Sequence[ir.Value] = ()) -> list[ir.Value]:
+    """Move the ops of a block to the end of the one that is being built, all but its terminator; what that hands over. `arguments`: what
+    stands for the block's."""
+    for argument, stand_in in zip(block.arguments, arguments, strict=False):
+        argument.replace_all_uses_with(stand_in)
+    *inner, last = ops_of(block)
+    take(inner)
+    return list(last.operands)
+
+
+def copied(memref: ir.Value) -> ir.Value:
+    """A copy, row-major."""
+    made = alloc_like(memref)
+    op("memref.copy", [memref, made])
+    return made
 
 
 def is_within(op: ir.Operation, outer: ir.Operation) -> bool:

@@ -85,6 +85,16 @@ def none() -> ir.Value:
     return constants.constant(None, ir.InsertionPoint.current, ir.Location.current)
 
 
+def none() -> ir.Value:
+    """None."""
+    return b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
+
+
+def ints(numbers: Sequence[ir.Value]) -> ir.Value:
+    """A list of ints."""
+    return b.value("torch.prim.ListConstruct", numbers, ir.Type.parse("!torch.list<int>"))
+
+
 def least(x: ir.Value, y: ir.Value | int) -> Number:
     """The smaller of two ints."""
     return Number(b.value("torch.prim.min.int", [x, integer(y) if isinstance(y, int) else y], int_type()))

@@ -15,6 +15,7 @@ The arguments stay, unused. Sizes may hang on the values, so types are inferred 
 from __future__ import annotations
 
 from tierup.dialect.inference.refine import STALE
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -38,7 +39,7 @@ class BakeArguments(Pass):
         block = function.regions[0].blocks[0]
         with ir.Location.unknown(function.context), ir.InsertionPoint.at_block_begin(block):
             for argument, spec in zip(block.arguments, guards(function), strict=True):
-                if spec.value is None or not any(True for _ in argument.uses):
+                if spec.value is None or not is_used(argument):
                     continue
                 argument.replace_all_uses_with(t.constant(_PYTHON[spec.kind](spec.value)))
                 function.attributes[STALE] = ir.UnitAttr.get()

@@ -114,17 +114,11 @@ def _word(value: ir.Value) -> ir.Value:
 def _handed_over(array: ir.Value, copied: bool) -> list[ir.Value]:
     """The allocation that owns an array's memory, the address of its first element, sizes and strides, as i64."""
     if copied:
-        return _layout(_copy(array))
+        return _layout(b.copied(array))
     owner = allocated(array)
     foreign = owner.equals(0) | owner.equals(_GLOBALS)
     count = 2 + 2 * ir.MemRefType(array.type).rank
-    return either(foreign, [b.integer_type(64)] * count, lambda: _layout(_copy(array)), lambda: _layout(array))
-
-
-def _copy(array: ir.Value) -> ir.Value:
-    copy = b.alloc_like(array)
-    b.op("memref.copy", [array, copy])
-    return copy
+    return either(foreign, [b.integer_type(64)] * count, lambda: _layout(b.copied(array)), lambda: _layout(array))
 
 
 def _layout(array: ir.Value) -> list[ir.Value]:

@@ -143,7 +143,7 @@ def _read_other_memory(op: ir.Operation) -> None:
     with ir.InsertionPoint(made.regions[1].blocks.append()):
         sizes = [t.integer(1) if axis in axes else t.size(x, axis) for axis in range(len(known[0]))]
         other = op.clone()
-        other.operands[0] = b.value("torch.aten.new_zeros", [x, _list(sizes), *[t.none()] * 4], x.type)
+        other.operands[0] = b.value("torch.aten.new_zeros", [x, t.ints(sizes), *[t.none()] * 4], x.type)
         b.op("torch.prim.If.yield", [other.results[0]], [])
         other.move_after(other.operands[0].owner)
     with ir.InsertionPoint(made.regions[0].blocks.append()):
@@ -160,7 +160,7 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
     sizes = [1 if i == number else size for i, size in enumerate(known[0])]
     place = t.Number(position) % t.greatest(t.size(x, number), 1)
     index = b.value(
-        "torch.aten.full", [_list([t.integer(1)]), place, t.integer(dtypes.i64.code), *[t.none()] * 3], t.tensor_type((1,), dtypes.i64)
+        "torch.aten.full", [t.ints([t.integer(1)]), place, t.integer(dtypes.i64.code), *[t.none()] * 3], t.tensor_type((1,), dtypes.i64)
     )
     made = b.op("torch.aten.index_select", [x, t.integer(number), index], [t.tensor_type(sizes, known[1])])
     for checked in (place.owner, made):  # the position was, and the divisor is not 0
@@ -169,10 +169,6 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
     op.results[0].replace_all_uses_with(row)
     op.erase()
     return made
-
-
-def _list(numbers: list[ir.Value]) -> ir.Value:
-    return b.value("torch.prim.ListConstruct", numbers, ir.Type.parse("!torch.list<int>"))
 
 
 def _axes(op: ir.Operation, name: str, rank: int) -> list[int]:

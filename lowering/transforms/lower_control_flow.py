@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import handed_over
-from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -54,12 +53,7 @@ class LowerControlFlow(Pass):
 
 def _moved(source: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
     """What a block's terminator hands over; the other ops are moved to where ops are built. `arguments`: what stands for the block's."""
-    for argument, value in zip(source.arguments, arguments, strict=True):
-        argument.replace_all_uses_with(to_torch(value, argument.type))
-    *inner, last = ops_of(source)
-    for op in inner:
-        ir.InsertionPoint.current.block.append(op)
-    return list(last.operands)
+    return b.inline(source, [to_torch(value, argument.type) for argument, value in zip(source.arguments, arguments, strict=True)])
 
 
 def _if(op: ir.Operation) -> list[ir.Value]:

@@ -161,7 +161,7 @@ def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
     """Where a matrix lies. `flipped`: its axes stand the other way round than the product wants them."""
     strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     if strides[1] != 1 and strides[0] != 1:
-        memref = _copied(memref)
+        memref = b.copied(memref)
         strides, _ = ir.MemRefType(memref.type).get_strides_and_offset()
     lines_are_rows = strides[1] == 1
     shaped = ir.ShapedType(memref.type)
@@ -180,10 +180,3 @@ def _size(memref: ir.Value, axis: int) -> Scalar:
     """A size, as a constant when it is static."""
     static = _length(memref, axis - ir.ShapedType(memref.type).rank)
     return b.dim(memref, axis) if static is None else b.index(static)
-
-
-def _copied(memref: ir.Value) -> ir.Value:
-    """The matrix, in rows without gaps."""
-    made = b.alloc_like(memref)
-    b.op("memref.copy", [memref, made])
-    return made

@@ -70,7 +70,7 @@ def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> 
         return value
     context = value.type.context
     with ir.InsertionPoint(before), ir.Location.unknown(context):
-        listed = b.value("torch.prim.ListConstruct", [t.integer(d) for d in order], ir.Type.parse("!torch.list<int>"))
+        listed = t.ints([t.integer(d) for d in order])
         sizes, dtype = torch_types.parse_tensor(str(value.type))
         assert sizes is not None and dtype is not None  # or there would be no buffer of it
         type_ = t.tensor_type(tuple(sizes[d] for d in order), dtype)

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.structure import handed_over, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
@@ -63,7 +63,7 @@ def combiners(op: Structured) -> list[Combiner] | None:
     found = []
     for accumulator, value in zip(accumulators, yielded, strict=True):
         made = b.defining_op(value)
-        uses = [use.owner.operation for use in accumulator.uses]
+        uses = users(accumulator)
         if made is None or made.name not in _NEUTRAL or uses != [made] or made.block != block:
             return None
         found.append(Combiner(made, accumulator.type))

@@ -63,11 +63,7 @@ class Row:
 
     def fill(self, body: ir.Block, number: ir.Value) -> None:
         """Move what stands in the body of a loop over rows to the insertion point, for the row of this number, and convert it."""
-        body.arguments[0].replace_all_uses_with(number)
-        end = b.op("scf.yield")  # marks where the body goes; what is around it has a terminator of its own
-        for view in list(body.operations)[:-1]:
-            view.operation.move_before(end)
-        end.erase()
+        b.inline(body, [number])
         self.run(ir.InsertionPoint.current.block)
 
     def run(self, block: ir.Block) -> None:

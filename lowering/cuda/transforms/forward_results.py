@@ -13,6 +13,7 @@ the other memory afterwards. Functions that may be left in mid-program stay as t
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -45,7 +46,7 @@ def _may_go(copy: ir.Operation, block: ir.Block) -> bool:
     made = b.defining_op(source)
     if made is None or made.name != "memref.alloc" or made.block != block or source.type != target.type:
         return False
-    if b.defining_op(target) is not None or target.owner != block or [use.owner.operation for use in target.uses] != [copy]:
+    if b.defining_op(target) is not None or target.owner != block or users(target) != [copy]:
         return False
     return _last_use_is_before(source, copy)
 

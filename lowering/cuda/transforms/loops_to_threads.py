@@ -20,8 +20,7 @@ of indices). What a loop gives the host (a number carried through it) it leaves 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from tierup.dialect.ir.structure import is_used, move_out, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -93,26 +92,17 @@ def _what_it_takes(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _serves_only(op: ir.Operation, ops: list[ir.Operation]) -> bool:
-    users = [use.owner.operation for result in op.results for use in result.uses]
-    return bool(users) and all(any(outer in ops for outer in _with_parents(user)) for user in users)
-
-
-def _with_parents(op: ir.Operation) -> Iterator[ir.Operation]:
-    while op.name != "func.func":
-        yield op
-        op = op.parent.operation
+    found = [user for result in op.results for user in users(result)]
+    return bool(found) and all(any(b.is_within(user, each) for each in ops) for user in found)
 
 
 def _results_in_memory(loop: ir.Operation) -> ir.Operation:
     """The loop, in a branch always taken that stores what is used of the loop's results; whoever used them loads. The loop itself
     where nobody uses them."""
-    used = [result for result in loop.results if any(True for _ in result.uses)]
+    used = list(filter(is_used, loop.results))
     if not used:
         return loop
-    places = []
-    for result in used:
-        type_ = ir.MemRefType.get([], result.type)
-        places.append(b.alloc(type_))
+    places = [b.alloc(ir.MemRefType.get([], result.type)) for result in used]
     branch = b.op(_BRANCH, [b.integer(1, 1)], regions=2)
     for result, place in zip(used, places, strict=True):
         result.replace_all_uses_with(b.value(_LOAD, [place], result.type))
@@ -132,10 +122,7 @@ def _launch(op: ir.Operation, taken: list[ir.Operation]) -> None:
     if not parallel:
         why = _why_alone(op, nest)
         with gpu.alone(why) if why else op.location, ir.InsertionPoint(op), gpu.launch([b.index(1)], [b.index(1)]):
-            end = b.op("scf.yield")
-            for each in [*taken, op]:
-                each.move_before(end)
-            end.erase()
+            b.take([*taken, op])
         return
     with ir.InsertionPoint(op):
         counts = [_count(loop) for loop in parallel]
@@ -145,14 +132,9 @@ def _launch(op: ir.Operation, taken: list[ir.Operation]) -> None:
         point = here.position()
         with when(point < total):
             mine = [_value(loop, p) for loop, p in zip(parallel, positions(point, counts), strict=True)]
-            end = b.op("scf.yield")
-            op.move_before(end)
-            end.erase()
+            b.take([op])
     for loop, value in zip(parallel, mine, strict=True):
-        block = loop.regions[0].blocks[0]
-        block.arguments[0].replace_all_uses_with(value)
-        for view in list(block.operations)[:-1]:
-            view.operation.move_before(loop)
+        move_out(loop.regions[0].blocks[0], loop, [value])
         loop.erase()
 
 
@@ -186,7 +168,7 @@ def _nest(op: ir.Operation) -> list[ir.Operation]:
 def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
     made = b.defining_op(value)
     owner = value.owner.owner.operation if made is None else made.parent.operation
-    return any(outer == loop for outer in _with_parents(owner))
+    return b.is_within(owner, loop)
 
 
 def _is_parallel(loop: ir.Operation, nest: list[ir.Operation]) -> bool:

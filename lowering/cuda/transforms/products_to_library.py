@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -117,8 +118,8 @@ def _choose(product: Product, *, tf32: bool) -> None:
 def _allocation_between(ops: Sequence[ir.Operation], buffer: ir.Value) -> ir.Operation | None:
     """What allocates a product's result, where the product overwrites it and the op behind it alone looks at it."""
     made = b.defining_op(buffer) if is_allocation(buffer) else None
-    users = [use.owner.operation for use in buffer.uses]
-    return made if made is not None and len(ops) == 2 and len(users) == 2 and all(user in ops for user in users) else None
+    found = users(buffer)
+    return made if made is not None and len(ops) == 2 and len(found) == 2 and all(user in ops for user in found) else None
 
 
 def _rounded(product: Product, after: Structured | None) -> ir.Value | None:

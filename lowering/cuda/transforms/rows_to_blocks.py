@@ -110,13 +110,10 @@ def _flat(loop: ir.Operation) -> ir.Operation:
         block = made.regions[0].blocks.append(b.index_type(), arg_locs=[loop.location])
         with ir.InsertionPoint(block):
             at = positions(of(block.arguments[0]), [of(loop.operands[1]), count])
-            end = b.op("scf.yield")
-        inside = inner.regions[0].blocks[0]
-        for old, ops, position in ((body, list(body.operations)[:-1], at[0]), (inside, list(inside.operations)[:-1], at[1])):
-            old.arguments[0].replace_all_uses_with(position)
-            for view in ops:
-                if view.operation != inner:
-                    view.operation.move_before(end)
+            for old, position in zip((body, inner.regions[0].blocks[0]), at, strict=True):
+                b.inline(old, [position])
+            b.op("scf.yield")
+        inner.erase()
         loop.erase()
         loop = made
 

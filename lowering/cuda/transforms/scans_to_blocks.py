@@ -30,6 +30,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tierup.dialect import optable
+from tierup.dialect.ir.structure import is_used, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.records import dataclass
@@ -98,13 +99,13 @@ def _scan(loop: ir.Operation) -> _Scan | None:
             return None
         loops.append(inside[0])
     last = loops[-1]
-    if len(last.results) != 1 or any(True for _ in last.results[0].uses) or not all(_counts_from_zero(each, loop) for each in loops):
+    if len(last.results) != 1 or is_used(last.results[0]) or not all(_counts_from_zero(each, loop) for each in loops):
         return None
     block = last.regions[0].blocks[0]
     *ops, end = [view.operation for view in block.operations]
     made = b.defining_op(end.operands[0])
     state = block.arguments[1]
-    if made is None or made.block != block or not is_combining(made) or [use.owner.operation for use in state.uses] != [made]:
+    if made is None or made.block != block or not is_combining(made) or users(state) != [made]:
         return None
     found = origin(last.location)
     if not isinstance(state.type, ir.IntegerType) and not _is_scan(found):

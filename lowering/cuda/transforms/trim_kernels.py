@@ -11,6 +11,7 @@ two. `tierup.parameters` says which are left: the host program hands over these.
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -38,7 +39,7 @@ def _trim(kernel: ir.Operation) -> None:
     block = kernel.regions[0].blocks[0]
     apart = set(ir.DenseI64ArrayAttr(kernel.attributes[APART])) if APART in kernel.attributes else set()
     attributes = list(ir.ArrayAttr(kernel.attributes["arg_attrs"])) if "arg_attrs" in kernel.attributes else None
-    used = [i for i, argument in enumerate(block.arguments) if any(True for _ in argument.uses)]
+    used = [i for i, argument in enumerate(block.arguments) if is_used(argument)]
     types = [str(block.arguments[i].type) for i in used]
     kept = []
     for i in used:
