@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
-from tierup.dialect.ir.structure import last_of, maker
+from tierup.dialect.ir.structure import last_of, maker, take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
@@ -65,8 +65,7 @@ def restore(op: ir.Operation) -> None:
     if _OWN in op.attributes and not is_made(value):
         with op.location, ir.InsertionPoint(op):
             value = b.value("torch.aten.clone", [value, t.none()], value.type)
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+    take_place(op, [value])
 
 
 def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.ir.structure import is_used, move_out
+from tierup.dialect.ir.structure import is_used, move_out, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
@@ -104,8 +104,7 @@ class Structured:
                 argument.replace_all_uses_with(element)
         for inner in b.unerased(b.walk(made)):
             if inner.name == "linalg.index":
-                inner.results[0].replace_all_uses_with(at[ir.IntegerAttr(inner.attributes["dim"]).value])
-                inner.erase()
+                take_place(inner, [at[ir.IntegerAttr(inner.attributes["dim"]).value]])
         values = lifted(move_out(block, made))
         made.erase()
         return values

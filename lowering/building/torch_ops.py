@@ -85,11 +85,6 @@ def none() -> ir.Value:
     return constants.constant(None, ir.InsertionPoint.current, ir.Location.current)
 
 
-def none() -> ir.Value:
-    """None."""
-    return b.value("torch.constant.none", [], ir.Type.parse("!torch.none"))
-
-
 def ints(numbers: Sequence[ir.Value]) -> ir.Value:
     """A list of ints."""
     return b.value("torch.prim.ListConstruct", numbers, ir.Type.parse("!torch.list<int>"))

@@ -17,6 +17,7 @@ check stands before have said to inference what symbols are, and become casts. S
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -54,5 +55,4 @@ class DecideExits(Pass):
         for op in b.walk(function):
             if op.name == "tierup.guard":
                 with op.location, ir.InsertionPoint(op):
-                    op.results[0].replace_all_uses_with(b.value("torch.tensor_static_info_cast", [op.operands[0]], op.results[0].type))
-                op.erase()
+                    take_place(op, [b.value("torch.tensor_static_info_cast", [op.operands[0]], op.results[0].type)])

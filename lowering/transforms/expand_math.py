@@ -13,6 +13,7 @@ math.floor, math.absf, ...) is left to LLVM, and what is marked `tierup.library_
 from __future__ import annotations
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -71,8 +72,7 @@ class ExpandMath(Pass):
             given = [Scalar(v, dtype_of(v.type), constants) for v in op.operands]
             operands = [v.cast(compute) if v.is_float else v for v in given]
             result = table.build(op.name, Emit(constants, compute, has_fma), operands).cast(dtype)
-        op.results[0].replace_all_uses_with(result)
-        op.erase()
+        take_place(op, [result])
 
 
 def _supported(type_: ir.Type) -> bool:

@@ -19,6 +19,7 @@ from dataclasses import field
 from math import prod
 from typing import Annotated
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -174,7 +175,6 @@ def _emit(member: Member, rows: _Rows) -> None:
         if op.name == "linalg.index":
             axis = ir.IntegerAttr(op.attributes["dim"]).value
             if axis == 0:
-                op.results[0].replace_all_uses_with(rows.index)
-                op.erase()
+                take_place(op, [rows.index])
             else:
                 op.attributes["dim"] = ir.IntegerAttr.get(b.integer_type(64), axis - 1)

@@ -29,6 +29,7 @@ from __future__ import annotations
 from tierup.dialect import dtypes
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -99,8 +100,7 @@ def _merge_floats(function: ir.Operation) -> None:
             if kept == op:
                 op.move_before(function.regions[0].blocks[0].operations[0])
             else:
-                op.results[0].replace_all_uses_with(kept.results[0])
-                op.erase()
+                take_place(op, [kept.results[0]])
 
 
 _READS = frozenset(f"torch.aten.{n}" for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit"))

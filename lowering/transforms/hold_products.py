@@ -12,6 +12,7 @@ makes a loop that goes down the columns. What BLAS will take is held while these
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -36,5 +37,4 @@ class HoldProducts(Pass):
             with op.location, ir.InsertionPoint(op):
                 attributes = {KIND: ir.StringAttr.get(op.name), "indexing_maps": op.attributes["indexing_maps"]}
                 held = b.op(HELD, list(op.operands), [op.results[0].type], **attributes)
-            op.results[0].replace_all_uses_with(held.results[0])
-            op.erase()
+            take_place(op, [held.results[0]])

@@ -20,6 +20,7 @@ from operator import and_
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -166,8 +167,7 @@ def _as_index_select(op: ir.Operation) -> ir.Operation:
     for checked in (place.owner, made):  # the position was, and the divisor is not 0
         checked.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
     row = b.value("torch.aten.squeeze.dim", [made.results[0], t.integer(number)], op.results[0].type)
-    op.results[0].replace_all_uses_with(row)
-    op.erase()
+    take_place(op, [row])
     return made
 
 
@@ -234,8 +234,7 @@ def _item(op: ir.Operation) -> None:
         return
     _check_position(position, len(items), "list index out of range")
     if op.results[0].type == t.int_type() and items:
-        op.results[0].replace_all_uses_with(_chosen(items, position))
-        op.erase()
+        take_place(op, [_chosen(items, position)])
 
 
 def _size(op: ir.Operation) -> None:
@@ -245,8 +244,7 @@ def _size(op: ir.Operation) -> None:
     if known is None or not known[0] or t.known_int(position) is not None:
         return
     _check_position(position, len(known[0]), "Dimension out of range")
-    op.results[0].replace_all_uses_with(_chosen([t.size(x, axis) for axis in range(len(known[0]))], position))
-    op.erase()
+    take_place(op, [_chosen([t.size(x, axis) for axis in range(len(known[0]))], position)])
 
 
 def _check_position(position: ir.Value, length: int, message: str) -> None:

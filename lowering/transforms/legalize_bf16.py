@@ -12,6 +12,7 @@ bits + 0x7fff + (bit 16), shifted right by 16: the usual way to round an integer
 from __future__ import annotations
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -45,8 +46,7 @@ class LegalizeBf16(Pass):
                         replacement = _rounded(op.operands[0], op.results[0].type)
                     else:
                         continue
-                op.results[0].replace_all_uses_with(replacement)
-                op.erase()
+                take_place(op, [replacement])
 
 
 def _is_bf16(value: ir.Value) -> bool:

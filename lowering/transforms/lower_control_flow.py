@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from tierup.dialect import dtypes
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.structure import handed_over, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -46,9 +46,7 @@ class LowerControlFlow(Pass):
                     made = _if(op) if op.name == "torch.prim.If" else _loop(op)
                 except NotHandled:
                     continue  # a list or another value is carried: named by tierup-verify-lowered
-            for result, replacement in zip(op.results, made, strict=True):
-                result.replace_all_uses_with(replacement)
-            op.erase()
+            take_place(op, made)
 
 
 def _moved(source: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:

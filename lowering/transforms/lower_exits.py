@@ -12,6 +12,7 @@ A size that is not static is 0 there.
 from __future__ import annotations
 
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -55,5 +56,4 @@ def _any(type_: ir.Type) -> ir.Value:
 
 
 def _replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(to_torch(value, op.results[0].type))
-    op.erase()
+    take_place(op, [to_torch(value, op.results[0].type)])

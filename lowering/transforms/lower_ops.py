@@ -41,6 +41,7 @@ from importlib import import_module
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -78,9 +79,7 @@ class LowerOps(Pass):
                 continue
             replacements = next(filter(None, (_lowered(op, lowering) for lowering in _lowerings(torch_name(op)))), None)
             if replacements is not None:  # else tierup-verify-lowered names it
-                for result, replacement in zip(op.results, replacements, strict=True):
-                    result.replace_all_uses_with(replacement)
-                op.erase()
+                take_place(op, replacements)
 
 
 def _lowerings(name: str) -> Iterator[Lowering]:

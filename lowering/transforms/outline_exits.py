@@ -22,6 +22,7 @@ knows what a test wants, and hands the live values over itself.
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
@@ -71,8 +72,7 @@ def _outline(function: ir.Operation, module: ir.Module, has_words: bool) -> None
                 numbers = [b.integer(n, 64) for n in (position, ir.IntegerAttr(op.attributes["index"]).value)]
                 marks = {FORCED: ir.UnitAttr.get()}
                 made = fn.call(f"{name}_forced", [*numbers, *force], [b.integer_type(1)], ir.InsertionPoint(module.body), **marks)
-            op.results[0].replace_all_uses_with(made.results[0])
-            op.erase()
+            take_place(op, [made.results[0]])
         del function.attributes[EXITS]
 
 

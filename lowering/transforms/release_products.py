@@ -9,6 +9,7 @@ See hold_products.py.
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -28,5 +29,4 @@ class ReleaseProducts(Pass):
         for op in b.unerased(op for op in b.walk(function) if op.name == HELD):
             with op.location, ir.InsertionPoint(op):
                 made = named_product(ir.StringAttr(op.attributes[KIND]).value, list(op.operands), op.attributes["indexing_maps"])
-            op.results[0].replace_all_uses_with(made)
-            op.erase()
+            take_place(op, [made])

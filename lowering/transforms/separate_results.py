@@ -36,10 +36,13 @@ Must be the last pass before `eliminate-empty-tensors`: cse undoes it.
 
 from __future__ import annotations
 
-from tierup.dialect.ir.walking import unerased, walk
+from collections.abc import Sequence
+
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
+from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import inputs_of
 
 _ALLOC = "bufferization.alloc_tensor"
@@ -58,29 +61,20 @@ class SeparateResults(Pass):
     name = "tierup-separate-results"
 
     def run_on_function(self, func: ir.Operation) -> None:
-        for op in [op for op in walk(func) if op.name == "tensor.insert_slice" and _is_from_before_a_loop(op.operands[1], op)]:
-            with op.location:
-                op.operands[1] = ir.Operation.create(
-                    _ALLOC,
-                    results=[op.operands[1].type],
-                    operands=[op.operands[1]],
-                    attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 0])},
-                    ip=ir.InsertionPoint(op),
-                ).results[0]
-        for op in unerased(walk(func)):
+        for op in [op for op in b.walk(func) if op.name == "tensor.insert_slice" and _is_from_before_a_loop(op.operands[1], op)]:
+            with op.location, ir.InsertionPoint(op):
+                op.operands[1] = _memory(op.operands[1].type, copied=[op.operands[1]])
+        for op in b.unerased(b.walk(func)):
             if op.name == _EMPTY:
                 _separate(op)
-        for op in [op for op in walk(func) if op.name == _EMPTY and not _is_private(op.results[0])]:
-            with op.location:
-                kept = ir.Operation.create(
-                    _ALLOC,
-                    results=[op.results[0].type],
-                    operands=list(op.operands),
-                    attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0, 0])},
-                    ip=ir.InsertionPoint(op),
-                )
-            op.results[0].replace_all_uses_with(kept.results[0])
-            op.erase()
+        for op in [op for op in b.walk(func) if op.name == _EMPTY and not _is_private(op.results[0])]:
+            with op.location, ir.InsertionPoint(op):
+                take_place(op, [_memory(op.results[0].type, sizes=list(op.operands))])
+
+
+def _memory(type_: ir.Type, sizes: Sequence[ir.Value] = (), copied: Sequence[ir.Value] = ()) -> ir.Value:
+    segments = ir.DenseI32ArrayAttr.get([len(sizes), len(copied), 0])
+    return b.value(_ALLOC, [*sizes, *copied], type_, operandSegmentSizes=segments)
 
 
 def _is_from_before_a_loop(value: ir.Value, user: ir.Operation) -> bool:
@@ -129,7 +123,7 @@ def _is_fill(op: ir.Operation) -> bool:
         op.name.startswith("linalg.")
         and len(op.results) == 1
         and not any(isinstance(v.type, ir.ShapedType) for v in list(op.operands)[:-1])
-        and not any(inner.name == "tensor.extract" for inner in walk(op))
+        and not any(inner.name == "tensor.extract" for inner in b.walk(op))
     )
 
 

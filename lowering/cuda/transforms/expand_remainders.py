@@ -19,6 +19,7 @@ import math
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -51,8 +52,7 @@ class ExpandRemainders(Pass):
 def expand(op: ir.Operation) -> None:
     """Compute one arith.remf."""
     with op.location, ir.InsertionPoint(op):
-        op.results[0].replace_all_uses_with(_any(*map(of, op.operands)))
-    op.erase()
+        take_place(op, [_any(*map(of, op.operands))])
 
 
 def _any(x: Scalar, y: Scalar) -> Scalar:

@@ -11,6 +11,7 @@ makes nothing of, and what is marked for it (tierup-math-to-libdevice), is left,
 
 from __future__ import annotations
 
+from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -46,5 +47,4 @@ class MathToIntrinsics(Pass):
                         operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
                         op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
                     )  # fmt: skip
-                op.results[0].replace_all_uses_with(made)
-                op.erase()
+                take_place(op, [made])

@@ -56,51 +56,78 @@ class ReductionsToBlocks(Pass):
                 continue
             with op.location, ir.InsertionPoint(op):
                 known, picks = combiners(structured), selector(structured)
-                if known is None and picks is not None and structured.iterators[-1] == "reduction":
-                    _selected(structured, picks, take_starts(structured))
-                elif known is None:
-                    _one_thread_each(structured)
+                by_rows = structured.iterators[-1] == "reduction"
+                if known is not None:
+                    (_rows if by_rows else _columns)(_Reduction(structured, take_starts(structured)), known)
+                elif picks is not None and by_rows:
+                    _selected(_Reduction(structured, take_starts(structured)), picks)
                 else:
-                    (_rows if structured.iterators[-1] == "reduction" else _columns)(structured, known, take_starts(structured))
+                    _one_thread_each(structured)
             op.erase()
 
 
-def _split(op: Structured, sizes: Sequence[ir.Value]) -> tuple[list[int], list[int], list[ir.Value], list[ir.Value]]:
-    parallel = [i for i, kind in enumerate(op.iterators) if kind == "parallel"]
-    reduced = [i for i, kind in enumerate(op.iterators) if kind != "parallel"]
-    return parallel, reduced, [sizes[i] for i in parallel], [sizes[i] for i in reduced]
+class _Reduction:
+    """A reduction, with its sizes. `starts`: what its outputs start from: a number, or None for what they hold."""
+
+    def __init__(self, op: Structured, starts: Starts) -> None:
+        self.op, self.sizes, self.starts = op, op.sizes(), starts
+        self.parallel = [i for i, kind in enumerate(op.iterators) if kind == "parallel"]
+        self.outer = [self.sizes[i] for i in self.parallel]
+        self.outputs = gpu.product(self.outer)
+        self.count = gpu.product([size for i, size in enumerate(self.sizes) if i not in self.parallel])
+
+    def at(self, outputs: Sequence[ir.Value]) -> list[ir.Value | None]:
+        """The position in all loops of an output: None in the reduced ones."""
+        found = dict(zip(self.parallel, outputs, strict=True))
+        return [found.get(i) for i in range(len(self.sizes))]
+
+    def held(self, place: Sequence[ir.Value]) -> list[ir.Value]:
+        """What the outputs start from."""
+        return [self.op.load(self.op.reads + i, place) if start is None else start for i, start in enumerate(self.starts)]
+
+    def finish(self, known: Sequence[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value]) -> None:
+        """Combine with what the outputs start from, if anything, and write them. (Their maps do not look at the reduced loops.)"""
+        place = _place(at)
+        if not self.op.overwrites:
+            sums = [c.combine(first, v) for c, v, first in zip(known, sums, self.held(place), strict=True)]
+        self.op.write(place, sums)
+
+    def partial(self, known: Sequence[Combiner], parts: Scalar) -> list[ir.Value] | None:
+        """Memory for what each part gives; None where there is one part."""
+        unknown = [ir.ShapedType.get_dynamic_size()] * 2
+        return None if gpu.constant(parts) == 1 else [b.alloc(ir.MemRefType.get(unknown, c.type), [self.outputs, parts]) for c in known]
+
+
+def _place(at: Sequence[ir.Value | None]) -> list[ir.Value]:
+    return [b.index(0) if p is None else p for p in at]
 
 
 def _one_thread_each(op: Structured) -> None:
     sizes = op.sizes()
-    _, _, outer, _ = _split(op, sizes)
-    outputs = gpu.product(outer)
-    blocks = gpu.ceil_div(outputs, _THREADS)
+    outer = [size for size, kind in zip(sizes, op.iterators, strict=True) if kind == "parallel"]
+    blocks = gpu.ceil_div(gpu.product(outer), _THREADS)
     where = op.op.location if outer else gpu.alone("whether elements may be reduced in another order is not known")
     with where, gpu.launch([blocks], [b.index(_THREADS)]) as here:
         Block(here, here.width()).spread(op, sizes, here.position())
 
 
-def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
-    sizes = op.sizes()
-    parallel, _, outer, inner = _split(op, sizes)
-    outputs, count = gpu.product(outer), gpu.product(inner)
-    parts = _parts(outputs, count)
-    partial = None if gpu.constant(parts) == 1 else [_allocate([outputs, parts], c.type) for c in known]
+def _rows(r: _Reduction, known: list[Combiner]) -> None:
+    parts = _parts(r.outputs, r.count)
+    partial = r.partial(known, parts)
     scratch = [gpu.shared_type([gpu.WARP], t) for t in dict.fromkeys(c.type for c in known)]
-    threads = b.index(_threads(count))
-    with gpu.launch([outputs, parts], [threads], scratch) as here:
+    threads = b.index(_threads(r.count))
+    with gpu.launch([r.outputs, parts], [threads], scratch) as here:
         block = Block(here, threads, here.shared)
         output, part = here.block[0], here.block[1]
-        at = _at(op, parallel, positions(output, outer))
+        at = r.at(positions(output, r.outer))
         start = part * threads + here.thread[0]
         step = parts * threads
-        mine = summed(op, [c.neutral() for c in known], at, sizes, (start, count, step))
+        mine = summed(r.op, [c.neutral() for c in known], at, r.sizes, (start, r.count, step))
         sums = [block.all_reduce(v, c) for v, c in zip(mine, known, strict=True)]
         with when(here.thread[0].equals(0)):
-            _finish(op, known, at, sums, starts) if partial is None else _store(partial, [output, part], sums)
+            r.finish(known, at, sums) if partial is None else _store(partial, [output, part], sums)
     if partial is not None:
-        with gpu.launch([outputs], [b.index(_THREADS)], scratch) as here:
+        with gpu.launch([r.outputs], [b.index(_THREADS)], scratch) as here:
             block = Block(here, b.index(_THREADS), here.shared)
             output = here.block[0]
             sums = [
@@ -108,63 +135,57 @@ def _rows(op: Structured, known: list[Combiner], starts: Starts) -> None:
                 for c, buffer in zip(known, partial, strict=True)
             ]
             with when(here.thread[0].equals(0)):
-                _finish(op, known, _at(op, parallel, positions(output, outer)), sums, starts)
+                r.finish(known, r.at(positions(output, r.outer)), sums)
 
 
-def _selected(op: Structured, picks: Selector, starts: Starts) -> None:
-    sizes = op.sizes()
-    parallel, _, outer, inner = _split(op, sizes)
-    types = dict.fromkeys(ir.ShapedType(v.type).element_type for v in op.buffers[op.reads :])
+def _selected(r: _Reduction, picks: Selector) -> None:
+    types = dict.fromkeys(ir.ShapedType(v.type).element_type for v in r.op.buffers[r.op.reads :])
     scratch = [gpu.shared_type([2 * gpu.WARP], t) for t in types]
-    threads = b.index(_threads(gpu.product(inner)))
-    with gpu.launch([gpu.product(outer)], [threads], scratch) as here:
+    threads = b.index(_threads(r.count))
+    with gpu.launch([r.outputs], [threads], scratch) as here:
         block = Block(here, threads, here.shared)
-        at = _at(op, parallel, positions(here.block[0], outer))
-        place = [b.index(0) if p is None else p for p in at]
-        held = _held(op, place, starts)
-        mine = summed(op, held, at, sizes, (here.thread[0], gpu.product(inner), threads))
+        at = r.at(positions(here.block[0], r.outer))
+        place = _place(at)
+        mine = summed(r.op, r.held(place), at, r.sizes, (here.thread[0], r.count, threads))
         found = block.all_select(mine, picks)  # with barriers: all have read what the outputs held
         with when(here.thread[0].equals(0)):
-            op.write(place, found)
+            r.op.write(place, found)
 
 
-def _columns(op: Structured, known: list[Combiner], starts: Starts) -> None:
-    sizes = op.sizes()
-    parallel, _, outputs_of, inner = _split(op, sizes)
-    *outer, width = outputs_of
-    rows, count = gpu.product(outer), gpu.product(inner)
-    outputs = rows * width
+def _columns(r: _Reduction, known: list[Combiner]) -> None:
+    *outer, width = r.outer
+    rows = gpu.product(outer)
     across = gpu.ceil_div(width, gpu.WARP)
     down = minimum(rows, gpu.MOST_BLOCKS_Y)
-    parts = _parts(rows * across, count, gpu.MOST_BLOCKS_Y)
-    partial = None if gpu.constant(parts) == 1 else [_allocate([outputs, parts], c.type) for c in known]
+    parts = _parts(rows * across, r.count, gpu.MOST_BLOCKS_Y)
+    partial = r.partial(known, parts)
     tiles = [gpu.shared_type([_DEPTH, gpu.WARP], c.type) for c in known]
     with gpu.launch([across, down, parts], [b.index(gpu.WARP), b.index(_DEPTH)], tiles) as here:
         column, deep = here.position(0), here.thread[1]
         inside = column < width
         with gpu.strided(here.block[1], rows, here.blocks[1]) as row:
-            at = _at(op, parallel, [*positions(row, outer), column] if outer else [column])
+            at = r.at([*positions(row, outer), column] if outer else [column])
             start = here.block[2] * _DEPTH + deep
-            stop = select(inside, count, 0)
+            stop = select(inside, r.count, 0)
             step = parts * _DEPTH
-            for tile, mine in zip(here.shared, summed(op, [c.neutral() for c in known], at, sizes, (start, stop, step)), strict=True):
+            for tile, mine in zip(here.shared, summed(r.op, [c.neutral() for c in known], at, r.sizes, (start, stop, step)), strict=True):
                 b.store(mine, tile, deep, here.thread[0])
             gpu.barrier()
             with when(deep.equals(0) & inside):
                 sums = [_down(tile, c, here.thread[0]) for tile, c in zip(here.shared, known, strict=True)]
                 if partial is None:
-                    _finish(op, known, at, sums, starts)
+                    r.finish(known, at, sums)
                 else:
                     output = row * width + column
                     _store(partial, [output, here.block[2]], sums)
             gpu.barrier()  # before the next row's sums go where these were
     if partial is not None:
-        with gpu.launch([gpu.ceil_div(outputs, _THREADS)], [b.index(_THREADS)]) as here:
+        with gpu.launch([gpu.ceil_div(r.outputs, _THREADS)], [b.index(_THREADS)]) as here:
             output = here.position()
-            with when(output < outputs):
+            with when(output < r.outputs):
                 span = (b.index(0), parts, b.index(1))
                 sums = [_gathered(c, buffer, output, span) for c, buffer in zip(known, partial, strict=True)]
-                _finish(op, known, _at(op, parallel, positions(output, outputs_of)), sums, starts)
+                r.finish(known, r.at(positions(output, r.outer)), sums)
 
 
 def _threads(count: Scalar) -> int:
@@ -180,34 +201,6 @@ def _parts(outputs: Scalar, count: Scalar, most: int = _PARTS_FOR) -> Scalar:
     worth = maximum(count // (_THREADS * _PER_THREAD), 1)
     free = maximum(b.index(_PARTS_FOR) // maximum(outputs, 1), 1)
     return gpu.folded(minimum(minimum(worth, free), most))
-
-
-def _allocate(sizes: Sequence[Scalar], element: ir.Type) -> ir.Value:
-    return b.alloc(ir.MemRefType.get([ir.ShapedType.get_dynamic_size()] * len(sizes), element), sizes)
-
-
-def _at(op: Structured, parallel: list[int], outputs: Sequence[ir.Value]) -> list[ir.Value | None]:
-    """The position in all loops of an output: None in the reduced ones."""
-    found: list[ir.Value | None] = [None] * len(op.iterators)
-    for i, position in zip(parallel, outputs, strict=True):
-        found[i] = position
-    return found
-
-
-def _finish(
-    op: Structured, known: Sequence[Combiner], at: Sequence[ir.Value | None], sums: Sequence[ir.Value], starts: Starts
-) -> None:
-    """Combine with what the outputs start from, if anything, and write them. (Their maps do not look at the reduced loops.)"""
-    place = [b.index(0) if p is None else p for p in at]
-    if op.overwrites:
-        op.write(place, sums)
-        return
-    op.write(place, [c.combine(first, v) for c, v, first in zip(known, sums, _held(op, place, starts), strict=True)])
-
-
-def _held(op: Structured, place: Sequence[ir.Value], starts: Starts) -> list[ir.Value]:
-    """What the outputs start from: numbers, or what they hold."""
-    return [op.load(op.reads + i, place) if start is None else start for i, start in enumerate(starts)]
 
 
 def _store(buffers: Sequence[ir.Value], at: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
