@@ -42,7 +42,7 @@ class _Path:
         self._assume_conditions(call)
         at = call
         while True:
-            *rest, last = _from(at)
+            *rest, last = b.around(at)[1]
             self._run(rest)
             parent = at.block.owner.operation
             if parent.name == "func.func":
@@ -151,9 +151,3 @@ class _Path:
         callers = made is None and root.owner.owner.operation.name == "func.func"
         if not callers and root not in self._fresh:
             self.found.append(root)
-
-
-def _from(op: ir.Operation) -> list[ir.Operation]:
-    """The ops after `op` in its block."""
-    ops = [view.operation for view in op.block.operations]
-    return ops[next(i for i, other in enumerate(ops) if other == op) + 1 :]

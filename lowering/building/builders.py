@@ -209,11 +209,7 @@ def broadcast_map(shape: Sequence[int | None], rank: int) -> ir.AffineMap:
 
 def discard_before(op: ir.Operation) -> None:
     """Erase what a lowering of `op` had built when it gave up: the unused ops right before it of the dialects that we lower to."""
-    before: list[ir.Operation] = []
-    for view in op.block.operations:
-        if view.operation == op:
-            break
-        before.append(view.operation)
+    before, _ = around(op)
     while before and before[-1].name.startswith(_BUILT) and not any(len(list(r.uses)) for r in before[-1].results):
         before.pop().erase()
 
@@ -224,6 +220,26 @@ _BUILT = ("arith.", "linalg.", "math.", "tensor.", "torch_c.")  # no op of these
 def strings(attribute: ir.Attribute) -> list[str]:
     """The texts of an array of string attributes."""
     return [ir.StringAttr(a).value for a in ir.ArrayAttr(attribute)]
+
+
+def around(op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """The ops before an op in its block, and those after it."""
+    ops = list(ops_of(op.block))
+    at = ops.index(op)
+    return ops[:at], ops[at + 1 :]
+
+
+def once_more(value: ir.Value, known: dict[ir.Value, ir.Value], is_copied: Callable[[ir.Operation], bool]) -> ir.Value:
+    """A value that is computed again at the insertion point, by copies of the ops that may be. `known`: what stands for values; those of
+    the copies come to it."""
+    made = maker(value)
+    if value not in known and made is not None and is_copied(made):
+        operands = [once_more(v, known, is_copied) for v in made.operands]
+        copy = made.clone().operation
+        for i, operand in enumerate(operands):
+            copy.operands[i] = operand
+        known[value] = copy.results[0]
+    return known.get(value, value)
 
 
 def take(ops: Iterable[ir.Operation]) -> None:

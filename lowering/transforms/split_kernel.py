@@ -175,18 +175,9 @@ class _Split:
 
     def _again(self, value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
         """The value inside the part: `known` maps memory to the part's arguments, and what was made again already."""
-        if value in known:
-            return known[value]
-        if value in self.cheap:
-            operands = [self._again(v, known) for v in self.cheap[value].operands]
-            copy = self.cheap[value].clone().operation
-            for i, operand in enumerate(operands):
-                copy.operands[i] = operand
-            made = copy.results[0]
-        else:
-            made = b.value(_TO_TENSOR, [known[self.memory[value]]], value.type, restrict=ir.UnitAttr.get())
-        known[value] = made
-        return made
+        if value not in known and value not in self.cheap:
+            known[value] = b.value(_TO_TENSOR, [known[self.memory[value]]], value.type, restrict=ir.UnitAttr.get())
+        return b.once_more(value, known, lambda made: len(made.results) > 0 and made.results[0] in self.cheap)
 
 
 def _used(op: ir.Operation) -> list[ir.Value]:

@@ -16,17 +16,12 @@ def epilogue_of(product: Product) -> Structured | None:
     """The op after a product that reads its result element by element, with its loops in the order of the result's axes, and writes nothing
     that the product reads. Between the two may stand what touches no memory."""
     op = product.op.op
-    for view in _following(op):
+    for view in b.around(op)[1]:
         if view.name in _PURE or view.name.startswith("arith."):
             continue
         after = Structured.of(view)
         return after if after is not None and _fits(product, after) else None
     return None
-
-
-def _following(op: ir.Operation) -> list[ir.Operation]:
-    found = [view.operation for view in op.block.operations]
-    return found[found.index(op) + 1 :]
 
 
 def _fits(product: Product, after: Structured) -> bool:

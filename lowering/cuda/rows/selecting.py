@@ -41,18 +41,7 @@ class Selector:
 
     def _is_better(self, element: ir.Value, best: ir.Value) -> Scalar:
         known = {self.element: element, self.best: best}
-
-        def copied(value: ir.Value) -> ir.Value:
-            made = b.defining_op(value)
-            if value not in known and made is not None and _is_inside(made, self.best):
-                operands = [copied(v) for v in made.operands]
-                again = made.clone()
-                for i, operand in enumerate(operands):
-                    again.operands[i] = operand
-                known[value] = again.results[0]
-            return known.get(value, value)
-
-        return of(copied(self.better))
+        return of(b.once_more(self.better, known, lambda made: made.block == self.best.owner))
 
 
 def selector(op: Structured) -> Selector | None:
@@ -91,7 +80,3 @@ def _compares(value: ir.Value, given: tuple[ir.Value, ir.Value], block: ir.Block
     if made.block != block:
         return True
     return made.name.startswith("arith.") and all(_compares(v, given, block) for v in made.operands)
-
-
-def _is_inside(op: ir.Operation, argument: ir.Value) -> bool:
-    return bool(op.block == argument.owner)

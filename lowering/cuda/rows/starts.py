@@ -15,11 +15,7 @@ from tierup.lowering.building import builders as b
 
 def take_starts(op: Structured) -> list[ir.Value | None]:
     """For each output the number that it was set to, and by an op that is now gone; None for one that holds who knows what."""
-    before: list[ir.Operation] = []
-    for view in op.op.block.operations:
-        if view.operation == op.op:
-            break
-        before.append(view.operation)
+    before, _ = b.around(op.op)
     return [_take(op, i, before) for i in range(op.reads, len(op.buffers))]
 
 

@@ -77,13 +77,8 @@ def _is_elements(op: ir.Operation) -> bool:
 
 def _what_it_takes(op: ir.Operation) -> list[ir.Operation]:
     """The ops before `op` in its block that compute for it alone, in their order: arithmetic, and loads of what nobody writes since."""
-    before: list[ir.Operation] = []
-    for view in op.block.operations:
-        if view.operation == op:
-            break
-        before.append(view.operation)
     taken = [op]
-    for other in reversed(before):
+    for other in reversed(b.around(op)[0]):
         if not _is_pure(other) and other.name != _LOAD and other.name not in ("memref.alloc", "memref.alloca"):
             break  # it may write
         if other.name != "arith.constant" and (other.name == _LOAD or _is_pure(other)) and _serves_only(other, taken):

@@ -26,7 +26,7 @@ Floats are scanned where the op is one that says no order (cumsum, cumprod): wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from tierup.dialect import optable
@@ -247,32 +247,21 @@ def _element(scan: _Scan, at: list[Scalar], i: Scalar) -> Scalar:
     """What the turn `i` combines the state with."""
     made = scan.combiner.op
     (term,) = [v for v in made.operands if v != scan.state]
-    return of(_Copy(scan, at, i).value(term))
+    return of(_in_turn(scan, at, i)(term))
 
 
 def _put(scan: _Scan, at: list[Scalar], i: Scalar, state: Scalar) -> None:
     """What the turn `i` stores, when `state` is what it hands on."""
-    copy = _Copy(scan, at, i)
-    copy.known[scan.combiner.op.results[0]] = state
-    for view in scan.body.operations:
-        if view.operation.name == "memref.store":
-            b.store(*map(copy.value, view.operation.operands))
+    value = _in_turn(scan, at, i, {scan.combiner.op.results[0]: state})
+    for op in b.ops_of(scan.body):
+        if op.name == "memref.store":
+            b.store(*map(value, op.operands))
 
 
-class _Copy:
-    """Ops of a loop's body for one turn, at the insertion point, as they are asked for."""
-
-    def __init__(self, scan: _Scan, at: list[ir.Value], i: ir.Value) -> None:
-        indices = [loop.regions[0].blocks[0].arguments[0] for loop in scan.loops]
-        self.known = dict(zip(indices, [*at, i], strict=True))
-        self._block = scan.body
-
-    def value(self, value: ir.Value) -> ir.Value:
-        made = b.defining_op(value)
-        if value not in self.known and made is not None and made.block == self._block:
-            operands = [self.value(v) for v in made.operands]
-            again = made.clone()
-            for k, operand in enumerate(operands):
-                again.operands[k] = operand
-            self.known[value] = again.results[0]
-        return self.known.get(value, value)
+def _in_turn(
+    scan: _Scan, at: list[Scalar], i: Scalar, given: Mapping[ir.Value, ir.Value] | None = None
+) -> Callable[[ir.Value], ir.Value]:
+    """Values of a loop's body in one turn, by copies of its ops at the insertion point, as they are asked for."""
+    indices = [loop.regions[0].blocks[0].arguments[0] for loop in scan.loops]
+    known: dict[ir.Value, ir.Value] = {**dict(zip(indices, [*at, i], strict=True)), **(given or {})}
+    return lambda value: b.once_more(value, known, lambda made: made.block == scan.body)
