@@ -68,14 +68,10 @@ class Builder:
             self._hidden[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
         return self._hidden[name]
 
-    def argument(self, argument: Any, index: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> ir.Value:
-        if argument.name in kwargs:
-            given = kwargs[argument.name]
-        elif index < len(args):
-            given = args[index]
-        else:
-            given = argument.default_value
-        return self.operand(given, argument.type, argument.N)
+    def given(self, arguments: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """What a node is given for each argument of a schema: values, and constants."""
+        found = [kwargs.get(a.name, args[i] if i < len(args) else a.default_value) for i, a in enumerate(arguments)]
+        return [self.values[v] if isinstance(v, Node) else v for v in found]
 
     def operand(self, given: Any, type_: Any = None, length: int | None = None) -> ir.Value:
         """What a node is given, as a value. `type_`: the schema's, where it decides (an int for a float, a list of tensors or None);
@@ -92,13 +88,18 @@ class Builder:
             items = [self.derefined(self.operand(v, element), item) for v in given]
             return self.em.create("torch.prim.ListConstruct", items, [self.type(f"list<{spelled(element)}>")]).results[0]
         if isinstance(given, ir.Value):
-            is_int = kind == "FloatType" and given.type == self.em.types.int
-            return self.em.scalar("aten.Float.Scalar", [given], self.em.types.float) if is_int else given
+            types = self.em.types
+            if kind == "NumberType" and given.type == types.bool:
+                return self.em.scalar("aten.Int.bool", [given], types.int)
+            is_int = kind == "FloatType" and given.type == types.int
+            return self.em.scalar("aten.Float.Scalar", [given], types.float) if is_int else given
         return self._constant(given, kind)
 
     def _constant(self, given: Any, kind: str | None) -> ir.Value:
         if type(given) is int and kind == "FloatType":
             given = float(given)
+        if type(given) is bool and kind == "NumberType":
+            given = int(given)  # the number of an op is none to MLIR where it is a bool
         if given is None or isinstance(given, (int, float, str)):
             return self.em.constant(given)
         if isinstance(given, torch.device):

@@ -75,7 +75,7 @@ def from_export(
         original=_eager(program, inputs_before, [before[n] for n in used], state_before, owner),
         gradients=gradients,
     )
-    return ExportedFunction(source, functional, user)
+    return ExportedFunction(source, functional, user, program)
 
 
 def _inputs(program: ExportedProgram) -> tuple[list[Node], list[Node], dict[Node, str]]:
@@ -159,13 +159,13 @@ class _State:
 class ExportedFunction(TorchFunction):
     """An exported program: called with the nest of arguments that it was exported for."""
 
-    def __init__(self, source: FxProgram, program: ExportedProgram, user: list[Node]) -> None:
+    def __init__(self, source: FxProgram, program: ExportedProgram, user: list[Node], given: ExportedProgram) -> None:
         super().__init__(source)
         spec = program.call_spec
         assert spec.in_spec is not None and spec.out_spec is not None  # programs of torch.export have them
         self._in, self._out = spec.in_spec, spec.out_spec
         self._keywords = tuple(self._in.children()[1].context or ())
-        self._check = InputCheck(user, program.range_constraints)
+        self._check = InputCheck(user, given)
         at = {node: i for i, node in enumerate(user)}
         self._used = tuple(at[node] for node in source.used)
 

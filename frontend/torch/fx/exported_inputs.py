@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import sympy  # a dependency of PyTorch
 import torch
+from torch.export import ExportedProgram
 from torch.fx import Node
 
 from tierup.frontend.torch.errors import UnsupportedProgram
+
+_MOST_PASSED = 1000
 
 
 class InputCheck:
     """`check(leaves)` raises TypeError for another kind of value or dtype, ValueError for sizes that the program is not for.
 
-    `inputs`: the placeholders of all leaves; `ranges`: the least and largest value of each symbol. A size is a number, a symbol (equal
-    wherever it stands), or linear in one symbol.
+    `inputs`: the placeholders of all leaves of the `program`. A size is a number, a symbol (equal wherever it stands, between its least
+    and its largest value), or linear in one symbol. What else PyTorch took for granted as it traced (`int(n / 2) == 3`), PyTorch checks.
     """
 
-    def __init__(self, inputs: Sequence[Node], ranges: Mapping[Any, Any]) -> None:
+    def __init__(self, inputs: Sequence[Node], program: ExportedProgram) -> None:
         self._leaves: list[tuple[str, Any, tuple[int | None, ...]]] = []  # name, dtype or constant, the sizes that are numbers
         self._sizes: list[tuple[int, int, Any, Any, Any]] = []  # leaf, dim (-1: the leaf itself), symbol, factor, offset
         for i, node in enumerate(inputs):
@@ -36,7 +39,10 @@ class InputCheck:
                 self._leaves.append((node.name, float if isinstance(found, torch.SymFloat) else bool, ()))
             else:
                 self._leaves.append((node.name, _Constant(found), ()))
-        self._ranges = {s: (_bound(r.lower, 0), _bound(r.upper, 2**63 - 1)) for s, r in ranges.items()}
+        self._ranges = {s: (_bound(r.lower, 0), _bound(r.upper, 2**63 - 1)) for s, r in program.range_constraints.items()}
+        module = program.module() if getattr(program, "_guards_code", None) else None
+        self._guards: Callable[..., None] | None = getattr(module, "_guards_fn", None)
+        self._passed: set[Hashable] = set()  # sizes and numbers of which the guards held
 
     def __call__(self, leaves: Sequence[Any]) -> None:
         for (name, kind, sizes), leaf in zip(self._leaves, leaves, strict=True):
@@ -54,6 +60,21 @@ class InputCheck:
             elif type(leaf) is not kind:
                 raise TypeError(f"argument {name}: {kind.__name__} is wanted, not {type(leaf).__name__}")
         self._check_symbols(leaves)
+        if self._guards is not None:
+            self._check_guards(self._guards, leaves)
+
+    def _check_guards(self, guards: Callable[..., None], leaves: Sequence[Any]) -> None:
+        numbers = [leaf for leaf in leaves if isinstance(leaf, (int, float))]
+        key = (*numbers, *[leaf.shape for leaf in leaves if isinstance(leaf, torch.Tensor)])
+        if key in self._passed:
+            return
+        try:
+            guards(*leaves)
+        except AssertionError as e:
+            raise ValueError(f"the program was exported for other sizes: {e}") from None
+        if len(self._passed) >= _MOST_PASSED:
+            self._passed.clear()
+        self._passed.add(key)
 
     def _check_symbols(self, leaves: Sequence[Any]) -> None:
         bound: dict[Any, int] = {}

@@ -193,7 +193,8 @@ class FxBuilder(Builder):
                 return None
         if not (name in optable.table() or f"torch.{name}" in STRUCTURAL) and not by_torch.known(name, schema, self.foreign):
             raise UnsupportedProgram(by_torch.refusal(name, schema))
-        operands = [self.argument(a, i, args, kwargs) for i, a in enumerate(schema.arguments)]
+        given = self.given(schema.arguments, args, kwargs)
+        operands = [self.operand(v, a.type, a.N) for v, a in zip(given, schema.arguments, strict=True)]
         types = [self.type(spelled(r.type)) for r in schema.returns]
         if name not in optable.table():
             types = self._traced(types, meta.get("val"))
@@ -202,7 +203,17 @@ class FxBuilder(Builder):
             return results
         if schema.returns[0].type.kind() == "ListType":
             return self._items(results[0], schema.returns[0].type, len(meta["val"]))
-        return results[0]
+        bools = any(a.type.kind() == "NumberType" and self._is_bool(v) for v, a in zip(given, schema.arguments, strict=True))
+        return self._of_bools(results[0]) if bools and meta["val"].dtype is torch.bool else results[0]
+
+    def _is_bool(self, given: Any) -> bool:
+        return given.type == self.em.types.bool if isinstance(given, ir.Value) else isinstance(given, bool)
+
+    def _of_bools(self, value: ir.Value) -> ir.Value:
+        """A result of bools: a number that is a bool is an int among the operands, as the dialect's numbers are ints or floats."""
+        em = self.em
+        operands = [value, em.int(dtypes.bool_.code), em.bool(False), em.bool(False), em.none]
+        return em.create("torch.aten.to.dtype", operands, [em.types.tensor]).results[0]
 
     def _traced(self, types: list[ir.Type], found: Any) -> list[ir.Type]:
         """The types of results that no rule infers, as PyTorch traced them: guards or checks see to it that they are still these."""

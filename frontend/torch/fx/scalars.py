@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def emit(builder: Builder, target: Any, node: Node) -> Any:
     if target is operator.getitem:
         return builder.values[node.args[0]][node.args[1]]
     if target is torch.sym_sum:
-        return _sum(builder, node.args[0])
+        return functools.reduce(lambda a, b: em.scalar("aten.add.int", [a, b], types.int), map(builder.operand, node.args[0]))
     operands = [builder.operand(a) for a in node.args]
     if any(v.type not in (types.int, types.float, types.bool) for v in operands):
         raise UnsupportedProgram(f"{_name(target)} is not ATen")
@@ -59,16 +60,25 @@ def emit(builder: Builder, target: Any, node: Node) -> Any:
     if target is operator.neg:
         kind = "float" if is_float else "int"
         return em.scalar(f"aten.neg.{kind}", operands, types.scalars[kind])
-    if target is operator.pow and not is_float:
-        return _power(builder, operands[0], node.args[1])
+    if target is operator.abs and not is_float:
+        return em.scalar("prim.max.int", [operands[0], em.scalar("aten.neg.int", operands, types.int)], types.int)
+    if target is torch.sym_ite:
+        return _either(builder, operands[0], _as(builder, operands[1:], is_float))
+    if target is operator.pow:
+        return _power(builder, operands, node.args[1])
     if target in _OF_INTS and not is_float:
         return em.scalar(_OF_INTS[target], operands, types.int)
     if target is torch.sym_float:
         return operands[0] if is_float else em.scalar("aten.Float.Scalar", operands, types.float)
     if target in (torch.sym_int, math.trunc):
         return em.scalar("aten.Int.float", operands, types.int) if is_float else operands[0]
+    if target in (math.ceil, math.floor) and not is_float:
+        return operands[0]
     if target is math.ceil:
-        return em.scalar("aten.ceil.float", operands, types.int) if is_float else operands[0]
+        return em.scalar("aten.ceil.float", operands, types.int)
+    if target is math.floor:
+        above = em.scalar("aten.ceil.float", [em.scalar("aten.neg.float", operands, types.float)], types.int)
+        return em.scalar("aten.neg.int", [above], types.int)
     raise UnsupportedProgram(f"{_name(target)} of {'a float' if is_float else 'sizes'} is not supported")
 
 
@@ -97,20 +107,25 @@ def _compare(builder: Builder, target: Callable[..., Any], operands: list[ir.Val
     return em.scalar("aten.__not__", [value], type_) if negated else value
 
 
-def _power(builder: Builder, base: ir.Value, exponent: Any) -> ir.Value:
-    if not isinstance(exponent, int) or not 1 <= exponent <= 8:
-        raise UnsupportedProgram("a size to a power that is not 1 to 8 is not supported")
-    value = base
-    for _ in range(exponent - 1):
-        value = builder.em.scalar("aten.mul.int", [value, base], builder.em.types.int)
-    return value
+def _power(builder: Builder, operands: list[ir.Value], exponent: Any) -> ir.Value:
+    """PyTorch writes the power of a size to a float as that of `sym_float`, and a square of a float as `** 2.0`."""
+    em, (base, power) = builder.em, operands
+    if isinstance(exponent, (int, float)) and exponent in range(1, 9):
+        kind = "float" if base.type == em.types.float else "int"
+        return functools.reduce(lambda a, b: em.scalar(f"aten.mul.{kind}", [a, b], em.types.scalars[kind]), [base] * int(exponent))
+    if not isinstance(base.owner, ir.Block) and base.owner.operation.name == "torch.aten.Float.Scalar":
+        base = base.owner.operation.operands[0]
+    if (base.type, power.type) == (em.types.int, em.types.float):
+        return em.scalar("aten.pow.int_float", [base, power], em.types.float)
+    raise UnsupportedProgram("a float to a power that is not 1 to 8, or a size to an int that is not, is not supported")
 
 
-def _sum(builder: Builder, given: Any) -> ir.Value:
-    first, *others = (builder.operand(v) for v in given)
-    for value in others:
-        first = builder.em.scalar("aten.add.int", [first, value], builder.em.types.int)
-    return first
+def _either(builder: Builder, condition: ir.Value, values: list[ir.Value]) -> ir.Value:
+    made = builder.em.create("torch.prim.If", [condition], [values[0].type], regions=2)
+    for value, region in zip(values, made.regions, strict=True):
+        with builder.em.at_end(region.blocks.append()):
+            builder.em.create("torch.prim.If.yield", [value], [])
+    return made.results[0]
 
 
 def _name(target: Any) -> str:
