@@ -12,8 +12,8 @@ from tierup.dialect.kernels import overlap
 from tierup.dialect.kernels.axes import dtype_named
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, format_shape, like
-from tierup.dialect.optable.define import op
+from tierup.dialect.optable.core import EXACT, Aliasing, GradientRule, Infer, Kind, Layout, Promotion, ShapeError, format_shape, like
+from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 
 if TYPE_CHECKING:
     from tierup.dialect.gradients.core import Backward, Gradients
@@ -26,49 +26,7 @@ def _tensor(value: Value) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _to(index: int) -> InferRule:
-    """Operand 0 in the dtype that operand `index` names; None keeps it."""
-
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-        x = _tensor(operands[0])
-        argument = operands[index] if index < len(operands) else NoneValue()
-        try:
-            return like(x, dtype=read.dtype_argument(argument) or x.dtype)
-        except read.Unknown:
-            return like(x, dtype=None)
-
-    return infer
-
-
 _CONTIGUOUS = 0  # torch's number of contiguous_format, the one MemoryFormat that asks for an order
-
-
-def _convert(x: np.ndarray, dtype: np.dtype, copy: bool, memory_format: int | None) -> np.ndarray:
-    result = cast(x, dtype)
-    if result is x and copy:
-        return clone(x, memory_format)
-    return contiguous(result) if memory_format == _CONTIGUOUS else result
-
-
-@op(
-    "aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
-    "MemoryFormat? memory_format=None) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_to(1), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_dtype(
-    x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """x itself when nothing changes and no copy is asked for."""
-    return _convert(x, x.dtype if dtype is None else dtype_named(dtype), copy, memory_format)
-
-
-@to_dtype.under_numpy(form="as_is")
-def _(
-    x: np.ndarray, dtype: int | None, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """x.astype(dtype, copy=copy)."""
-    return x.astype(x.dtype if dtype is None else dtype_named(dtype), copy=copy)
 
 
 def _is_float(g: Backward) -> bool | ir.Value:
@@ -76,171 +34,82 @@ def _is_float(g: Backward) -> bool | ir.Value:
     return dtype.is_float if dtype is not None else g.call("aten.is_floating_point", g.grad, type_="!torch.bool")
 
 
-@to_dtype.vjp()
 def _cast_gradient(g: Backward) -> Gradients:
     """The cast's dtype may be for the run to say: then so is whether there is a gradient."""
     return g.choose(_is_float(g), lambda: g.cast_to(g.grad, 0), lambda: g.zeros(0))
 
 
-@op(
-    "aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-    "bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_to(1), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_dtype_layout(
-    x: np.ndarray, dtype: int | None = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
-    non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """layout, device and pinning say nothing here."""
-    return to_dtype(x, dtype, non_blocking, copy, memory_format)
-
-
-@to_dtype_layout.under_numpy(form="as_is")
-def _(
-    x: np.ndarray, dtype: int | None = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
-    non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """As to_dtype."""
-    return to_dtype.numpy_tier0(x, dtype, non_blocking, copy)
-
-
-to_dtype_layout.vjp()(_cast_gradient)
-
-
-@op(
-    "aten.to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
-    "MemoryFormat? memory_format=None) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_to(2), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_device(
-    x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """There is one device."""
-    return to_dtype(x, dtype, non_blocking, copy, memory_format)
-
-
-@to_device.under_numpy(form="as_is")
-def _(
-    x: np.ndarray, device: Any, dtype: int, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """As to_dtype."""
-    return to_dtype.numpy_tier0(x, dtype, non_blocking, copy)
-
-
-@to_device.vjp()
 def _same_gradient(g: Backward) -> Gradients:
     return g.cast_to(g.grad, 0)
 
 
-@op(
+def _conversion(schema: str, *, fresh: bool = False, gradient: GradientRule = _cast_gradient, **fields: Any) -> DefinedOp[np.ndarray]:
+    """The op that gives operand 0 in a dtype, itself when nothing changes and no copy is asked for, unless it is to be `fresh`. What its
+    operands are the schema's names say: `dtype`, a number, or None for operand 0's own; `other`, a tensor that has the dtype; `copy`;
+    `memory_format`. The others say nothing here: there is one device. NumPy says x.astype(dtype, copy=copy)."""
+    names = read_schema(schema)[1]
+
+    def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+        x, asked = _tensor(operands[0]), dict(zip(names, operands, strict=False))
+        try:
+            wanted = read.dtype_of(asked["other"]) if "other" in asked else read.dtype_argument(asked.get("dtype", NoneValue())) or x.dtype
+        except read.Unknown:
+            wanted = None
+        return like(x, dtype=wanted)
+
+    def wanted(x: np.ndarray, asked: dict[str, Any]) -> tuple[np.dtype, bool]:
+        """The dtype, and whether there is to be a copy."""
+        code = asked.get("dtype")
+        dtype = asked["other"].dtype if "other" in asked else x.dtype if code is None else dtype_named(code)
+        return dtype, asked.get("copy", fresh)
+
+    def tier0(x: np.ndarray, *more: Any) -> np.ndarray:
+        asked = dict(zip(names[1:], more, strict=False))
+        (dtype, copy), memory_format = wanted(x, asked), asked.get("memory_format")
+        result = cast(x, dtype)
+        if result is x and copy:
+            return clone(x, memory_format)
+        return contiguous(result) if memory_format == _CONTIGUOUS else result
+
+    def numpy_tier0(x: np.ndarray, *more: Any) -> np.ndarray:
+        dtype, copy = wanted(x, dict(zip(names[1:], more, strict=False)))
+        return x.astype(dtype, copy=copy)
+
+    aliasing = Aliasing.FRESH if fresh else Aliasing.MAY_VIEW
+    made = define(schema, tier0, kind=Kind.POINTWISE, infer=infer, aliasing=aliasing, tolerance=EXACT, note=_OUT_OF_RANGE, **fields)
+    made.under_numpy(form="as_is")(numpy_tier0)
+    made.vjp()(gradient)
+    return made
+
+
+to_dtype = _conversion(
+    "aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)"
+)
+to_dtype_layout = _conversion(
+    "aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"
+)
+to_device = _conversion(
+    "aten.to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)",
+    gradient=_same_gradient,
+)
+to_prim_Device = _conversion(
     "aten.to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
-    kind=Kind.POINTWISE, infer=_to(2), aliasing=Aliasing.MAY_VIEW, tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_prim_device(x: np.ndarray, device: Any, dtype: int | None = None, non_blocking: bool = False, copy: bool = False) -> np.ndarray:
-    return to_dtype(x, dtype, non_blocking, copy)
-
-
-@to_prim_device.under_numpy(form="as_is")
-def _(x: np.ndarray, device: Any, dtype: int | None = None, non_blocking: bool = False, copy: bool = False) -> np.ndarray:
-    """As to_dtype."""
-    return to_dtype.numpy_tier0(x, dtype, non_blocking, copy)
-
-
-to_prim_device.vjp()(_same_gradient)
-
-
-def _to_other(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    return like(_tensor(operands[0]), dtype=read.dtype_of(operands[1]))
-
-
-@op(
+    gradient=_same_gradient,
+)
+to_other = _conversion(
     "aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT, looked_at=(1,),
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_other(
-    x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """x in other's dtype."""
-    return _convert(x, other.dtype, copy, memory_format)
-
-
-@to_other.under_numpy(form="as_is")
-def _(
-    x: np.ndarray, other: np.ndarray, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """x.astype(other.dtype, copy=copy)."""
-    return x.astype(other.dtype, copy=copy)
-
-
-to_other.vjp()(_cast_gradient)
-
-
-@op(
-    "aten.type_as(Tensor self, Tensor other) -> Tensor",
-    kind=Kind.POINTWISE, infer=_to_other, aliasing=Aliasing.MAY_VIEW, tolerance=EXACT, looked_at=(1,),
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def type_as(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """x in other's dtype, itself when it has it."""
-    return cast(x, other.dtype)
-
-
-@type_as.under_numpy(form="as_is")
-def _(x: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """x.astype(other.dtype, copy=False)."""
-    return x.astype(other.dtype, copy=False)
-
-
-type_as.vjp()(_cast_gradient)
-
-
-@op(
+    looked_at=(1,),
+)
+type_as = _conversion("aten.type_as(Tensor self, Tensor other) -> Tensor", looked_at=(1,))
+_to_copy = _conversion(
     "aten._to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-    kind=Kind.POINTWISE, infer=_to(1), tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def to_copy(
-    x: np.ndarray, dtype: int | None = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
-    non_blocking: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """Always fresh."""
-    return to_dtype(x, dtype, non_blocking, True, memory_format)
-
-
-@to_copy.under_numpy(form="as_is")
-def _(
-    x: np.ndarray, dtype: int | None = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
-    non_blocking: bool = False, memory_format: int | None = None,
-) -> np.ndarray:  # fmt: skip
-    """x.astype(dtype)."""
-    return to_dtype.numpy_tier0(x, dtype, non_blocking, True)
-
-
-to_copy.vjp()(_cast_gradient)
-
-
-@op(
-    "prims.convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
-    kind=Kind.POINTWISE, infer=_to(1), tolerance=EXACT,
-    note=_OUT_OF_RANGE,
-)  # fmt: skip
-def convert_element_type(x: np.ndarray, dtype: int) -> np.ndarray:
-    """Always fresh."""
-    return to_dtype(x, dtype, False, True)
-
-
-@convert_element_type.under_numpy(form="as_is")
-def _(x: np.ndarray, dtype: int) -> np.ndarray:
-    """x.astype(dtype)."""
-    return to_dtype.numpy_tier0(x, dtype, False, True)
-
-
-convert_element_type.vjp()(_cast_gradient)
+    fresh=True,
+)
+convert_element_type = _conversion("prims.convert_element_type(Tensor a, ScalarType dtype) -> Tensor", fresh=True)
 
 
 def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
