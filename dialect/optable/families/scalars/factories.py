@@ -20,8 +20,8 @@ from tierup.dialect.kernels.axes import dtype_named
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import FLOAT_DEFAULT, SCALARS
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, format_shape
-from tierup.dialect.optable.define import op
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, format_shape
+from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.families.pointwise.elementary import zero_gradient
 from tierup.dialect.optable.operands import given
 
@@ -96,51 +96,46 @@ def numpy_dtype(code: int | None, default: Any = None) -> Any:
 # --- of sizes ----------------------------------------------------------------------------------------------------------
 
 
+def _filled_op(schema: str, infer: InferRule, fill: Number | None = None, *, numpy: bool = False, **fields: Any) -> DefinedOp[np.ndarray]:
+    """The op whose tensors hold `fill` throughout, or its operand `fill_value`: of a `size`, or of the sizes and laid out as `self` is,
+    whose dtype they have unless told. `numpy`: NumPy has the op, as np.full or np.full_like; OverflowError for an int that does not fit.
+    """
+    names = read_schema(schema)[1]
+    at, size, is_like = names.index("dtype"), names.index("size") if "size" in names else None, names[0] == "self"
+
+    def tier0(*operands: Any) -> np.ndarray:
+        made, value = defined.checked(*operands[: at + 1]), operands[at - 1] if fill is None else fill
+        if size is None:
+            return _filled_like(made, operands[0], value, operands[at + 1 :])
+        return _filled(made, value, operands[0] if is_like else None)
+
+    def numpy_tier0(*operands: Any) -> np.ndarray:
+        default = operands[0].dtype if is_like else None if fill is None else np.float64
+        dtype = numpy_dtype(operands[at] if len(operands) > at else None, default)
+        value = operands[at - 1] if fill is None else fill
+        return np.full_like(operands[0], value, dtype) if size is None else np.full(operands[size], value, dtype)
+
+    defined = define(schema, tier0, kind=Kind.FACTORY, infer=infer, tolerance=EXACT, differentiable=False, **fields)
+    if numpy:
+        defined.under_numpy(form="factory")(numpy_tier0)
+    return defined
+
+
 def _sized(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(dtype_or(operands, 1, float_default(ctx)), _shape(ctx, operands[0]))
 
 
-@_op(f"aten.zeros(int[] size, *, {HOW}) -> Tensor", infer=_sized)
-def zeros(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled(zeros.checked(size, dtype), 0)
-
-
-@_op(f"aten.empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", infer=_sized, note=_EMPTY)
-def empty(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return zeros(size, dtype)
-
-
-@zeros.under_numpy(form="factory")
-@empty.under_numpy(form="factory")
-def _(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.zeros(size, numpy_dtype(dtype, np.float64))
-
-
-@_op(f"aten.ones(int[] size, *, {HOW}) -> Tensor", infer=_sized)
-def ones(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled(ones.checked(size, dtype), 1)
-
-
-@ones.under_numpy(form="factory")
-def _(size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.ones(size, numpy_dtype(dtype, np.float64))
-
-
 def _infer_full(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    """Without a dtype the number's own: bool, int64 or float32."""
     dtype = dtype_or(operands, 2, dtype_of_number(ctx, operands[1]))
     _check_fits(ctx, operands[1], dtype)
     return Tensor(dtype, _shape(ctx, operands[0]))
 
 
-@_op(f"aten.full(int[] size, Scalar fill_value, *, {HOW}) -> Tensor", infer=_infer_full)
-def full(size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    """Without a dtype the number's own: bool, int64 or float32."""
-    return _filled(full.checked(size, fill_value, dtype), fill_value)
-
-
-@full.under_numpy(form="factory")
-def _(size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.full(size, fill_value, numpy_dtype(dtype))
+zeros = _filled_op(f"aten.zeros(int[] size, *, {HOW}) -> Tensor", _sized, 0, numpy=True)
+empty_memory_format = _filled_op(f"aten.empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", _sized, 0, numpy=True, note=_EMPTY)
+ones = _filled_op(f"aten.ones(int[] size, *, {HOW}) -> Tensor", _sized, 1, numpy=True)
+full = _filled_op(f"aten.full(int[] size, Scalar fill_value, *, {HOW}) -> Tensor", _infer_full, numpy=True)
 
 
 def _infer_eye(ctx: Infer, operands: Sequence[Value], sizes: int) -> Tensor:
@@ -195,14 +190,10 @@ def _filled_like(made: Tensor, x: np.ndarray, value: Number, rest: Sequence[Any]
     return result
 
 
-@_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like)
-def zeros_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled_like(zeros_like.checked(x, dtype), x, 0, rest)
-
-
-@_op(f"aten.empty_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like, note=_EMPTY)
-def empty_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return zeros_like(x, dtype, *rest)
+zeros_like = _filled_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0)
+empty_like = _filled_op(f"aten.empty_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0, note=_EMPTY)
+ones_like = _filled_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 1)
+full_like = _filled_op(f"aten.full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", partial(_like, fill=True), numpy=True)
 
 
 @op("aten.zero(Tensor self) -> Tensor", kind=Kind.FACTORY, infer=_like, tolerance=EXACT)
@@ -214,22 +205,6 @@ def zero(x: np.ndarray) -> np.ndarray:
 zero.vjp()(zero_gradient)
 
 
-@_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", infer=_like)
-def ones_like(x: np.ndarray, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled_like(ones_like.checked(x, dtype), x, 1, rest)
-
-
-@_op(f"aten.full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", infer=partial(_like, fill=True))
-def full_like(x: np.ndarray, fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled_like(full_like.checked(x, fill_value, dtype), x, fill_value, rest)
-
-
-@full_like.under_numpy(form="factory")
-def _(x: np.ndarray, fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    """OverflowError for an int that the dtype cannot hold."""
-    return np.full_like(x, fill_value, numpy_dtype(dtype, x.dtype))
-
-
 def _new(ctx: Infer, operands: Sequence[Value], fill: bool = False) -> Tensor:
     """Operand 0 has the dtype unless told, operand 1 the sizes."""
     dtype = dtype_or(operands, 2 + fill, read.dtype_of(operands[0]))
@@ -238,29 +213,12 @@ def _new(ctx: Infer, operands: Sequence[Value], fill: bool = False) -> Tensor:
     return Tensor(dtype, _shape(ctx, operands[1]))
 
 
-@_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new)
-def new_zeros(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled(new_zeros.checked(x, size, dtype), 0, x)
-
-
-@_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new, note=_EMPTY)
-def new_empty(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return new_zeros(x, size, dtype)
-
-
-@_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", infer=_new)
-def new_ones(x: np.ndarray, size: Sequence[int], dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled(new_ones.checked(x, size, dtype), 1, x)
-
-
-@_op(f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", infer=partial(_new, fill=True))
-def new_full(x: np.ndarray, size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return _filled(new_full.checked(x, size, fill_value, dtype), fill_value, x)
-
-
-@new_full.under_numpy(form="factory")
-def _(x: np.ndarray, size: Sequence[int], fill_value: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.full(size, fill_value, numpy_dtype(dtype, x.dtype))
+new_zeros = _filled_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0)
+new_empty = _filled_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0, note=_EMPTY)
+new_ones = _filled_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 1)
+new_full = _filled_op(
+    f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", partial(_new, fill=True), numpy=True
+)
 
 
 # --- of numbers --------------------------------------------------------------------------------------------------------
