@@ -135,18 +135,16 @@ class SpeculationLog:
         """The guards of all speculations that were made, in no order."""
         return list(self._made)
 
-    def times_seen(self, signature: Signature) -> int:
-        return self._seen.get(signature.shapes, 0)
-
     def propose(self, signature: Signature, options: Options) -> Speculation | Reason:
         """The speculation for a call that fitted no version and is being made now, or why none is made. Does not record the call."""
         kind = options.kind_of_version(self.within_strategy)
         is_open = options.is_dynamic  # a strategy of static versions alone wants no other kind
-        if is_open and (kind is None or self._is_megamorphic(signature)):
+        is_megamorphic = len(self._classes_tried) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_tried
+        if is_open and (kind is None or is_megamorphic):
             kind = "symbolic"
         if kind is None or kind == "symbolic" and self.beyond_strategy >= options.max_versions:
             return Reason.DEPTH_EXHAUSTED
-        seen = self.times_seen(signature)
+        seen = self._seen.get(signature.shapes, 0)
         known = signature.classes in self._novel
         novel = self._novel.get(signature.classes, 0) + (known and not seen)
         dynamic = self._dynamic(signature)
@@ -192,9 +190,6 @@ class SpeculationLog:
         if kind == "symbolic" and (not options.is_dynamic or self.beyond_strategy >= options.max_versions):
             return None
         return replace(speculation, kind=kind)
-
-    def _is_megamorphic(self, signature: Signature) -> bool:
-        return len(self._classes_tried) >= _CLASSES_BEFORE_SYMBOLIC and signature.classes not in self._classes_tried
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
         """Note that a speculation on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""

@@ -37,7 +37,8 @@ def _skip(loop: ir.Operation) -> None:
 
 
 def _bodies(module: ir.Module, which: int) -> list[Site]:
-    return [partial(_inline, op, which) for op in walk(module.operation) if op.name != "func.func" and _has_body(op, which)]
+    ops = [op for op in walk(module.operation) if op.name != "func.func" and len(op.regions) > which]
+    return [partial(_inline, op, which) for op in ops if len(op.regions[which].blocks) == 1]
 
 
 def _inline(op: ir.Operation, which: int) -> None:
@@ -58,10 +59,6 @@ def _inline(op: ir.Operation, which: int) -> None:
     for inner in inside:
         inner.move_before(op)
     _replace(op, list(end.operands)[skip:])
-
-
-def _has_body(op: ir.Operation, which: int) -> bool:
-    return len(op.regions) > which and len(op.regions[which].blocks) == 1
 
 
 def _replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:

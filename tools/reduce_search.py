@@ -67,7 +67,8 @@ class Search:
         """The smallest program found. `text` always shows the fault, also when this is interrupted."""
         while True:
             before = self.text
-            self._locations()
+            if "loc(" in self.text:
+                self._try(_LOCATIONS, range(1))
             for name in EDITS:
                 if self._exhausted.get(name) != self.text:
                     self._shrink(name)
@@ -92,10 +93,6 @@ class Search:
         made = isolated(lambda send: _edited(self.text, name, chosen), self.seconds).result
         if made is not None and made[0] != self.text and self._shows(made[0]):
             self.text, (self.n_ops, self._sites) = made
-
-    def _locations(self) -> None:
-        if "loc(" in self.text:
-            self._try(_LOCATIONS, range(1))
 
     def _shows(self, text: str) -> bool:
         if text not in self._known:

@@ -32,7 +32,7 @@ def is_terminator(op: ir.Operation) -> bool:
 
 def unused(module: ir.Module) -> list[Site]:
     """Ops whose results nobody reads."""
-    return [op.erase for op in candidates(module) if not _has_uses(op)]
+    return [op.erase for op in candidates(module) if not any(map(has_uses, op.results))]
 
 
 def by_operand(module: ir.Module) -> list[Site]:
@@ -101,7 +101,3 @@ def _arguments_around(op: ir.Operation) -> Iterator[ir.Value]:
 def has_uses(value: ir.Value) -> bool:
     """Whether an op takes the value."""
     return next(iter(value.uses), None) is not None
-
-
-def _has_uses(op: ir.Operation) -> bool:
-    return any(has_uses(result) for result in op.results)

@@ -46,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with subscribe(_say) if options.explain else nullcontext():
             result = _run(program, leaves, options.repeat, sys.stderr if options.repeat > 1 else None)
         if options.emit and not program.versions:
-            return _fail(f"there is no compiled version yet that --emit={options.emit} could show: {_remedy(options.repeat)}")
+            few = "a first call only records what comes: --repeat 2 at least"
+            remedy = few if options.repeat < 2 else "--explain without --emit says why"
+            return _fail(f"there is no compiled version yet that --emit={options.emit} could show: {remedy}")
         if options.emit:
             print(program.plan(options.emit))
         else:
@@ -88,10 +90,6 @@ def _run(program: Function, leaves: Sequence[object], times: int, table_to: Text
                 print(f"{'call':>5}  {'tier':<8} {'ms':>9}", file=table_to)
             print(f"{call:>5}  {_tier(before, program.stats()):<8} {elapsed:>9.3f}", file=table_to)
     return result
-
-
-def _remedy(times: int) -> str:
-    return "a first call only records what comes: --repeat 2 at least" if times < 2 else "--explain without --emit says why"
 
 
 def _say(event: Event) -> None:

@@ -187,7 +187,7 @@ class ProgramBuilder:
             return [value.ssa], Output(value.kind)
         if isinstance(value, Const) and type(value.value) is tuple:  # folded: divmod(7, 2)
             value = Sequence("tuple", [Const(item) for item in value.value])
-        if isinstance(value, Const) and _returnable(value.value):
+        if isinstance(value, Const) and isinstance(value.value, _RETURNABLE):
             return [], Output("const", value=value.value)
         if isinstance(value, DTypeOf):
             return [value.ssa], Output("dtype")
@@ -349,8 +349,7 @@ def external(value: Value) -> Value:
     return value
 
 
-def _returnable(value: object) -> bool:
-    return value is None or value is Ellipsis or isinstance(value, (bool, int, float, str, np.generic, np.dtype, type))
+_RETURNABLE = (type(None), type(...), bool, int, float, str, np.generic, np.dtype, type)
 
 
 def _calls(func: ir.Operation) -> set[str]:

@@ -37,11 +37,7 @@ if TYPE_CHECKING:
     from tierup.runtime.cuda.plan import CudaPlan
 
 
-def _tell(text: str) -> None:
-    events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=text))
-
-
-store.listener = _tell
+store.listener = lambda text: events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=text))
 on_release: list[Callable[[], object]] = []  # of what the compiler keeps of graphs, once it is there: called when one is let go
 
 

@@ -198,7 +198,7 @@ def program_state(executor: ProgramExecutor) -> ProgramState:
             program.names,
             program.released,
             Text(graph),
-            Text(partial(_insensitive, graph, program.entry)),
+            _later(graph, lambda graph: steps.specialized.insensitive(graph, program.entry)[0]),
             executor.stats(),
             tuple(_refusal(*why) for why in executor.refusals),
             tuple(_executor_state(executor, code, kind) for code, kind in kinds),
@@ -255,7 +255,10 @@ def _assumptions_of(kind: ProfilingExecutor, version: Version | Split) -> tuple[
 
 def _plan_state(of: Any, version: Version, hits: int, assumptions: tuple[AssumptionState, ...] = ()) -> PlanState:
     """`of`: what has the program that the version was compiled from."""
-    before = partial(_with_guards, _graph_of(of.program), of.program.entry, version)
+
+    def with_guards(graph: str) -> str:
+        return steps.regions.stage_of_whole(graph, of.program.entry, version.record.arguments, "profiled")
+
     return PlanState(
         version.guards,
         version.speculation.kind,
@@ -263,7 +266,7 @@ def _plan_state(of: Any, version: Version, hits: int, assumptions: tuple[Assumpt
         version.milliseconds,
         version.call,
         version.compiled.from_disk,
-        Text(before),
+        _later(_graph_of(of.program), with_guards),
         Text(version.compiled.request.ir),
         assumptions,
     )
@@ -297,18 +300,9 @@ def _graph_of(program: Program) -> str:
         return f"// {e}"
 
 
-def _insensitive(graph: str, entry: str) -> str:
-    if graph.startswith("// "):
-        return graph
-
-    return steps.specialized.insensitive(graph, entry)[0]
-
-
-def _with_guards(graph: str, entry: str, version: Version) -> str:
-    if graph.startswith("// "):
-        return graph
-
-    return steps.regions.stage_of_whole(graph, entry, version.record.arguments, "profiled")
+def _later(graph: str, make: Callable[[str], str]) -> Text:
+    """What is made of a graph; of one that is not there why not."""
+    return Text(graph if graph.startswith("// ") else partial(make, graph))
 
 
 def _refusal(reason: Any, detail: str, line: str) -> str:

@@ -22,11 +22,6 @@ _MAX_DEPTH = 90  # Python's tokenizer takes 100 levels of indentation
 _MAX_LOOPS = 19  # and its compiler 20 nested loops
 
 
-def _printable(name: str) -> str:
-    """A file's name in a comment, which no character of it may end: who writes a program's locations would write our source."""
-    return "".join(c if c.isprintable() else "?" for c in name)
-
-
 class Source:
     """The text so far, and where each line comes from."""
 
@@ -40,7 +35,9 @@ class Source:
         comment = ""
         if origin is not None:
             self.origins[len(self.lines) + 1] = origin
-            position = f"{_printable(os.path.basename(origin.file))}:{origin.line}" if origin.line else ""
+            # a comment, which no character of the file's name may end: who writes a program's locations would write our source
+            file = "".join(c if c.isprintable() else "?" for c in os.path.basename(origin.file))
+            position = f"{file}:{origin.line}" if origin.line else ""
             if position and position != self._last:
                 comment, self._last = f"  # {position}", position
         self.lines.append("    " * depth + text + comment)

@@ -92,11 +92,10 @@ class Tier0:
         that do not fit, and what the program's ops raise, with the user's line added to the message.
         """
         function, failed = self.function, self._failed
-        if self.fails:
-            records = self.records
+        if self.records or self.fails:
 
-            def call_failing(*leaves: object, fail: Fail, **recorder: Record) -> Any:
-                hooks = (recorder["record"], _counted(fail)) if records else (_counted(fail),)
+            def call_hooked(*leaves: object, record: Record | None = None, fail: Fail | None = None) -> Any:
+                hooks = [hook for hook in (record, None if fail is None else _counted(fail)) if hook is not None]
                 try:
                     with quiet:
                         return function(*hooks, *leaves)
@@ -104,19 +103,7 @@ class Tier0:
                     failed(error, leaves)
                     raise
 
-            return call_failing
-
-        if self.records:
-
-            def call_recording(*leaves: object, record: Record) -> Any:
-                try:
-                    with quiet:
-                        return function(record, *leaves)
-                except Exception as error:
-                    failed(error, leaves)
-                    raise
-
-            return call_recording
+            return call_hooked
 
         def call(*leaves: object) -> Any:
             try:

@@ -165,7 +165,11 @@ class Frame:
         """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""
         kind = type(value)
         if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__") and is_on_device(value):
-            return self._hidden(node, value, access)
+            if isinstance(value.dtype, np.dtype) and dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
+                raise self.error(
+                    node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
+                )
+            return self._hidden(value, access)
         if kind in (list, tuple, dict) and len(access.path) == DEEPEST:
             what = f"`{access.name}`, which is nested {DEEPEST} deep, or contains itself"
             raise self.error(node, what, "pass what the function reads of it as an argument")
@@ -177,7 +181,7 @@ class Frame:
             self.outside.constant(access, "structure", structure_of(value))
             return Mapping_({k: self.outside_value(node, v, access.item(k)) for k, v in value.items()}, external=True)
         if access in self.outside.numbers and is_number_to_read(value):
-            return self._hidden_number(value, access)
+            return self._hidden(value, access)
         if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
@@ -188,18 +192,7 @@ class Frame:
             self.outside.constant(access, "identity", value)
         return Object(value, access)
 
-    def _hidden(self, node: ast.AST | None, value: np.ndarray, access: Access) -> Value:
-        if access not in self.hidden:
-            if isinstance(value.dtype, np.dtype) and dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
-                raise self.error(
-                    node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
-                )
-            leaf = flatten(value, [], str(access))
-            assert isinstance(leaf, Leaf)
-            self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
-        return self.hidden_input(access)
-
-    def _hidden_number(self, value: object, access: Access) -> Value:
+    def _hidden(self, value: object, access: Access) -> Value:
         leaf = flatten(value, [], str(access))
         assert isinstance(leaf, Leaf)
         self.outside.hidden.setdefault(access, HiddenInput(access, leaf))

@@ -66,7 +66,10 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
     if isinstance(obj, ShapeOf):
         return Const(obj.array.rank) if obj.array.rank is not None else Scalar(arrays.rank_ssa(frame, obj.array), "int")
     if isinstance(obj, Iterable_):
-        return obj.length if isinstance(obj.length, Const) else _at_least_zero(frame, node, obj.length)
+        if isinstance(obj.length, Const):
+            return obj.length
+        em = frame.em
+        return Scalar(em.scalar("prim.max.int", [arrays.as_int(frame, node, obj.length), em.int(0)], em.types.int), "int")
     if isinstance(obj, Array):
         if obj.rank == 0:
             raise WillRaise(TypeError("len() of unsized object"))
@@ -75,10 +78,6 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
             raise_if(frame, none, "TypeError", "len() of unsized object")
         return arrays.size(frame, obj, 0)
     raise frame.error(node, f"len() of {describe(obj)}")
-
-
-def _at_least_zero(frame: Frame, node: ast.AST, value: Value) -> Value:
-    return Scalar(frame.em.scalar("prim.max.int", [arrays.as_int(frame, node, value), frame.em.int(0)], frame.em.types.int), "int")
 
 
 @function(abs)

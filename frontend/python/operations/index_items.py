@@ -73,10 +73,6 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
     raise frame.error(node, f"{describe(item)} as an index")
 
 
-def _is_int(item: Value) -> bool:
-    return isinstance(item, Scalar) or (isinstance(item, Const) and isinstance(item.value, int))
-
-
 def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     """The view that integers, slices and new axes give."""
     _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))), meet=bool(items.right))
@@ -195,7 +191,7 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
                     )
                 taken = 1
             dim += taken
-        elif _is_int(item):
+        elif isinstance(item, Scalar) or (isinstance(item, Const) and isinstance(item.value, int)):
             number = Const(int(item.value)) if isinstance(item, Const) else item
             indices.append(arrays.strong(frame, node, number))
             dim += 1

@@ -90,10 +90,6 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
     return Const(node.value)
 
 
-def _name(frame: Frame, node: ast.Name) -> Value:
-    return frame.lookup(node)
-
-
 def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
     """Elements of a display or arguments of a call, starred ones spread."""
     out: list[Value] = []
@@ -103,14 +99,6 @@ def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
         else:
             out.append(evaluate(frame, node))
     return out
-
-
-def _tuple(frame: Frame, node: ast.Tuple) -> Value:
-    return Sequence("tuple", _items(frame, node.elts), frame.em.region)
-
-
-def _list(frame: Frame, node: ast.List) -> Value:
-    return Sequence("list", _items(frame, node.elts), frame.em.region)
 
 
 def _dict(frame: Frame, node: ast.Dict) -> Value:
@@ -138,10 +126,6 @@ def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
     return indexing.load(frame, node, owner, index)
 
 
-def _attribute(frame: Frame, node: ast.Attribute, owner: Value) -> Value:
-    return attributes.load(frame, node, owner, node.attr)
-
-
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
     value = evaluate(frame, node.value)
     frame.env[node.target.id] = value
@@ -165,10 +149,6 @@ def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
 # --- operators -----------------------------------------------------------------------------------------------------------
 
 
-def _binop(frame: Frame, node: ast.BinOp, left: Value) -> Value:
-    return operate(frame, node, type(node.op), left, evaluate(frame, node.right))
-
-
 def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
     op = type(node.op)
     if op is ast.Not:
@@ -185,10 +165,6 @@ def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
     if isinstance(value, Array):
         return array_operators.unary(frame, node, op, value)
     raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")
-
-
-def _boolop(frame: Frame, node: ast.BoolOp) -> Value:
-    return short_circuit(frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values])
 
 
 def condition(frame: Frame, node: ast.expr) -> Value:
@@ -380,8 +356,15 @@ def _is_pure(function: Any) -> bool:
 
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
-    ast.Constant: _constant, ast.Name: _name, ast.Tuple: _tuple, ast.List: _list, ast.Dict: _dict, ast.Slice: _slice,
-    ast.Subscript: _subscript, ast.Attribute: _attribute, ast.NamedExpr: _named, ast.JoinedStr: _joined_string,
-    ast.BinOp: _binop, ast.UnaryOp: _unaryop, ast.BoolOp: _boolop, ast.Compare: _compare, ast.IfExp: _ifexp,
-    ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.Call: _call,
+    ast.Name: lambda frame, node: frame.lookup(node),
+    ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
+    ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts), frame.em.region),
+    ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
+    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, evaluate(frame, node.right)),
+    ast.BoolOp: lambda frame, node: short_circuit(
+        frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]
+    ),
+    ast.Constant: _constant, ast.Dict: _dict, ast.Slice: _slice, ast.Subscript: _subscript, ast.NamedExpr: _named,
+    ast.JoinedStr: _joined_string, ast.UnaryOp: _unaryop, ast.Compare: _compare, ast.IfExp: _ifexp, ast.ListComp: _listcomp,
+    ast.DictComp: _dictcomp, ast.Call: _call,
 }  # fmt: skip

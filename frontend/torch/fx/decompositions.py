@@ -16,6 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tierup.dialect import optable
 
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
+# left whole: PyTorch computes them, and its generator gives the numbers that it gives eager
 _WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
 # not core, and made of ops that have rows
 _MORE = (
@@ -43,7 +44,7 @@ def tracing() -> AbstractContextManager[None]:
 def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
-    return {op: rule for op, rule in found.items() if not _draws_as_eager(op) and not _has_row(op)}
+    return {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
 
 
 def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
@@ -52,11 +53,6 @@ def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
     if all(n.args[4:5] in ((), (0.0,)) and not n.kwargs.get("dropout_p") for n in nodes):
         return table()
     return {**table(), _ATTENTION: default_decompositions()[_ATTENTION]}
-
-
-def _draws_as_eager(op: Any) -> bool:
-    """Left whole: PyTorch computes it, and its generator gives the numbers that it gives eager."""
-    return op in _WHOLE
 
 
 def _has_row(op: Any) -> bool:

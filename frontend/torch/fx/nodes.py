@@ -69,11 +69,8 @@ def check(node: Node) -> None:
             known = ((value.dtype, value.dtype in TENSORS), (device, device.type == "cpu"), (layout, layout is torch.strided))
             for what, is_known in known:
                 if not is_known:
-                    raise UnsupportedProgram(f"{_spelled(node)}: tensors of {what} are not supported")
-
-
-def _spelled(node: Node) -> str:
-    return str(node.target) if node.op == "call_function" else node.name
+                    name = str(node.target) if node.op == "call_function" else node.name
+                    raise UnsupportedProgram(f"{name}: tensors of {what} are not supported")
 
 
 def _is_number(given: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from torch.fx import GraphModule, Node
@@ -76,7 +77,7 @@ class FxProgram:
         context = thread_context()
         with context:
             builder = FxBuilder(context, self.name, self.graph, attributes, self.foreign, bool(self.written))
-            read = {node: _reader(attributes, name) for node, name in self.state.items()}
+            read = {node: partial(attributes.tensor, attributes.root, name) for node, name in self.state.items()}
             for node, why in self.lost.items():
                 attributes.without_gradient_of[read[node]() if node in read else node.name] = why
             return built(builder.build(self.used, read, self.written, self.results, self.shown), self.name, self._place(), packed=True)
@@ -85,7 +86,3 @@ class FxProgram:
         """Where the user wrote the first op."""
         found = next(filter(None, map(place_of, self.graph.graph.nodes)), None)
         return f"{found[0]}:{found[1]}" if found else f"torch.fx {self.name}"
-
-
-def _reader(attributes: Attributes, name: str) -> Any:
-    return lambda: attributes.tensor(attributes.root, name)

@@ -109,16 +109,14 @@ class Builder:
         return self._grad_mode.results(name, list(made))
 
     def _is_known(self, name: str, schema: Any) -> bool:
-        return self._is_ours(name) or by_script.known(name, schema) or by_torch.known(name, schema, self.foreign)
+        is_ours = name in optable.table() or f"torch.{name}" in STRUCTURAL
+        return is_ours or by_script.known(name, schema) or by_torch.known(name, schema, self.foreign)
 
     def tensor_of(self, value: ir.Value) -> ir.Value:
         """A number that stands for a tensor as one. Raises UnsupportedProgram for a float, whose dtype its users would choose."""
         if str(value.type) == "!torch.float":
             raise UnsupportedProgram("a float stands for a tensor of rank 0 here: write it as torch.tensor of a dtype")
         return self.em.create("torch.prim.NumToTensor.Scalar", [value], [self.em.types.tensor]).results[0]
-
-    def _is_ours(self, name: str) -> bool:
-        return name in optable.table() or f"torch.{name}" in STRUCTURAL
 
     def attribute_of(self, of: Any) -> tuple[Any, str] | None:
         """The owner and the name of the tensor attribute that a TorchScript value is."""

@@ -62,7 +62,8 @@ def known(name: str, schema: Any) -> bool:
     """Whether the op is one of these; it has a row then."""
     base = ".".join(name.split(".")[:2])
     function = _FUNCTIONS.get(base)
-    if function is None or (schema is not None and _takes_tensors(schema) and base not in _OF_TENSORS):
+    takes_tensors = schema is not None and any(a.type.kind() == "TensorType" for a in schema.arguments)
+    if function is None or (takes_tensors and base not in _OF_TENSORS):  # aten::add_.Tensor has the name of an op on lists
         return False
     writes = schema is not None and any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     results = 1 if schema is None or base == "aten.format" or base == "aten.percentFormat" else len(schema.returns)
@@ -84,8 +85,3 @@ def known(name: str, schema: Any) -> bool:
         )
     )
     return True
-
-
-def _takes_tensors(schema: Any) -> bool:
-    """Whether it is an op on tensors that has the name of one on lists: aten::add_.Tensor."""
-    return any(a.type.kind() == "TensorType" for a in schema.arguments)

@@ -36,12 +36,9 @@ class GradMode:
         self.refused: str | None = None
         self.refused_of: dict[ir.Value, str] = {}  # arguments of the graph that may not require a gradient for the same reason
 
-    def enter(self) -> None:
-        self._depth += 1
-        self._em.has_gradients = False
-
-    def leave(self) -> None:
-        self._depth -= 1
+    def deepen(self, by: int) -> None:
+        """A block begins (1) or ends (-1)."""
+        self._depth += by
         self._em.has_gradients = self._depth == 0
 
     def operands(self, name: str, given: Sequence[ir.Value]) -> list[ir.Value]:

@@ -147,12 +147,6 @@ class GraphBuilder(Builder):
             raise UnsupportedProgram(f"objects of the class {type_.annotation_str} are not supported")
         self._objects[node.output().unique()] = type_
 
-    def _enter(self, node: Any) -> None:
-        self._grad_mode.enter()
-
-    def _exit(self, node: Any) -> None:
-        self._grad_mode.leave()
-
     def _construct(self, node: Any) -> None:
         type_ = node.output().type()
         op = "torch." + node.kind().replace("::", ".")
@@ -196,8 +190,8 @@ class GraphBuilder(Builder):
         "prim::Constant": _constant,
         "prim::GetAttr": _get_attribute,
         "prim::CreateObject": _create_object,
-        "prim::Enter": _enter,
-        "prim::Exit": _exit,
+        "prim::Enter": lambda self, node: self._grad_mode.deepen(1),
+        "prim::Exit": lambda self, node: self._grad_mode.deepen(-1),
         "prim::ListConstruct": _construct,
         "prim::TupleConstruct": _construct,
         "prim::DictConstruct": _construct_dict,

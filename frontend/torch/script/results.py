@@ -23,33 +23,24 @@ def finisher(type_: Any) -> Finish | None:
     kind = type_.kind()
     if kind == "DeviceObjType":
         return _device
-    if kind == "OptionalType":
-        return _unless_none(finisher(type_.getElementType()))
-    if kind == "ListType":
-        return _of_list(finisher(type_.getElementType()))
-    if kind == "DictType":
-        return _of_dict(finisher(type_.getValueType()))
     if kind == "TupleType":
         return _of_tuple(type_)
-    return None
+    if kind not in ("OptionalType", "ListType", "DictType"):
+        return None
+    item = finisher(type_.getValueType() if kind == "DictType" else type_.getElementType())
+    if item is None:
+        return None
+    if kind == "OptionalType":
+        return lambda value: None if value is None else item(value)
+    if kind == "ListType":
+        return lambda values: [item(v) for v in values]
+    return lambda values: {k: item(v) for k, v in values.items()}
 
 
 def _device(text: str) -> Any:
     import torch  # here: an optional package, and a second to import
 
     return torch.device(text)
-
-
-def _unless_none(item: Finish | None) -> Finish | None:
-    return None if item is None else lambda value: None if value is None else item(value)
-
-
-def _of_list(item: Finish | None) -> Finish | None:
-    return None if item is None else lambda values: [item(v) for v in values]
-
-
-def _of_dict(item: Finish | None) -> Finish | None:
-    return None if item is None else lambda values: {k: item(v) for k, v in values.items()}
 
 
 def _of_tuple(type_: Any) -> Finish | None:
