@@ -92,10 +92,11 @@ class Tier0:
         that do not fit, and what the program's ops raise, with the user's line added to the message.
         """
         function, failed = self.function, self._failed
-        if self.records or self.fails:
+        if self.fails:
+            records = self.records
 
-            def call_hooked(*leaves: object, record: Record | None = None, fail: Fail | None = None) -> Any:
-                hooks = [hook for hook in (record, None if fail is None else _counted(fail)) if hook is not None]
+            def call_failing(*leaves: object, fail: Fail, **recorder: Record) -> Any:
+                hooks = (recorder["record"], _counted(fail)) if records else (_counted(fail),)
                 try:
                     with quiet:
                         return function(*hooks, *leaves)
@@ -103,7 +104,19 @@ class Tier0:
                     failed(error, leaves)
                     raise
 
-            return call_hooked
+            return call_failing
+
+        if self.records:
+
+            def call_recording(*leaves: object, record: Record) -> Any:
+                try:
+                    with quiet:
+                        return function(record, *leaves)
+                except Exception as error:
+                    failed(error, leaves)
+                    raise
+
+            return call_recording
 
         def call(*leaves: object) -> Any:
             try:

@@ -124,11 +124,10 @@ def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callab
 
 def raise_error(frame: Frame, error: Exception) -> None:
     """Emit the raising of a built-in exception, or NumPy's AxisError."""
-    em = frame.em
     is_axis = isinstance(error, np.exceptions.AxisError)
     message = str(error) if is_axis else str(error.args[0]) if error.args else ""
     kind = "AxisError" if is_axis else next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")  # UFuncTypeError too
-    em.create("torch.prim.RaiseException", [em.str(message), em.str(kind)], [])
+    frame.em.raise_now(kind, message)
 
 
 def join_values(pending: PendingIf, values: list[Value]) -> Value | None:

@@ -112,6 +112,18 @@ class Emitter:
 
     # --- ops ---------------------------------------------------------------------------------------------------------
 
+    def raise_now(self, kind: str, message: str) -> None:
+        """Raise an exception of a kind ("ValueError") in the run, wherever it gets here."""
+        self.create("torch.prim.RaiseException", [self.str(message), self.str(kind)], [])
+
+    def raise_unless(self, condition: ir.Value, kind: str, message: str) -> None:
+        then, orelse = self.create("torch.prim.If", [condition], [], regions=2).regions
+        with self.at_end(then.blocks.append()):
+            self.create("torch.prim.If.yield", [], [])
+        with self.at_end(orelse.blocks.append()):
+            self.raise_now(kind, message)
+            self.create("torch.prim.If.yield", [], [])
+
     def create(
         self,
         name: str,

@@ -90,12 +90,7 @@ def not_(frame: Frame, value: ir.Value) -> ir.Value:
 def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None:
     """Raise the built-in exception `kind` when the condition holds."""
     with in_arm(frame, condition):
-        raise_now(frame, kind, message)
-
-
-def raise_now(frame: Frame, kind: str, message: str) -> None:
-    """Raise an exception of a kind ("ValueError") in the run, wherever it gets here."""
-    frame.em.create("torch.prim.RaiseException", [frame.em.str(message), frame.em.str(kind)], [])
+        frame.em.raise_now(kind, message)
 
 
 def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
@@ -204,7 +199,7 @@ def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
         # Python gives a complex number here, which programs do not hold
         is_number = holds("eq", result, result)
         raise_if(frame, not_(frame, is_number), "ValueError", "a negative float to a fractional power is complex")
-        raise_now(frame, "OverflowError", "(34, 'Numerical result out of range')")
+        frame.em.raise_now("OverflowError", "(34, 'Numerical result out of range')")
     return Scalar(result, "float")
 
 

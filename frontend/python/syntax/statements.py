@@ -19,7 +19,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, Value, describe
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.operations.scalars import not_, raise_if, raise_now
+from tierup.frontend.python.operations.scalars import not_, raise_if
 from tierup.frontend.python.syntax import conditionals, loops
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
@@ -179,7 +179,7 @@ def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends
 
 def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends | None:
     kind, message = _exception(frame, node)
-    raise_now(frame, kind, message)
+    frame.em.raise_now(kind, message)
     return Raised()
 
 
@@ -216,7 +216,7 @@ def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends
     if isinstance(test, Const):
         if test.value:
             return None
-        raise_now(frame, "AssertionError", message)
+        frame.em.raise_now("AssertionError", message)
         return Raised()
     assert isinstance(test, Scalar)
     raise_if(frame, not_(frame, test.ssa), "AssertionError", message)

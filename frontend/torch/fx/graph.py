@@ -250,9 +250,4 @@ class FxBuilder(Builder):
             value = self.em.scalar("aten.Bool.Tensor", [value], self.em.types.bool)
         elif value.type == self.em.types.int:
             value = self.em.scalar("aten.Bool.int", [value], self.em.types.bool)
-        branch = self.em.create("torch.prim.If", [value], [], regions=2)
-        for raises, region in zip((False, True), branch.regions, strict=True):
-            with self.em.at_end(region.blocks.append()):
-                if raises:
-                    self.em.create("torch.prim.RaiseException", [self.em.str(str(message)), self.em.str("builtins.RuntimeError")], [])
-                self.em.create("torch.prim.If.yield", [], [])
+        self.em.raise_unless(value, "builtins.RuntimeError", str(message))

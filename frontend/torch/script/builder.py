@@ -47,6 +47,13 @@ class Builder:
         """Translate a node that calls an op."""
         raise NotImplementedError
 
+    def op_unless(self, node: Any, known: ir.Value | None) -> None:
+        """What a node gives where that is known now; else the op that it calls."""
+        if known is None:
+            self.op(node)
+        else:
+            self.bind(node, [known])
+
     def operands(self, node: Any) -> list[ir.Value]:
         """What a node reads, as values of the graph."""
         return [self.value(v) for v in node.inputs()]

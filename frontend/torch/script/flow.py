@@ -28,10 +28,7 @@ def _is(builder: Builder, node: Any) -> None:
 
 def _not(builder: Builder, node: Any) -> None:
     known = bool_of(builder.operands(node)[0])
-    if known is None:
-        builder.op(node)
-    else:
-        builder.bind(node, [builder.em.bool(not known)])
+    builder.op_unless(node, None if known is None else builder.em.bool(not known))
 
 
 def _warn(builder: Builder, node: Any) -> None:

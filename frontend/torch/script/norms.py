@@ -14,6 +14,7 @@ from typing import Any
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import bool_of, is_none
 from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.values import cast
 
 
 def batch_norm(builder: Builder, node: Any) -> None:
@@ -33,14 +34,10 @@ def batch_norm(builder: Builder, node: Any) -> None:
     kept = em.create("torch.aten.sub.float", [em.float(1.0), momentum], [types.float]).results[0]
     for running, new in ((mean, batch), (var, variance)):
         if not is_none(running):
-            whole = running if running.type == types.tensor else _cast(builder, running)
+            whole = cast(builder, running, types.tensor)
             faded = _tensor(builder, "aten.mul_.Scalar", whole, kept)
             _tensor(builder, "aten.add_.Tensor", faded, new, momentum)
     builder.bind(node, [y])
-
-
-def _cast(builder: Builder, value: ir.Value) -> ir.Value:
-    return builder.em.create("torch.prim.unchecked_cast", [value], [builder.em.types.tensor]).results[0]
 
 
 def _tensor(builder: Builder, name: str, *operands: ir.Value) -> ir.Value:

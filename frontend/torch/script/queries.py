@@ -95,14 +95,7 @@ def _always(value: object) -> Handler:
 def _rank(builder: Builder, node: Any) -> None:
     (value,) = builder.operands(node)
     rank = builder.ranks.get(under_casts(value))
-    if rank is None:
-        builder.op(node)
-    else:
-        builder.bind(node, [builder.em.int(rank)])
-
-
-def _device(builder: Builder, node: Any) -> None:
-    builder.bind(node, [builder.em.device("cpu")])
+    builder.op_unless(node, None if rank is None else builder.em.int(rank))
 
 
 def _new_device(builder: Builder, node: Any) -> None:
@@ -116,10 +109,7 @@ def _new_device(builder: Builder, node: Any) -> None:
 
 def _device_type(builder: Builder, node: Any) -> None:
     text = known(builder, builder.operands(node)[0])
-    if text is UNKNOWN:
-        builder.op(node)
-    else:
-        builder.bind(node, [builder.em.str(text.partition(":")[0])])
+    builder.op_unless(node, None if text is UNKNOWN else builder.em.str(text.partition(":")[0]))
 
 
 def _process(builder: Builder, node: Any) -> None:
@@ -127,10 +117,6 @@ def _process(builder: Builder, node: Any) -> None:
     name = node.kind().removeprefix("aten::")
     off = name == "is_grad_enabled" and not builder.em.has_gradients
     builder.bind(node, [builder.em.bool(not off and builder.attributes.process(name))])
-
-
-def _requires_grad(builder: Builder, node: Any) -> None:
-    builder.bind(node, [builder.em.bool(script_gradients.requires_grad(builder, node.input()))])
 
 
 def _data(builder: Builder, node: Any) -> None:
@@ -150,8 +136,10 @@ HANDLERS: dict[str, Handler] = {
     "aten::is_grad_enabled": _process,
     "aten::is_scripting": _always(True),
     "prim::data": _data,
-    "prim::device": _device,
+    "prim::device": lambda builder, node: builder.bind(node, [builder.em.device("cpu")]),
     "prim::layout": _always(0),
-    "prim::requires_grad": _requires_grad,
+    "prim::requires_grad": lambda builder, node: builder.bind(
+        node, [builder.em.bool(script_gradients.requires_grad(builder, node.input()))]
+    ),
     "prim::type": _device_type,
 }

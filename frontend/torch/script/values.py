@@ -24,15 +24,10 @@ def _unwrap(builder: Builder, node: Any) -> None:
     (value,) = builder.operands(node)
     em = builder.em
     if is_none(under_casts(value)):
-        em.create("torch.prim.RaiseException", [em.str("Unwrapping null optional"), em.str("AssertionError")], [])
+        em.raise_now("AssertionError", "Unwrapping null optional")
     elif str(value.type).startswith("!torch.optional"):
         test = em.create("torch.aten.__isnot__", [value, em.none], [em.types.bool]).results[0]
-        made = em.create("torch.prim.If", [test], [], regions=2)
-        for i, region in enumerate(made.regions):
-            with em.at_end(region.blocks.append()):
-                if i:
-                    em.create("torch.prim.RaiseException", [em.str("Unwrapping null optional"), em.str("AssertionError")], [])
-                em.create("torch.prim.If.yield", [], [])
+        em.raise_unless(test, "AssertionError", "Unwrapping null optional")
     (type_,) = builder.result_types(node)
     builder.bind(node, [cast(builder, value, type_)])
 
@@ -59,13 +54,9 @@ def _fork(builder: Builder, node: Any) -> None:
     builder.bind(node, builder.inlined(node.g("Subgraph"), list(node.inputs())))
 
 
-def _wait(builder: Builder, node: Any) -> None:
-    builder.bind(node, builder.operands(node))
-
-
 HANDLERS = {
     "aten::_unwrap_optional": _unwrap,
-    "aten::wait": _wait,
+    "aten::wait": lambda builder, node: builder.bind(node, builder.operands(node)),
     "prim::TupleSlice": _tuple_slice,
     "prim::fork": _fork,
     "prim::isinstance": _isinstance,
