@@ -168,3 +168,25 @@ def test_items_of_a_scalar_cannot_be_assigned_and_loops_keep_what_is_an_array(op
         f = tierup.jit(_function(number, made, between), **options)
         for x, n in ((np.array(2.0), 2), (np.array(2.0), 0), (np.ones((2, 2)), 0), (-np.ones(2), 1), (np.ones(1), 2), (np.float32(3), 1), (np.float32(3), 1)):
             assert _outcome(f, x, n) == _outcome(plain, x, n), f"y = {made}; {between} with {x!r}, {n}"
+
+
+@tierup.jit
+def items(x):
+    total = x.sum().item()
+    return total, [x[0, 0].item(), {"one": x[:1, :1].item()}], x * 2
+
+
+def test_an_item_that_is_returned_is_pythons_number_of_the_arrays_kind():
+    plain = items.__wrapped__
+    for dtype in ("float32", "float64", "int64", "uint8", "bool", "float16"):
+        x = np.array([[3, 1]]).astype(dtype)
+        for _ in range(3):
+            total, (first, kept), _ = items(x)
+            expected, (wanted, held), _ = plain(x)
+            for ours, theirs in ((total, expected), (first, wanted), (kept["one"], held["one"])):
+                assert type(ours) is type(theirs) and ours == theirs
+    assert items.stats().hits >= 10
+    several = tierup.jit(lambda x: x.item())
+    assert [several(np.array([[2.5]])) for _ in range(2)] == [2.5, 2.5]
+    with pytest.raises(ValueError, match="can only convert an array of size 1 to a Python scalar"):
+        several(np.ones((1, 2)))

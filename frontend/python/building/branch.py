@@ -8,12 +8,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
-from tierup.frontend.python.building.templates import Template, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.building.values import Jump, Unset, Value, describe, is_number, number_kind
+from tierup.frontend.python.building.templates import OneScalar, Template, lower, raise_, scalar_ssa, template_of, types_of, unify
+from tierup.frontend.python.building.values import Const, Jump, OneOf, Scalar, Unset, Value, describe, is_number, number_kind
 
 
 @dataclass
@@ -173,3 +174,24 @@ def join_jumps(node: ast.AST, pending: PendingIf, first: Jump, second: Jump, nam
     *joined, stops = pending.join([*rows, Row(broke, (first.broke, second.broke))])
     values = iter(joined)
     return Jump({name: next(values) if isinstance(v, Row) else v for name, v in met.items()}, stops)
+
+
+def either(frame: Frame, pending: PendingIf, values: list[Value]) -> Value:
+    """Results of different kinds: a tag, and every alternative, with dummies for the ones that do not hold."""
+    em = frame.em
+    first, second = (v if isinstance(v, OneOf) else OneOf(Const(0), (v,)) for v in values)
+    with pending.arm(1):
+        shifted = em.scalar("aten.add.int", [scalar_ssa(em, second.tag), em.int(len(first.alternatives))], em.types.int)
+    rows = [Row(OneScalar("int"), (first.tag, Scalar(shifted, "int")))]
+    rows += [Row(template_of(v), (v, None)) for v in first.alternatives]
+    rows += [Row(template_of(v), (None, v)) for v in second.alternatives]
+    tag, *alternatives = pending.join(rows, _dummy)
+    return OneOf(tag, tuple(alternatives))
+
+
+def _dummy(em: Emitter, type_: ir.Type) -> ir.Value:
+    if type_ == em.types.tensor:
+        return em.literal(np.zeros(()), dtypes.f64)
+    if type_ == em.types.int_list:
+        return em.ints()
+    return em.int(0) if type_ == em.types.int else em.float(0.0) if type_ == em.types.float else em.bool(False)

@@ -10,6 +10,7 @@ import numpy as np
 from tierup.dialect import dtypes, optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
+from tierup.frontend.python.building.branch import PendingIf, either
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import Handler, function, method, spelled
 from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number
@@ -17,7 +18,7 @@ from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
-from tierup.frontend.python.operations.scalars import number, to_bool
+from tierup.frontend.python.operations.scalars import number, raise_if, to_bool
 
 
 def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
@@ -252,13 +253,42 @@ def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value =
 
 @method("item")
 def item(frame: Frame, node: ast.AST, a: Value) -> Value:
-    x = as_array(frame, node, a)
+    x, em = as_array(frame, node, a), frame.em
+    if x.rank != 0:
+        several = em.scalar("aten.ne.int", [em.numpy("aten.numel", [x.ssa], em.types.int), em.int(1)], em.types.bool)
+        raise_if(frame, several, "ValueError", "can only convert an array of size 1 to a Python scalar")
+        x = Array(em.numpy("aten.reshape", [x.ssa, em.ints()]), 0, dtype=x.dtype)
     if x.dtype is not None:
         kind = {"f": "float", "b": "bool"}.get(x.dtype.kind, "int")
         name = {"float": "Float", "bool": "Bool", "int": "Int"}[kind]
         return Scalar(frame.em.numpy(f"aten.{name}.Tensor", [x.ssa], frame.em.types.scalars[kind]), kind)
-    remedy = "write float(x) or int(x), or x.reshape(()) for an array of rank 0"
-    raise frame.error(node, "`.item()` of an array whose dtype only the run knows", remedy)
+    if not frame.is_entry:
+        remedy = "write float(x) or int(x), or x.reshape(()) for an array of rank 0"
+        raise frame.error(node, "`.item()` of an array whose dtype only the run knows, in a function that another one calls", remedy)
+    return _item_of_any(frame, x)
+
+
+def _item_of_any(frame: Frame, x: Array) -> Value:
+    """Python's number for an array's only element, of the kind that the run finds: what is returned may be of any."""
+    em = frame.em
+
+    def as_number(name: str, kind: str) -> Scalar:
+        return Scalar(em.numpy(f"aten.{name}.Tensor", [x.ssa], em.types.scalars[kind]), kind)
+
+    is_float = em.numpy("aten.is_floating_point", [x.ssa], em.types.bool)
+    with PendingIf(frame, is_float) as outer:
+        with outer.arm(0):
+            real = as_number("Float", "float")
+        with outer.arm(1):
+            code = em.scalar("prim.dtype", [x.ssa], em.types.int)
+            is_bool = em.scalar("aten.eq.int", [code, em.int(dtypes.bool_.code)], em.types.bool)
+            with PendingIf(frame, is_bool) as inner:
+                with inner.arm(0):
+                    truth = as_number("Bool", "bool")
+                with inner.arm(1):
+                    whole = as_number("Int", "int")
+                other = either(frame, inner, [truth, whole])
+        return either(frame, outer, [real, other])
 
 
 def _no_out(frame: Frame, node: ast.AST, out: Value) -> None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import numpy as np
-
-from tierup.dialect import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import PendingIf, Row, in_arm, join_jumps, join_values
-from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.python.building.branch import PendingIf, either, in_arm, join_jumps, join_values
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, Unjoinable
-from tierup.frontend.python.building.templates import OneScalar, scalar_ssa, template_of
-from tierup.frontend.python.building.values import NONE, Const, Ends, GoOn, Jump, OneOf, Raised, Return, Scalar, Value, describe
-from tierup.frontend.python.operations.scalars import number
+from tierup.frontend.python.building.templates import scalar_ssa
+from tierup.frontend.python.building.values import NONE, Const, Ends, GoOn, Jump, Raised, Return, describe
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
 from tierup.frontend.python.syntax.liveness import always_leaves, has_jump
 
@@ -172,31 +167,10 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends], ta
         values = [first.value, second.value]
         joined = join_values(pending, values)
         if joined is None and frame.is_entry:
-            joined = _either(frame, pending, values)
+            joined = either(frame, pending, values)
         if joined is None:
             remedy = "return the same kind of value on every path, for example np.float64(0) for 0.0"
             raise frame.error(node, f"one path returns {describe(first.value)}, another {describe(second.value)}", remedy, Unjoinable)
         return Return(joined)
     assert isinstance(first, Jump) and isinstance(second, Jump), "return in a loop is refused before"
     return join_jumps(node, pending, first, second, None if not tail or frame.boundary == ALL_NAMES else frame.boundary)
-
-
-def _either(frame: Frame, pending: PendingIf, values: list[Value]) -> Value:
-    """Results of different kinds: a tag, and every alternative, with dummies for the ones that do not hold."""
-    em = frame.em
-    first, second = (v if isinstance(v, OneOf) else OneOf(Const(0), (v,)) for v in values)
-    with pending.arm(1):
-        shifted = em.scalar("aten.add.int", [number(frame, second.tag), em.int(len(first.alternatives))], em.types.int)
-    rows = [Row(OneScalar("int"), (first.tag, Scalar(shifted, "int")))]
-    rows += [Row(template_of(v), (v, None)) for v in first.alternatives]
-    rows += [Row(template_of(v), (None, v)) for v in second.alternatives]
-    tag, *alternatives = pending.join(rows, _dummy)
-    return OneOf(tag, tuple(alternatives))
-
-
-def _dummy(em: Emitter, type_: ir.Type) -> ir.Value:
-    if type_ == em.types.tensor:
-        return em.literal(np.zeros(()), dtypes.f64)
-    if type_ == em.types.int_list:
-        return em.ints()
-    return em.int(0) if type_ == em.types.int else em.float(0.0) if type_ == em.types.float else em.bool(False)
