@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, REQUIRES_GRAD
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import function_names, symbol_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
@@ -63,7 +63,7 @@ def check_graph(module: ir.Module, contract: Contract, also: Iterable[str] = ())
             contract.broken(top, "a program is a module of functions")
             continue
         if not len(top.regions[0].blocks):
-            contract.broken(top, f"function @{ir.StringAttr(top.attributes['sym_name']).value} has no body")
+            contract.broken(top, f"function @{symbol_of(top)} has no body")
             continue
         _check_arguments(top, contract)
         for op in walk(top):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import text_of
 from tierup.dialect.records import dataclass
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import Leaf, OutputTree
@@ -34,7 +35,7 @@ class GraphResult:
 def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) -> Built:
     """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`."""
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
-    text = graph.module.operation.get_asm(enable_debug_info=True)
+    text = text_of(graph.module)
     program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place, packed=packed)
     return Built(program, graph.output, graph.hidden, graph.constants)
 

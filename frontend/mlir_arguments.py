@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tierup.dialect.inference.refine import is_called
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import set_signature, signature
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult
 from tierup.runtime.arguments.trees import CallShape, Leaf, Tree, leaf_names
@@ -48,8 +49,7 @@ def specialise(graph: GraphResult, shape: CallShape) -> GraphResult:
 
 def _entry(graph: GraphResult) -> tuple[ir.Operation, str]:
     """The function to change: the entry, or its copy where the program calls it itself."""
-    symbols = [op.operation for op in graph.module.body.operations if "sym_name" in op.operation.attributes]
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in symbols}
+    functions = function_names(graph.module)
     func, name = functions[graph.entry], graph.entry
     if is_called(func):
         copy = func.clone(ir.InsertionPoint(func)).operation

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tierup.dialect.ir import nesting, torch_types
 from tierup.dialect.ir.structure import signature
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import InvalidIR, check_nesting, parse_file, parse_module
 from tierup.dialect.passes.diagnostics import excerpt
@@ -56,7 +57,7 @@ def _program(module: ir.Module, where: str, entry: str | None) -> GraphResult:
     too_deep = nesting.check_program(module)
     if too_deep is not None:
         raise InvalidIR((too_deep,))
-    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in _functions(module)}
+    functions = function_names(module)
     name = _choose(functions, where, entry)
     func = functions[name]
     if not func.regions[0].blocks:
@@ -69,10 +70,6 @@ def _program(module: ir.Module, where: str, entry: str | None) -> GraphResult:
     nothing = [str(t) for t in results] in ([], ["!torch.none"])
     output = Output("const") if nothing else outputs[0] if len(outputs) == 1 else OutputNode("tuple", outputs)
     return GraphResult(module, name, leaves, output, writes=_writes(module))
-
-
-def _functions(module: ir.Module) -> list[ir.Operation]:
-    return [view.operation for view in module.body.operations if view.operation.name == "func.func"]
 
 
 def _choose(functions: dict[str, ir.Operation], where: str, entry: str | None) -> str:

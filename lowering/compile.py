@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.records import dataclass
@@ -12,7 +13,6 @@ from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.analysis.stated import state_cpu
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building import literals
 from tierup.lowering.building.symbol_names import plain
 from tierup.lowering.driver import Driver, Keep
@@ -107,7 +107,7 @@ def _translate(module: ir.Module, request: Request) -> Lowered:
     for view in module.body.operations:
         op = view.operation
         if op.name == "llvm.func":
-            name = fn.symbol(op)
+            name = symbol_of(op)
             if name == request.entry:
                 op.attributes["sym_name"] = ir.StringAttr.get(inner)
             elif name.startswith(PREFIX) or name in (polling.POLL, polling.END):

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import text_of
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.lowering import faults
 
@@ -88,8 +89,3 @@ class Driver:
         self._running = reproducer
         if self._keep is not None and reproducer is not None:
             self._keep.begin(str(reproducer))
-
-
-def text_of(module: ir.Module) -> str:
-    """A module with its locations."""
-    return str(module.operation.get_asm(enable_debug_info=True))

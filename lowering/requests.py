@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from tierup.dialect import registry
 from tierup.dialect.facts.dims import Dim
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
@@ -20,7 +21,6 @@ from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.analysis import signature
 from tierup.lowering.analysis.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.driver import Driver, Keep
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
@@ -41,7 +41,7 @@ def parse(request: Request) -> ir.Module:
         module = ir.Module.parse(request.ir)
     except ir.MLIRError as e:
         raise CompileError(str(e), "parse", request.ir) from e
-    by_name = {fn.symbol(f): f for f in registry.functions(module.operation)}
+    by_name = {symbol_of(f): f for f in registry.functions(module.operation)}
     if request.entry not in by_name:
         raise BadRequest(f"the module has no function '{request.entry}'; it has {', '.join(by_name)}")
     types = [str(a.type) for a in by_name[request.entry].regions[0].blocks[0].arguments]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.tools.opt_options import Settings
 
@@ -40,7 +41,7 @@ class PrintIR:
     def _print(self, when: str, name: str, op: ir.Operation, how: str = "") -> None:
         of = ""
         if op.name != "builtin.module":
-            symbol = f": @{ir.StringAttr(op.attributes['sym_name']).value}" if "sym_name" in op.attributes else ""
+            symbol = f": @{symbol_of(op)}" if "sym_name" in op.attributes else ""
             of = f" ('{op.name}' operation{symbol})"
         shown = op
         if self.settings.print_module_scope:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tierup.dialect import registry
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import text_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic, Place
 from tierup.dialect.pipelines.reproducer import Reproducer
@@ -35,7 +36,7 @@ class WholeCompile:
         """Compile. Raises PassFailure with what the compiler says, under the name `compile`."""
         from tierup.lowering.compile import compile  # here: loads LLVM, which no pass needs
 
-        text = module.operation.get_asm(enable_debug_info=True)
+        text = text_of(module)
         try:
             compile(request_json.from_json(self.request, text))
         except Unsupported as e:

@@ -13,6 +13,7 @@ from tierup.dialect import registry
 from tierup.dialect.facts import profiled
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.parsing.text import text_of
 from tierup.dialect.registry import PassFailure
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import GraphResult
@@ -75,5 +76,5 @@ class Instrumented:
 
     def text(self) -> str:
         """The program with what was recorded."""
-        text = self._graph.module.operation.get_asm(enable_debug_info=True)
+        text = text_of(self._graph.module)
         return with_facts(text, self._graph.entry, self._facts, self._runs)

@@ -27,7 +27,7 @@ from tierup.dialect.inference.infer import InferenceError, infer_function, promo
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
-from tierup.dialect.ir.walking import ops_of, walk
+from tierup.dialect.ir.walking import ops_of, symbol_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Tie
 from tierup.dialect.optable.rows import row_of
@@ -194,7 +194,7 @@ class _Splitter:
                 sources.append(Capture("saved", len(saved)))
                 saved.append(value)
         found_keys = tuple(keys.of(v) for v in captured)
-        name = ir.StringAttr(self.func.attributes["sym_name"]).value
+        name = symbol_of(self.func)
         backward = self._backward(name, [*captured, *stand_ins], [v.type for v in last.operands], sources, seeds)
         body = backward.regions[0].blocks[0]
         found = [view.operation for view in self.block.operations]
@@ -213,7 +213,7 @@ class _Splitter:
             for attribute in (SITE, SAVED):
                 if attribute in op.attributes:
                     del op.attributes[attribute]
-        backward_name = ir.StringAttr(backward.attributes["sym_name"]).value
+        backward_name = symbol_of(backward)
         return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed), drops)
 
     def _backward(

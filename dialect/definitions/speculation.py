@@ -15,6 +15,7 @@ from tierup.dialect.definitions.checks import (
 )
 from tierup.dialect.definitions.definition import Broken, define
 from tierup.dialect.facts.profiled import Profiled
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 
 LAYOUTS = ("contiguous", "strided")  # the stride classes of lowering/abi.py
@@ -78,7 +79,7 @@ def _check_continuation(op: ir.Operation) -> None:
         return  # not in a module yet
     for view in root.regions[0].blocks[0].operations:
         other = view.operation
-        if other.name == "func.func" and ir.StringAttr(other.attributes["sym_name"]).value == symbol.value:
+        if other.name == "func.func" and symbol_of(other) == symbol.value:
             expected = list(ir.FunctionType(ir.TypeAttr(other.attributes["function_type"]).value).inputs)
             check_types(types_of(op.operands), expected, "operand", f"parameter of @{symbol.value}")
             return

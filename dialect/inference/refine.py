@@ -21,7 +21,7 @@ from tierup.dialect.inference.refined_types import cast, known_constant, refined
 from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, handed_over, is_used, last_of, move_out, set_signature, signature, take_place, values_of
-from tierup.dialect.ir.walking import callee_of, ops_of, unerased, walk
+from tierup.dialect.ir.walking import callee_of, ops_of, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 
@@ -316,7 +316,7 @@ def place_of_casts(op: ir.Operation) -> ir.Operation:
 
 def is_called(func: ir.Operation) -> bool:
     """Whether a call in its module names the function."""
-    name = ir.StringAttr(func.attributes["sym_name"]).value
+    name = symbol_of(func)
     module = func.parent
     if module is None:
         return False

@@ -162,17 +162,15 @@ def _erase_and_tell(self: ir.Operation) -> None:
 ir._OperationBase.erase = _erase_and_tell
 
 
-def defined_functions(module: ir.Module) -> Iterator[ir.Operation]:
-    """The functions of a module that have a body, in order."""
-    for view in module.body.operations:
-        if view.operation.name == "func.func" and len(view.operation.regions[0].blocks):
-            yield view.operation
+def symbol_of(op: ir.Operation) -> str:
+    """The name of a function, or of another op with a symbol."""
+    return str(ir.StringAttr(op.attributes["sym_name"]).value)
 
 
-def function_names(module: ir.Module) -> dict[str, ir.Operation]:
+def function_names(module: ir.Module | ir.Operation) -> dict[str, ir.Operation]:
     """The functions of a module by name, declarations included."""
-    tops = (view.operation for view in module.body.operations)
-    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"}
+    tops = (view.operation for view in module.operation.regions[0].blocks[0].operations)
+    return {symbol_of(op): op for op in tops if op.name == "func.func"}
 
 
 def callee_of(call: ir.Operation) -> ir.Operation | None:
@@ -182,7 +180,7 @@ def callee_of(call: ir.Operation) -> ir.Operation | None:
         root = root.parent.operation
     name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
     tops = (view.operation for view in root.regions[0].blocks[0].operations) if root.name == "builtin.module" else ()
-    found = (op for op in tops if op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == name)
+    found = (op for op in tops if op.name == "func.func" and symbol_of(op) == name)
     return next((op for op in found if len(op.regions[0].blocks)), None)
 
 

@@ -83,3 +83,8 @@ def _checked(parse: Callable[[ir.Context], ir.Module], context: ir.Context) -> i
     if found:
         raise InvalidIR(tuple(found))
     return module
+
+
+def text_of(module: ir.Module) -> str:
+    """A module with its locations."""
+    return str(module.operation.get_asm(enable_debug_info=True))

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Annotated
 
-from tierup.dialect.ir.walking import function_names, unerased, walk
+from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
 from tierup.dialect.speculation.continuations import build
@@ -63,7 +63,7 @@ class BuildBailoutContinuations(Pass):
         taken = set(function_names(module))
         self._check(module)
         for func in functions(module.operation):
-            name = ir.StringAttr(func.attributes["sym_name"]).value
+            name = symbol_of(func)
             if self.function not in ("", name):
                 continue
             for op in unerased(op for op in walk(func) if op.name == "tierup.bailout" and "continuation" not in op.attributes):
@@ -77,7 +77,7 @@ class BuildBailoutContinuations(Pass):
 
     def _check(self, module: ir.Module) -> None:
         """What is asked for is there, built before or not."""
-        found = {ir.StringAttr(func.attributes["sym_name"]).value: func for func in functions(module.operation)}
+        found = {symbol_of(func): func for func in functions(module.operation)}
         if self.function and self.function not in found:
             raise PassFailure(module.operation, f"option function: no function is named '{self.function}'{closest(self.function, found)}")
         if self.index == -1:

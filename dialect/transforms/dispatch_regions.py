@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.structure import move_out, take_place
-from tierup.dialect.ir.walking import function_names, unerased, walk
+from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
@@ -48,7 +48,7 @@ class DispatchRegions(Pass):
             names = function_names(module)
             for op in unerased(op for op in walk(func) if op.name == "tierup.check"):
                 _call_twin(op, names)
-            prefix = f"{ir.StringAttr(func.attributes['sym_name']).value}_region_"
+            prefix = f"{symbol_of(func)}_region_"
             for op in unerased(op for op in walk(func) if op.name == "tierup.fusion_group"):
                 name = outline(func, op, prefix, FALLBACK, module)
                 names[name] = function_names(module)[name]

@@ -43,10 +43,10 @@ from tierup.dialect.functional.regions import regions
 from tierup.dialect.functional.views import identity, perhaps_identity, read_only
 from tierup.dialect.functional.walk import LIST_WRITERS, Walker
 from tierup.dialect.ir.structure import attributes_of, last_of, set_signature
-from tierup.dialect.ir.walking import defined_functions, function_names, walk
+from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.passes.core import refuse_several_blocks
+from tierup.dialect.passes.core import functions, refuse_several_blocks
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 
@@ -63,7 +63,7 @@ class Functionalize(Pass):
 
     def run(self, module: ir.Module) -> None:
         writers = _writers(module)
-        for func in list(defined_functions(module)):
+        for func in functions(module.operation):
             if ALIASES not in func.attributes:  # else it was done before
                 _Function(func, writers).rewrite()
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.ir.walking import unerased, walk
+from tierup.dialect.ir.walking import symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting.outlining import outline
@@ -43,6 +43,6 @@ class OutlineFallbacks(Pass):
 
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
-            prefix = f"{ir.StringAttr(func.attributes['sym_name']).value}_fallback_"
+            prefix = f"{symbol_of(func)}_fallback_"
             for op in unerased(op for op in walk(func) if op.name == FALLBACK):
                 outline(func, op, prefix, FALLBACK, module)

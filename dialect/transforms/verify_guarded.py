@@ -22,8 +22,9 @@ from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import defined_functions, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 _CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
@@ -39,7 +40,7 @@ class VerifyGuarded(Pass):
 
     def run(self, module: ir.Module) -> None:
         contract = Contract("guarded")
-        for function in defined_functions(module):
+        for function in functions(module.operation):
             for op in walk(function):
                 if op.name == "tierup.check":
                     _check_dominance(op, contract)

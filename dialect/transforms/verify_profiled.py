@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.contracts import Contract, check_graph
-from tierup.dialect.ir.walking import defined_functions, walk
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 PROFILE, COUNT_RUN = "tierup.profile", "tierup.count_run"
@@ -31,7 +32,7 @@ class VerifyProfiled(Pass):
     def run(self, module: ir.Module) -> None:
         contract = Contract("profiled")
         check_graph(module, contract, also=(PROFILE, COUNT_RUN))
-        for function in defined_functions(module):
+        for function in functions(module.operation):
             _check_slots(function, contract)
             _check_count(function, contract)
         contract.raise_if_broken()

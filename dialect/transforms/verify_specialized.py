@@ -20,9 +20,10 @@ from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceErr
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import defined_functions, torch_name, walk
+from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.passes.core import functions
 from tierup.dialect.registry import Pass, register
 
 _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
@@ -37,7 +38,7 @@ class VerifySpecialized(Pass):
 
     def run(self, module: ir.Module) -> None:
         contract = Contract("specialized")
-        for function in defined_functions(module):
+        for function in functions(module.operation):
             groups = [op for op in walk(function) if op.name == "tierup.fusion_group"]
             for region in groups or [function]:
                 check_region(region, contract)

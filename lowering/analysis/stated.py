@@ -21,12 +21,12 @@ from typing import Any
 
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, Expr
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
 from tierup.dialect.transforms.lower_bailouts import FORCED
 from tierup.lowering import llvm
 from tierup.lowering.abi import INT64_MIN, ArgumentKind, ArgumentSpec, ExitSite, Layout, Live, ResultKind, ResultSpec
-from tierup.lowering.building import functions as fn
 
 ENTRY = "tierup.entry"
 GUARD = "tierup.guard"
@@ -42,7 +42,7 @@ PART = "tierup.part"  # part of an entry (split_kernel.py): its memory lies apar
 
 def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, force: bool = False) -> ir.Operation:
     """Say in a program which function is compiled, and for which arguments; that function. Raises KeyError where none has that name."""
-    function = {fn.symbol(f): f for f in functions(module.operation)}[entry]
+    function = function_names(module)[entry]
     with function.context, ir.Location.unknown():
         function.attributes[ENTRY] = ir.UnitAttr.get()
         if force:

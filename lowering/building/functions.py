@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
-
-
-def symbol(function: ir.Operation) -> str:
-    """The name of a function or a module."""
-    return str(ir.StringAttr(function.attributes["sym_name"]).value)
 
 
 def callee(call: ir.Operation) -> str:
@@ -41,7 +37,7 @@ def call(
 ) -> ir.Operation:
     """A call of a private function, declared at `where` in the module if it is not there yet."""
     others = (view.operation for view in where.block.operations)
-    if name not in {symbol(op) for op in others if "sym_name" in op.attributes}:
+    if name not in {symbol_of(op) for op in others if "sym_name" in op.attributes}:
         with where:
             declare(name, [v.type for v in operands], results, **attributes)
     return b.op("func.call", operands, results, callee=ir.FlatSymbolRefAttr.get(name))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.ir.structure import handed_over, last_of
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.artifacts.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.building import builders as b
@@ -61,12 +62,12 @@ class _Extraction:
         self._constants: dict[str, Constant] = {}
         for op in b.walk(module.operation):
             if op.name == "llvm.func" and PARAMETERS in op.attributes:
-                self._parameters[fn.symbol(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
-                self._types[fn.symbol(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
+                self._parameters[symbol_of(op)] = list(ir.DenseI64ArrayAttr(op.attributes[PARAMETERS]))
+                self._types[symbol_of(op)] = tuple(str(a.type).removeprefix("!llvm.") for a in op.regions[0].blocks[0].arguments)
             elif op.name == "memref.global":
-                self._globals[fn.symbol(op)] = op
+                self._globals[symbol_of(op)] = op
             elif op.name == "func.func" and EXIT in op.attributes:
-                self._exits[fn.symbol(op)] = ir.IntegerAttr(op.attributes[EXIT]).value
+                self._exits[symbol_of(op)] = ir.IntegerAttr(op.attributes[EXIT]).value
 
     def function(self, function: ir.Operation) -> HostProgram:
         block = function.regions[0].blocks[0]

@@ -22,6 +22,7 @@ A `tierup.forced` function counts how often it is asked, and compares.
 from __future__ import annotations
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -49,7 +50,7 @@ class DefineExits(Pass):
     def run(self, module: ir.Module) -> None:
         every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
         declared = [f for f in every if not len(f.regions[0].blocks)]
-        exits = {fn.symbol(f) for f in declared if EXIT in f.attributes}
+        exits = {symbol_of(f) for f in declared if EXIT in f.attributes}
         copied: dict[str, set[int]] = {name: set() for name in exits}
         for op in [op for function in every for op in b.walk(function) if op.name == "func.call"]:
             name = fn.callee(op)
@@ -66,7 +67,7 @@ class DefineExits(Pass):
         for function in declared:
             with ir.Location.unknown(function.context):
                 if EXIT in function.attributes:
-                    _define_exit(function, copied[fn.symbol(function)])
+                    _define_exit(function, copied[symbol_of(function)])
                 elif FORCED in function.attributes:
                     _define_forced(function)
 

@@ -16,6 +16,7 @@ is refused.
 
 from __future__ import annotations
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, functions, register
@@ -39,7 +40,7 @@ class IsolateEntry(Pass):
             return
         called, bailouts = set(), {}
         for function in functions(module.operation):
-            name = fn.symbol(function)
+            name = symbol_of(function)
             for op in b.walk(function):
                 if op.name == "func.call":
                     called.add(fn.callee(op))

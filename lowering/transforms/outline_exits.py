@@ -23,6 +23,7 @@ knows what a test wants, and hands the live values over itself.
 from __future__ import annotations
 
 from tierup.dialect.ir.structure import take_place
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, functions, register
@@ -56,7 +57,7 @@ def _outline(function: ir.Operation, module: ir.Module, has_words: bool) -> None
             raise PassFailure((exits or asked)[0], f"stands in a function without {EXITS}")
         return
     words, askers = ir.DenseI64ArrayAttr(function.attributes[EXITS])
-    name = fn.symbol(function)
+    name = symbol_of(function)
     i64 = b.integer_type(64)
     with function.location:
         live = [fn.add_argument(function, ir.MemRefType.get([words], i64))] if has_words else []

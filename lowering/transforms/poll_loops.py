@@ -33,6 +33,7 @@ import math
 
 from tierup.dialect import dtypes
 from tierup.dialect.ir.structure import last_of
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -77,7 +78,7 @@ class PollLoops(Pass):
             return
         with ir.Location.unknown(function.context):
             _declare(function)
-            for call in _calls(function, [fn.symbol(f) for f in polled if f in parts]):
+            for call in _calls(function, [symbol_of(f) for f in polled if f in parts]):
                 _hand_over(call, function.regions[0].blocks[0].arguments[-1])
             for f in polled:
                 if f in parts:

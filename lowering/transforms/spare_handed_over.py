@@ -15,6 +15,7 @@ look for buffers which nothing but a loop and a deallocation uses (tierup-fuse-r
 
 from __future__ import annotations
 
+from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -37,13 +38,12 @@ class SpareHandedOver(Pass):
     name = "tierup-spare-handed-over"
 
     def run(self, module: ir.Module) -> None:
-        every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
-        names = {fn.symbol(f): f for f in every}
+        names = function_names(module)
         if HANDED_OVER in names:
             return  # done before
         exits = {name for name, f in names.items() if EXIT in f.attributes}
         found = False
-        for function in every:
+        for function in names.values():
             calls = [op for op in b.walk(function) if op.name == "func.call" and fn.callee(op) in exits]
             if calls:
                 found |= _spare(function, calls)

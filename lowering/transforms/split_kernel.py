@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from tierup.dialect.ir.structure import last_of, read_others
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import AtLeast, Pass, functions, register
@@ -107,7 +107,7 @@ class _Split:
         if len(parts) < 2:
             return
         terminator = last_of(self.block)
-        name = fn.symbol(self.function)
+        name = symbol_of(self.function)
         at = 0
         for number, part in enumerate(parts):
             at += len(part)

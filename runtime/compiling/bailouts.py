@@ -14,7 +14,7 @@ from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.parsing.text import parse_module, text_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROFILE_ASSUMPTIONS
 from tierup.dialect.records import dataclass
@@ -26,7 +26,6 @@ from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.analysis.stated import state
-from tierup.lowering.driver import text_of
 from tierup.lowering.pipelines import REFINE
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import (

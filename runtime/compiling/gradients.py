@@ -20,7 +20,7 @@ from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.parsing.text import parse_module, text_of
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import PassFailure
 from tierup.dialect.rewriting.core import under_casts
@@ -96,7 +96,7 @@ def split(
         flows = add_flows(module, func, wrt) if writes and has_paths(func) else None
         draws = any(row is not None and row.random for row in map(row_of, walk(func)))
         _EQUAL_ONCE.run(module)  # what is computed twice would be captured twice
-    prepared = _text(module)
+    prepared = text_of(module)
     found, forward, backward = _split(name, prepared, entry, wrt, kinds, sizes, None, None)
     if writes and flows is None and found.drops:
         module = parse_module(prepared)
@@ -238,12 +238,12 @@ def assumed(halves: Halves) -> tuple[Equal, ...]:
 
 def _alone(module: ir.Module, entry: str, other: str) -> Source:
     """One function of a module as a program of its own."""
-    copy = parse_module(_text(module))
+    copy = parse_module(text_of(module))
     for name, func in list(function_names(copy).items()):
         if name == other:
             func.erase()
     tier0 = translate(copy, entry)
-    return Source(_text(copy), entry, tuple(p.name for p in tier0.parameters), tier0)
+    return Source(text_of(copy), entry, tuple(p.name for p in tier0.parameters), tier0)
 
 
 @contextmanager
@@ -258,7 +258,3 @@ def _failures(name: str) -> Iterator[None]:
         place, (op, _, said) = found.place, found.message.partition(" op ")
         origin = Origin(op.strip("'").removeprefix("torch."), place.file, place.line, place.column)
         raise NotDifferentiable(f"{name} has no gradient: {origin.op} {said} (at {origin})") from e
-
-
-def _text(module: ir.Module) -> str:
-    return str(module.operation.get_asm(enable_debug_info=True))

@@ -18,7 +18,7 @@ from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.parsing.text import parse_module, text_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.default import PROFILE, VERSIONED
 from tierup.dialect.registry import NamedPipeline
@@ -27,7 +27,6 @@ from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec
-from tierup.lowering.driver import text_of
 from tierup.runtime.code import dump
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import run

@@ -14,7 +14,7 @@ from tierup.dialect.analysis.contiguity import doubtful_view
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.parsing.text import parse_module, text_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
@@ -22,7 +22,6 @@ from tierup.dialect.torchscript.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECI
 from tierup.dialect.torchscript.profiling import INSENSITIVE
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering import faults
-from tierup.lowering.driver import text_of
 from tierup.runtime.arguments.argument_spec import CallSpec, TensorSpec
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.regions import SplitCode, ValueGraph, cut, publication_of

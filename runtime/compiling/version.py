@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from tierup.dialect import registry
 from tierup.dialect.functional.walk import Acts
-from tierup.dialect.ir.walking import defined_functions
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.parsing.text import parse_module, text_of
 from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes.core import functions
 from tierup.dialect.pipelines import custom
 from tierup.dialect.pipelines.default import TO_VALUES
 from tierup.dialect.registry import PassFailure
@@ -29,7 +29,7 @@ from tierup.lowering.analysis.stated import state, state_cpu
 from tierup.lowering.artifacts import cache
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
-from tierup.lowering.driver import Driver, text_of
+from tierup.lowering.driver import Driver
 from tierup.lowering.errors import CompileError, Unsupported
 from tierup.lowering.objects import store
 from tierup.lowering.pipelines import SPECIALISE, STAGES
@@ -85,7 +85,7 @@ _LISTS = "it carries a list of tensors, and not just one more in each iteration,
 def _place_of_lists(text: str) -> str | None:
     """Where the first loop is that carries a list of tensors, which `tierup-stack-lists` left one; None when there is none."""
     module = parse_module(text)
-    for func in defined_functions(module):
+    for func in functions(module.operation):
         for op in b.walk(func):
             if op.name == "torch.prim.Loop" and any(str(r.type).startswith("!torch.list<vtensor") for r in op.results):
                 return diagnostics.where(op.location)

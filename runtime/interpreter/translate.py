@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.speculation import CONTINUATION
 from tierup.runtime.interpreter import structural, tierup_ops
@@ -40,11 +41,11 @@ def translate(
     """
     operation = program.operation
     if operation.name == "func.func":
-        entry = _symbol(operation)
+        entry = symbol_of(operation)
         operation = operation.parent.operation if operation.parent is not None else operation
-        functions = {entry: program.operation} if operation.name != "builtin.module" else _functions(operation)
+        functions = {entry: program.operation} if operation.name != "builtin.module" else function_names(operation)
     else:
-        functions = _functions(operation)
+        functions = function_names(operation)
     name = entry if entry is not None else _only_entry(functions)
     if name not in functions:
         raise KeyError(f"no function @{name}; the program has {', '.join('@' + n for n in functions) or 'none'}")
@@ -97,7 +98,7 @@ def _is_ambiguous(func: ir.Operation, functions: Mapping[str, Function]) -> bool
     results = [str(t) for t in ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value).results]
     if len(results) != 1 or not results[0].startswith(LOOK_LIKE_RESULTS):
         return False
-    name = _symbol(func)
+    name = symbol_of(func)
     return not any(isinstance(node, Let) and node.callee == name and node.results for f in functions.values() for node in nodes(f.body))
 
 
@@ -143,15 +144,6 @@ def _kind(text: str) -> Kind:
         if text.startswith(f"!torch.{name}<"):
             return Kind(name, tuple(_kind(t) for t in torch_types.elements(text)))
     return Kind("any")
-
-
-def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
-    operations = (view.operation for view in module.regions[0].blocks[0].operations)
-    return {_symbol(op): op for op in operations if op.name == "func.func"}
-
-
-def _symbol(func: ir.Operation) -> str:
-    return str(ir.StringAttr(func.attributes["sym_name"]).value)
 
 
 def _only_entry(functions: Mapping[str, ir.Operation]) -> str:

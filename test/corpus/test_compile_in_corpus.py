@@ -13,8 +13,9 @@ from sampling import drawn
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.parsing.text import text_of
 from tierup.lowering.compile import lowered_module
-from tierup.lowering.driver import Driver, text_of
+from tierup.lowering.driver import Driver
 from tierup.runtime.code.plans import CompilerOutput
 from tierup.runtime.compiling import version
 from tierup.tools import opt

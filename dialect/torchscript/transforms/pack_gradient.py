@@ -40,7 +40,7 @@ from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.autodiff.differentiable import BACKWARD, FORWARD, groups, has_gradient
 from tierup.dialect.ir.structure import read_others
-from tierup.dialect.ir.walking import function_names, ops_of
+from tierup.dialect.ir.walking import function_names, ops_of, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import Pass, functions, register
 from tierup.dialect.rewriting.outlining import outline
@@ -55,7 +55,7 @@ class PackGradient(Pass):
 
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
-            name = ir.StringAttr(func.attributes["sym_name"]).value
+            name = symbol_of(func)
             for group in groups(func, has_gradient):
                 forward, backward = (region.blocks[0] for region in group.regions)
                 if not _is_call(forward):

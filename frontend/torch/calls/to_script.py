@@ -19,7 +19,7 @@ import torch
 from tierup.dialect.ir import literals
 from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.torch_types import elements, is_tensor
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.walking import function_names, torch_name
 from tierup.dialect.kernels import torch_tensors
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
@@ -43,8 +43,7 @@ def to_script(text: str, entry: str) -> Any:
     Traces point to functions and do not keep them: it is PyTorch that does, for as long as the process lives, as all that are scripted.
     """
     module = parse_module(text)
-    functions = (op.operation for op in module.body.operations if op.operation.name == "func.func")
-    func = next(f for f in functions if ir.StringAttr(f.attributes["sym_name"]).value == entry)
+    func = function_names(module)[entry]
     return torch.jit._state._python_cu.create_function(f"__torch__.tierup.{entry}", _Printer(entry).graph(func), True)
 
 

@@ -21,6 +21,7 @@ if its shared memory holds as many (`nvvm.minctasm`): the assembler gives a thre
 
 from __future__ import annotations
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -59,7 +60,7 @@ class AnnotateKernels(Pass):
                     continue
                 for view in outer.regions[0].blocks[0].operations:
                     if view.operation.name == "gpu.func":
-                        _annotate(view.operation, launches.get(f"@{fn.symbol(outer)}::@{fn.symbol(view.operation)}", []))
+                        _annotate(view.operation, launches.get(f"@{symbol_of(outer)}::@{symbol_of(view.operation)}", []))
 
 
 def _annotate(kernel: ir.Operation, launches: list[ir.Operation]) -> None:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import itertools
 
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building.symbol_names import plain
 
 MODULE = "kernels"
@@ -36,12 +36,12 @@ class MergeKernels(Pass):
         modules = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
         launches = [op for op in b.walk(module.operation) if op.name == LAUNCH]
         merged = _free_name(module)
-        if not modules or (len(modules) == 1 and fn.symbol(modules[0]) == merged):
+        if not modules or (len(modules) == 1 and symbol_of(modules[0]) == merged):
             return
         helpers: dict[str, str] = {}  # what is no kernel: functions that kernels call, constants
         for each in modules:
             for op in _helpers(each):
-                if helpers.setdefault(fn.symbol(op), str(op)) != str(op):
+                if helpers.setdefault(symbol_of(op), str(op)) != str(op):
                     return  # two of one name
         with ir.Location.unknown(module.context):
             into = modules[0]
@@ -53,8 +53,8 @@ class MergeKernels(Pass):
                 for op in kept:
                     if op.name != "gpu.func":
                         continue
-                    number, own = next(numbers), fn.symbol(op)
-                    old = str(ir.SymbolRefAttr.get([fn.symbol(each), own]))
+                    number, own = next(numbers), symbol_of(op)
+                    old = str(ir.SymbolRefAttr.get([symbol_of(each), own]))
                     op.attributes["sym_name"] = ir.StringAttr.get("kernel")
                     text = op.get_asm(use_local_scope=True, assume_verified=True)  # numbered from 0 in each
                     if text in known and each is not into:
@@ -67,9 +67,9 @@ class MergeKernels(Pass):
                     if each is not into:
                         op.move_before(list(into.regions[0].blocks[0].operations)[0])
             for each in modules[1:]:
-                there = {fn.symbol(op) for op in _helpers(into)}
+                there = {symbol_of(op) for op in _helpers(into)}
                 for op in _helpers(each):
-                    if fn.symbol(op) not in there:
+                    if symbol_of(op) not in there:
                         op.move_before(list(into.regions[0].blocks[0].operations)[0])
                 each.erase()
             into.attributes["sym_name"] = ir.StringAttr.get(merged)
@@ -79,7 +79,7 @@ class MergeKernels(Pass):
 
 def _free_name(module: ir.Module) -> str:
     """MODULE, unless a function of the user's has that name."""
-    taken = {fn.symbol(view.operation) for view in module.body.operations if view.operation.name == "func.func"}
+    taken = {symbol_of(view.operation) for view in module.body.operations if view.operation.name == "func.func"}
     return next(name for name in (MODULE, *(f"{MODULE}_{n}" for n in range(len(taken)))) if name not in taken)
 
 
@@ -94,4 +94,4 @@ def _owner(launches: list[ir.Operation], kernel: str) -> str:
         return ""
     while op.name != "func.func":
         op = op.parent.operation
-    return fn.symbol(op)
+    return symbol_of(op)
