@@ -14,6 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
 README = (ROOT / "README.md").read_text()
+FOLDERS = ("dialect", "lowering", "runtime", "frontend", "tools", "tierup", "test", "docs", "benchmarks", "examples")
+NAMED = re.compile(
+    r"(?<![\w/.:~{<-])((?:[a-z_]\w*/)+[a-z_]\w*\.(?:py|md|mlir)|(?:dialect|lowering|runtime|frontend)/[\w/]*\w)(?![\w/*<{.-])"
+)
+ELSEWHERE = {"numpy/_core/code_generators/numpy_api.py"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -21,6 +26,16 @@ def test_links_within_the_project_lead_to_a_file(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)", page.read_text())
     local = [target for target in targets if not re.match(r"[a-z]+:", target)]
     assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+def test_files_that_pages_and_code_name_are_there() -> None:
+    """By their whole path or its end: `optable/core.py`, `dialect/optable`. A file that is named without a folder may be a user's."""
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".mlir")]
+    parts = [path.relative_to(ROOT).parts for path in found]
+    there = {"/".join(path[i:j]) for path in parts for i in range(len(path)) for j in range(i + 1, len(path) + 1)} | ELSEWHERE
+    assert NAMED.findall("x/y, a.py, numpy/core, (dialect" + "/gone, optable" + "/gone.py)") == ["dialect" + "/gone", "optable" + "/gone.py"]
+    named = {(path, name) for path in {*PAGES, *found} - {ROOT / "CHANGELOG.md"} for name in NAMED.findall(path.read_text())}
+    assert [f"{path.relative_to(ROOT)}: {name}" for path, name in sorted(named) if name.removeprefix("tierup/") not in there] == []
 
 
 def test_the_readme_example_does_what_its_table_says() -> None:
