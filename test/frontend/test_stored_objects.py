@@ -52,8 +52,8 @@ def test_an_object_is_stored_as_numpy_stores_it(statement: str, kind: str) -> No
         assert outcome(jitted, ARRAYS[kind]) == want, f"call {call}"
 
 
-@pytest.mark.parametrize(("statement", "kind"), [("x[0] = None", "float64"), ("x[0] = [0]", "bool"), ("x[[0, 1]] = '1'", "int64")])
-def test_the_element_that_an_object_becomes_is_stored_natively(statement: str, kind: str) -> None:
+@pytest.mark.parametrize(("statement", "kind"), [("x[0] = None", "float64"), ("x[0] = [0]", "bool"), ("x[[0, 1]] = '1'", "int64"), ("x[0] = x[0:1]", "rank 2")])
+def test_what_an_object_becomes_is_stored_natively(statement: str, kind: str) -> None:
     f = function(statement)
     jitted = tierup.jit(f)
     for _ in range(3):

@@ -102,9 +102,12 @@ def copied(site: Site) -> list[ir.Value]:
     target, source = (site.known(v) for v in site.operands[:2])
     if not (isinstance(target, Tensor) and isinstance(source, Tensor)) or target.shape is None or source.shape is None:
         raise Keep("a copy of unknown rank")
-    if len(source.shape) > len(target.shape):
+    given, more = site.operands[1], len(source.shape) - len(target.shape)
+    if any(n != 1 for n in source.shape[: max(more, 0)]):
         raise Keep("a copy of a tensor of more dimensions")
-    return site.again()
+    for _ in range(more):
+        given = site.one("aten.select.int", given, 0, 0)
+    return site.again([site.operands[0], given, *site.operands[2:]])
 
 
 _OF_TENSORS = {
