@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from tierup.dialect.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.kernels.casts import cast
 from tierup.dialect.kernels.promotion import promote
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
-from tierup.dialect.optable.define import op
+from tierup.dialect.optable.define import DefinedOp, define, op
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, product, shape
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Number = int | float
 _SCALED = "input is not read when beta is 0, nor the product when alpha is 0"
 
-_op = partial(op, kind=Kind.PRODUCT, tolerance=Tolerance(4.0, 1.0))
+_HOW: Any = {"kind": Kind.PRODUCT, "tolerance": Tolerance(4.0, 1.0)}
+_op = partial(op, **_HOW)
 
 
 def one_dtype(op: str, *tensors: Value) -> DType | None:
@@ -97,11 +98,19 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return row_major(np.matmul(widened(a), widened(b)))
 
 
-@_op("aten.mm(Tensor self, Tensor mat2) -> Tensor", infer=_fixed("mm", 2, 2))
-def mm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(n, k) x (k, m) -> (n, m)."""
-    mm.checked(a, b)
-    return rounded(_product(a, b), a.dtype)
+def _product_op(schema: str, infer: InferRule, numpy: Callable[..., Any] = np.matmul, note: str = "") -> DefinedOp[np.ndarray]:
+    """The op that gives the product of tensors of such ranks as its rule takes; under NumPy's rules `numpy`, of all ranks that it takes."""
+
+    def tier0(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        made.checked(a, b)
+        return rounded(_product(a, b), a.dtype)
+
+    made = define(schema, tier0, infer=infer, note=note, **_HOW)
+    made.under_numpy(form=numpy.__name__)(lambda a, b: np.asarray(numpy(a, b)))
+    return made
+
+
+mm = _product_op("aten.mm(Tensor self, Tensor mat2) -> Tensor", _fixed("mm", 2, 2))
 
 
 def _mm(g: Backward, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -143,11 +152,7 @@ def _bmm(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(_dtype(ctx, "bmm", "matmul", a, b), _batch_shape(ctx, "bmm", a, b))
 
 
-@_op("aten.bmm(Tensor self, Tensor mat2) -> Tensor", infer=_bmm)
-def bmm(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(b, n, k) x (b, k, m) -> (b, n, m); batches do not broadcast."""
-    bmm.checked(a, b)
-    return rounded(_product(a, b), a.dtype)
+bmm = _product_op("aten.bmm(Tensor self, Tensor mat2) -> Tensor", _bmm)  # batches do not broadcast
 
 
 def _swap(g: Backward, x: ir.Value) -> ir.Value:
@@ -160,11 +165,7 @@ def _(g: Backward) -> Gradients:
     return g.cast_to(g.call("aten.bmm", g.grad, _swap(g, y)), 0), g.cast_to(g.call("aten.bmm", _swap(g, x), g.grad), "mat2")
 
 
-@_op("aten.matmul(Tensor self, Tensor other) -> Tensor", infer=_matmul)
-def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Vectors, matrices and batches of them, which broadcast."""
-    matmul.checked(a, b)
-    return rounded(_product(a, b), a.dtype)
+matmul = _product_op("aten.matmul(Tensor self, Tensor other) -> Tensor", _matmul)  # vectors, matrices and batches, which broadcast
 
 
 def _is_vector(g: Backward, i: int) -> bool | ir.Value:
@@ -196,19 +197,7 @@ def _(g: Backward) -> Gradients:
     return _of_any_ranks(g, "other")
 
 
-@_op("aten.mv(Tensor self, Tensor vec) -> Tensor", infer=_fixed("mv", 2, 1))
-def mv(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(n, k) x (k) -> (n)."""
-    mv.checked(a, x)
-    return rounded(_product(a, x), a.dtype)
-
-
-@mm.under_numpy(form="matmul")
-@bmm.under_numpy(form="matmul")
-@matmul.under_numpy(form="matmul")
-@mv.under_numpy(form="matmul")
-def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(np.matmul(a, b))
+mv = _product_op("aten.mv(Tensor self, Tensor vec) -> Tensor", _fixed("mv", 2, 1))
 
 
 @mv.vjp(reads=("self", "vec"))
@@ -235,20 +224,9 @@ def _dot(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(one_dtype("dot", a, b), _product_shape(ctx, "dot", a, b))
 
 
-@_op(
-    "aten.dot(Tensor self, Tensor tensor) -> Tensor",
-    infer=_dot, note="vectors only; under NumPy's rules np.dot, of any rank",
-)  # fmt: skip
-def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of two vectors of one length."""
-    dot.checked(a, b)
-    return rounded(_product(a, b), a.dtype)
-
-
-@dot.under_numpy(form="dot")
-def _(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """np.dot(a, b), for operands of any rank: the last axis of a with the second to last of b."""
-    return np.asarray(np.dot(a, b))
+dot = _product_op(
+    "aten.dot(Tensor self, Tensor tensor) -> Tensor", _dot, np.dot, note="vectors only; under NumPy's rules np.dot, of any rank"
+)
 
 
 @dot.vjp(reads=("self", "tensor"))

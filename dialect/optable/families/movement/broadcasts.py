@@ -158,10 +158,11 @@ def meshgrid(tensors: Sequence[np.ndarray], indexing: str = "ij") -> list[np.nda
     return [expand(x.reshape(dims, copy=False), to.shape) for x, dims, to in zip(tensors, along, found, strict=True)]
 
 
-def _meshed(g: Backward, indexing: str) -> Gradients:
+@meshgrid.vjp()
+def _(g: Backward) -> Gradients:
     """Each tensor lies along one dim, and is repeated along the others."""
     tensors = g.items(0)
-    along = _order(len(tensors), indexing)
+    along = _order(len(tensors), g.text("indexing") if len(g.operands) > 1 else "ij")
     found: list[ir.Value | None] = []
     for i, grad in enumerate(_listed(g)):
         others = [d for d in range(len(tensors)) if d != along[i]]
@@ -169,13 +170,3 @@ def _meshed(g: Backward, indexing: str) -> Gradients:
             grad = g.call("aten.sum.dim_IntList", grad, others, False, None)
         found.append(None if grad is None else g.call("aten.reshape", grad, g.size(tensors[i])))
     return (found,)
-
-
-@meshgrid.vjp("meshgrid")
-def _(g: Backward) -> Gradients:
-    return _meshed(g, "ij")
-
-
-@meshgrid.vjp("indexing")
-def _(g: Backward) -> Gradients:
-    return _meshed(g, g.text("indexing"))

@@ -18,7 +18,7 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.kernels.apply import kernel_of
-from tierup.dialect.kernels.promotion import Accepts, Typing, plan
+from tierup.dialect.kernels.promotion import Accepts, Typing
 from tierup.dialect.optable.core import Infer, Kind, Layout, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.families.pointwise.elements import ARRAYS, Element, Elements, Parameter
@@ -178,15 +178,8 @@ def prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
     ValueError for a weight of rank above 1, or whose length is neither 1 nor the number of channels.
     """
-    plan(_PRELU, (x, weight))
-    if weight.ndim > 1:
-        raise ValueError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    prelu.checked(x, weight)
     if weight.size != 1:
-        channels = x.shape[1] if x.ndim > 1 else 1
-        if not x.ndim:
-            raise ValueError("prelu: Not allow zero-dim input tensor.")
-        if weight.size != channels:
-            raise ValueError(f"prelu: {weight.size} weights for {channels} channels")
         weight = weight.reshape((-1,) + (1,) * (x.ndim - 2))
     return _prelu(x, weight.reshape(()) if weight.size == 1 else weight)
 

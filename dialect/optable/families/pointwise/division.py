@@ -186,10 +186,6 @@ def _(g: Backward) -> Gradients:
 
 
 @remainder.vjp("Scalar")
-def _(g: Backward) -> Gradients:
-    return g.grad
-
-
 @fmod.vjp("Scalar")
 def _(g: Backward) -> Gradients:
     return g.grad

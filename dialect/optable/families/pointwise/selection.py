@@ -12,10 +12,9 @@ from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.kernels import overlap
-from tierup.dialect.kernels.axes import HALVES, is_float
+from tierup.dialect.kernels.axes import is_float
 from tierup.dialect.kernels.casts import cast, check_number
 from tierup.dialect.kernels.promotion import Accepts, Strength
-from tierup.dialect.kernels.promotion import common_dtype as common_dtype_of_arrays
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
@@ -216,7 +215,7 @@ def _infer_where(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     if read.dtype_of(condition) not in (None, dtypes.bool_):
         raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {read.dtype_of(condition)}")
     dtype = common_dtype(values)
-    if dtype not in (dtypes.f16, dtypes.bf16):
+    if dtype not in (dtypes.f16, dtypes.bf16):  # torch converts a number to these by way of float64: too large is infinite
         refuse(fits(1, 2), operands, dtype)
     return Tensor(dtype, shape)
 
@@ -230,14 +229,7 @@ def _infer_where(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 )  # fmt: skip
 def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     """x where condition, else y, in their common dtype. TypeError unless the condition is bool."""
-    if condition.dtype != np.bool_:
-        raise TypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
-    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.dtype == y.dtype:
-        return np.where(condition, x, y)
-    dtype = common_dtype_of_arrays(x, y)
-    if dtype not in HALVES:  # torch converts a number to these by way of float64: too large is infinite
-        for value in (x, y):
-            check_number(value, dtype)
+    dtype = where.dtype(condition, x, y)
     return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
 
 
@@ -249,20 +241,10 @@ def _(condition: Any, x: Any, y: Any) -> np.ndarray:
 where.overload("Scalar").no_gradient = "a choice between two numbers"
 
 
-@where.vjp("self", reads=("condition",))
+@where.vjp("self", "ScalarOther", "ScalarSelf", reads=("condition",))
 def _(g: Backward) -> Gradients:
-    condition = g.operands[0]
-    return None, g.sum_to(g.where(condition, g.grad, 0.0), "self"), g.sum_to(g.where(condition, 0.0, g.grad), "other")
-
-
-@where.vjp("ScalarOther", reads=("condition",))
-def _(g: Backward) -> Gradients:
-    return None, g.sum_to(g.where(g.operands[0], g.grad, 0.0), "self")
-
-
-@where.vjp("ScalarSelf", reads=("condition",))
-def _(g: Backward) -> Gradients:
-    return None, None, g.sum_to(g.where(g.operands[0], 0.0, g.grad), "other")
+    arms = {"self": (g.grad, 0.0), "other": (0.0, g.grad)}
+    return None, *(g.sum_to(g.where(g.operands[0], *arm), of) if g.is_tensor(of) else None for of, arm in arms.items())
 
 
 # --- filling -----------------------------------------------------------------------------------------------------------
