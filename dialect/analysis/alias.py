@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.moving import carry_out, plan_move
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable
-from tierup.dialect.ir.structure import blocks, handed_over, last_of
+from tierup.dialect.ir.structure import TERMINATORS, blocks, handed_over, last_of
 from tierup.dialect.ir.walking import Notes, callee_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
@@ -222,7 +222,7 @@ class AliasAnalysis:
             return _RECORDS
         if name in _LEAVING:
             return Effects(self._reach(op.operands), leaves=True)
-        if name in p.TERMINATORS or name in p.IDENTITIES or name in p.CONSTRUCTS or name.startswith("torch.constant."):
+        if name in TERMINATORS or name in p.IDENTITIES or name in p.CONSTRUCTS or name.startswith("torch.constant."):
             return _NONE  # they hand values on and look into none
         row = row_of(op)
         if row is not None and row.acts:

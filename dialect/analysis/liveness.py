@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tierup.dialect.analysis.alias import AliasAnalysis
-from tierup.dialect.analysis.points_to import TERMINATORS, Location, inner_ops, is_known
+from tierup.dialect.analysis.points_to import Location, inner_ops, is_known
 from tierup.dialect.analysis.raising import Raising
-from tierup.dialect.inference.infer import LIST_WRITERS
-from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, made_again
+from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, blocks, hand_over, handed_over, last_of, made_again
 from tierup.dialect.mlir import ir
 
 IF, LOOP = "torch.prim.If", "torch.prim.Loop"

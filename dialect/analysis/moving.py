@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierup.dialect.analysis.points_to import TERMINATORS, inner_ops
+from tierup.dialect.analysis.points_to import inner_ops
+from tierup.dialect.ir.structure import TERMINATORS
 from tierup.dialect.mlir import ir
 
 Plan = tuple[list[ir.Operation], ir.Operation, bool]  # these ops, in order, go right before (True: after) that one

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from tierup.dialect.ir.structure import blocks
+from tierup.dialect.ir.structure import CASTS, CHECKS, COPIES, TERMINATORS, blocks
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -47,16 +47,12 @@ Locations = frozenset[Location]
 NOWHERE: Locations = frozenset()
 
 # Their result is operand 0 itself under another type.
-IDENTITIES = frozenset({
-    "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast", "tierup.profile", "tierup.guard", "tierup.bailout",
-})  # fmt: skip
-CHECKS = frozenset({"tierup.check", "tierup.check_requires_grad"})  # result i is operand i; the last one is the answer
+IDENTITIES = CASTS | {"tierup.profile", "tierup.guard", "tierup.bailout"}
 BODIES = frozenset({"tierup.fusion_group", "tierup.fallback", "tierup.differentiable"})  # isolated: arguments are operands
 CONSTRUCTS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 MADE_OF_OPERANDS = CONSTRUCTS | {"torch.prim.DictConstruct"}
 LIST_WRITES = {"torch.aten.append.t": 1, "torch.aten.insert.t": 2, "torch.aten._set_item.t": 2}  # which operand is put in
-COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor", "tierup.batched_mm_tree", "tierup.batched_mm_side"})
-TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+_FRESH = COPIES | {"tierup.batched_mm_tree", "tierup.batched_mm_side"}
 OVERWRITE = "torch.overwrite.tensor.contents"
 _SILENT = frozenset({
     "torch.bind_symbolic_shape", "torch.symbolic_int", "tierup.count_run", "tierup.check_shapes", "tierup.any_nonzero",
@@ -73,7 +69,7 @@ def is_known(op: ir.Operation) -> bool:
     name = op.name
     return (
         row_of(op) is not None or name.startswith("torch.constant.") or name in IDENTITIES or name in CHECKS or name in BODIES
-        or name in LIST_WRITES or name in COPIES or name in TERMINATORS or name in _SILENT
+        or name in LIST_WRITES or name in _FRESH or name in TERMINATORS or name in _SILENT
         or name in _OTHERS
     )  # fmt: skip
 
@@ -212,7 +208,7 @@ class PointsTo:
             self._call(op)
         elif name in _SILENT or name.startswith("torch.constant."):
             pass
-        elif name in COPIES:
+        elif name in _FRESH:
             for result in op.results:
                 self._add(result, {self._made(result, Holds.TENSOR)})
         else:

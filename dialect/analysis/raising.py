@@ -18,12 +18,12 @@ from math import inf, nan, prod
 from typing import Any
 
 from tierup.dialect import dtypes, optable
-from tierup.dialect.analysis.points_to import BODIES, CHECKS
+from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import blocks
+from tierup.dialect.ir.structure import CHECKS, blocks
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.rows import row_of

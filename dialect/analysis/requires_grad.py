@@ -17,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
+from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS
 from tierup.dialect.ir.walking import Notes, callee_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -27,9 +28,6 @@ from tierup.dialect.optable.rows import row_of
 State = bool | None
 NEEDS_GRADIENT = "tierup.needs_gradient"  # on a function, between the pass that decides and the one that groups
 
-_IDENTITIES = frozenset({
-    "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast",
-})  # fmt: skip
 _CONTAINERS = frozenset({
     "torch.prim.ListConstruct", "torch.prim.ListUnpack", "torch.prim.TupleConstruct", "torch.prim.TupleIndex", "torch.prim.TupleUnpack",
     "torch.aten.__getitem__.t", "torch.aten.add.t", "torch.aten.mul.left_t", "torch.aten.slice.t", "torch.aten.list.t",
@@ -152,7 +150,7 @@ class RequiresGrad:
         if name in LIST_WRITERS or name == "torch.overwrite.tensor.contents":
             self._written = self._written or any(s is not False for s in operands)
             return operands[:count]
-        if name in _IDENTITIES:
+        if name in CASTS or name in COPIES:
             return operands
         if name in _CONTAINERS:
             tensors = [s for v, s in zip(op.operands, operands, strict=True) if "tensor" in str(v.type)]

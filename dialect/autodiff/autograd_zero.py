@@ -13,7 +13,7 @@ from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import constant
-from tierup.dialect.ir.structure import blocks, handed_over, is_used, move_out
+from tierup.dialect.ir.structure import HANDED_ON, blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -24,10 +24,6 @@ Defined = bool | None  # whether a gradient, or an optional value, is there
 
 SUM_TO_SIZE = "aten._grad_sum_to_size"  # sums over what broadcasting repeated; no size: as it is
 _QUESTIONS = frozenset({"tierup.any_nonzero", "tierup.all_nonzero", "tierup.all_zero"})
-_IDENTITIES = frozenset({
-    "tierup.profile", "tierup.guard", "tierup.check", "tierup.check_requires_grad", "torch.derefine", "torch.prim.unchecked_cast",
-    "torch.tensor_static_info_cast", "torch.copy.to_vtensor", "torch.copy.to_tensor",
-})  # fmt: skip
 
 
 def depends_on_definedness(op: ir.Operation) -> bool:
@@ -60,7 +56,7 @@ class Simplify:
 
     def op(self, op: ir.Operation) -> None:
         name = op.name
-        if name in _IDENTITIES:
+        if name in HANDED_ON:
             for operand, result in zip(op.operands, op.results, strict=False):
                 self.known[result] = self.known.get(operand)
         elif name == "tierup.autograd_zero":

@@ -15,10 +15,10 @@ from tierup.dialect.autodiff.reverse_loops import loop
 from tierup.dialect.autodiff.written_lists import read_copies
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import is_list
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference
+from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
-from tierup.dialect.ir.structure import forget_results, hand_over, handed_over, last_of, set_signature, values_inside
+from tierup.dialect.ir.structure import LIST_WRITERS, forget_results, hand_over, handed_over, last_of, set_signature, values_inside
 from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of

@@ -34,7 +34,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.gradients.lists import ListGradient
 from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import is_used, made_again
+from tierup.dialect.ir.structure import HANDED_ON, is_used, made_again
 from tierup.dialect.ir.walking import Notes, backwards, torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -43,10 +43,6 @@ from tierup.dialect.rewriting.core import int_of
 
 REMEDY = "give it a rule in dialect/gradients, or keep what it gives out of the differentiated result (stop_gradient, detach)"
 
-_IDENTITIES = frozenset({
-    "torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast", "torch.copy.to_vtensor", "torch.copy.to_tensor",
-    "tierup.profile", "tierup.guard", "tierup.check", "tierup.check_requires_grad",
-})  # fmt: skip
 PACKS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})
 _UNPACKS = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _PICKS = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
@@ -165,7 +161,7 @@ class Reverse:
 
     def _passed(self, op: ir.Operation, found: Sequence[Found], when: Sequence[When]) -> None:
         name = op.name
-        if name in _IDENTITIES:
+        if name in HANDED_ON:
             for operand, gradient in zip(op.operands, found, strict=False):
                 self.give(operand, gradient)
         elif name in PACKS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.autodiff.counting_loops import count_first, only_computes
+from tierup.dialect.autodiff.reverse_records import records
 from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.structure import last_of, maker
@@ -14,7 +15,7 @@ from tierup.dialect.rewriting.core import drop_unused, int_of, items_of
 from tierup.dialect.rewriting.loops import is_counted
 from tierup.dialect.rewriting.typed import infer_or_remark
 
-_APPEND, _TAKE, _LIST = "torch.aten.add.t", "torch.aten.__getitem__.t", "!torch.list<vtensor"
+_TAKE, _LIST = "torch.aten.__getitem__.t", "!torch.list<vtensor"
 _STACK, _CAT = "torch.aten.stack", "torch.aten.cat"
 
 
@@ -23,17 +24,16 @@ def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
     seen to be."""
     changed = False
     for loop in _loops(func):
-        lists = [k for k, result in enumerate(loop.results) if str(result.type).startswith(_LIST)]
-        records = [k for k in lists if _is_record(loop, k)]
-        if records and not is_counted(loop):
+        found = _records(loop)
+        if found and not is_counted(loop):
             inference = infer_or_remark(func)
             if inference is None:
                 return changed
-            if not _count(loop, records, _emitter(loop, inference, guarded)):
+            if not _count(loop, found, _emitter(loop, inference, guarded)):
                 continue
             changed = True
-        for k in records:
-            if _is_record(loop, k):
+        for k in found:
+            if k in _records(loop):
                 inference = infer_or_remark(func)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return changed
@@ -54,35 +54,31 @@ def _loops(func: ir.Operation) -> list[ir.Operation]:
     return [op for op in walk(func) if op.name == "torch.prim.Loop" and any(str(r.type).startswith(_LIST) for r in op.results)]
 
 
-def _is_record(loop: ir.Operation, k: int) -> bool:
-    """Whether the list that a loop carries as its k-th value gets one item in each iteration, and no more is done with it than that items
-    are taken."""
-    body = loop.regions[0].blocks[0]
-    last = last_of(body)
-    grown = maker(last.operands[1 + k], _APPEND)
-    if grown is None:
-        return False
-    argument, result = body.arguments[1 + k], loop.results[k]
-    added = items_of(grown.operands[1])
-    if items_of(loop.operands[2 + k]) != [] or added is None or len(added) != 1 or grown.operands[0] != argument:
-        return False
-    if _uses(argument) != [grown] or _uses(grown.results[0]) != [last]:
-        return False
-    return all(op.operands[0] == result and (op.name == _TAKE or _joins(op)) for op in _uses(result))
+def _records(loop: ir.Operation) -> list[int]:
+    """Which of what a loop carries are lists of tensors that begin empty and get one item in each iteration, and of which no more is done
+    with than that items are taken."""
+    return [
+        k
+        for k, record in records(loop).items()
+        if record.count == 1
+        and str(loop.results[k].type).startswith(_LIST)
+        and items_of(loop.operands[2 + k]) == []
+        and all(op.operands[0] == loop.results[k] and (op.name == _TAKE or _joins(op)) for op in _uses(loop.results[k]))
+    ]
 
 
 def _joins(op: ir.Operation) -> bool:
     return op.name in (_STACK, _CAT) and int_of(op.operands[1]) is not None
 
 
-def _count(loop: ir.Operation, records: Sequence[int], e: Emitter) -> bool:
+def _count(loop: ir.Operation, found: Sequence[int], e: Emitter) -> bool:
     """Count the iterations of a loop that ends by its condition first, if all it saves can be stacked then; whether they are counted."""
     body = loop.regions[0].blocks[0]
     last = last_of(body)
-    grown = [last.operands[1 + k].owner.operation for k in records]
+    grown = [last.operands[1 + k].owner.operation for k in found]
     still = all(_stands_still(e, loop, (items_of(op.operands[1]) or [])[0]) for op in grown)
     lists = [k for k, r in enumerate(loop.results) if str(r.type).startswith(_LIST)]
-    return still and lists == list(records) and only_computes(loop) and count_first(e, loop, records, grown)
+    return still and lists == list(found) and only_computes(loop) and count_first(e, loop, found, grown)
 
 
 def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
@@ -90,7 +86,7 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     last = last_of(body)
     argument, result, start = body.arguments[1 + k], loop.results[k], loop.operands[2 + k]
     grown = last.operands[1 + k].owner.operation
-    added = (items_of(grown.operands[1]) or [])[0]  # _is_record saw one
+    added = (items_of(grown.operands[1]) or [])[0]  # _records saw one
     takers = _uses(result)
     sizes = _sizes(e, loop, added)
     if sizes is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.contracts import STRUCTURE
-from tierup.dialect.inference.infer import LIST_WRITERS
+from tierup.dialect.ir.structure import LIST_WRITERS
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from tierup.dialect.functional.memory import Step, value_type
 from tierup.dialect.ir.attributes import LOCKED, PROMOTION
 from tierup.dialect.ir.constants import constant
-from tierup.dialect.ir.structure import attributes_of, maker
+from tierup.dialect.ir.structure import CASTS, attributes_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import int_of, ints_of
 
-IDENTITIES = frozenset({"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast"})
 # of these NumPy gives its argument itself where they change nothing
-_PERHAPS_IDENTITIES = IDENTITIES | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
+_PERHAPS_IDENTITIES = CASTS | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
 
@@ -34,7 +33,7 @@ def apply(step: Step, whole: ir.Value, ip: ir.InsertionPoint) -> ir.Value:
 
 def identity(chain: Sequence[Step]) -> bool:
     """Whether a chain shows the very tensor that it starts from."""
-    return all(step.name in IDENTITIES for step in chain)
+    return all(step.name in CASTS for step in chain)
 
 
 def perhaps_identity(chain: Sequence[Step]) -> bool:

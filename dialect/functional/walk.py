@@ -23,7 +23,7 @@ from tierup.dialect.functional.memory import (
 from tierup.dialect.functional.read_only import perhaps_read_only
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import constant
-from tierup.dialect.ir.structure import attributes_of
+from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS, TERMINATORS, attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk
 from tierup.dialect.mlir import ir
@@ -32,13 +32,10 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import int_of
 
-TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"})
-LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
 _TUPLE = "torch.prim.TupleConstruct"  # nothing changes it
 _ITEMS = frozenset({"torch.prim.ListConstruct", _TUPLE})
 _UNPACK = frozenset({"torch.prim.ListUnpack", "torch.prim.TupleUnpack"})
 _INDEX = frozenset({"torch.aten.__getitem__.t", "torch.prim.TupleIndex"})
-_COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
 
 
 _STAND_INS = {"!torch.bool": False, "!torch.float": 0.0, "!torch.int": 0}
@@ -163,14 +160,14 @@ class Walker:
             raise PassFailure(op, "has a body, which cannot be turned into values")
         elif name == "torch.tensor.literal":
             self._make(op, name="torch.vtensor.literal")
-        elif name in _COPIES:
+        elif name in COPIES:
             self.bind_new(op.results[0], self.value(op.operands[0]))
         elif name == "torch.overwrite.tensor.contents":
             target = op.operands[1]
             self._write(op, target, functional_writes.copied(self.value(target), self.value(op.operands[0]), op, self.ip))
         elif row is not None and row.acts:
             self._act(op)
-        elif name in functional_views.IDENTITIES:
+        elif name in CASTS:
             self._identity(op)
         elif not any(holds_tensors(v.type) for v in (*op.operands, *op.results)):
             self._make(op)

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tierup.dialect.fusion.nativeness import Nativeness, is_copied
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference
+from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import external_operands, maker
+from tierup.dialect.ir.structure import LIST_WRITERS, external_operands, maker
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind

@@ -8,10 +8,10 @@ from tierup.dialect.analysis.points_to import CONSTRUCTS
 from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
 from tierup.dialect.facts.values import Bool, Tensor, Value
 from tierup.dialect.fusion.formula_expansion import can_build, is_formula
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference, promotion
+from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.structure import blocks
+from tierup.dialect.ir.structure import LIST_WRITERS, blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir

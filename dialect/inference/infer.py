@@ -19,7 +19,7 @@ from tierup.dialect.inference.symbols import argument_values
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
 from tierup.dialect.ir.constants import READERS
-from tierup.dialect.ir.structure import last_of, signature
+from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, last_of, signature
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
@@ -139,7 +139,7 @@ class _Walker:
             handler = _STRUCTURE.get(op.name)
             if handler is not None:
                 results = handler(self, op, operands)
-            elif op.name in _TERMINATORS:
+            elif op.name in TERMINATORS:
                 return tuple(operands)
             else:
                 results = self.row(op, operands)
@@ -246,7 +246,6 @@ def _items(value: Hashable) -> Hashable:
 
 
 _CONJUNCTION = "torch.aten.__and__.bool"
-LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
 
 
 def _may_be_written(value: ir.Value) -> bool:
@@ -395,8 +394,6 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
         return found.items
     return _declared(walker, op, operands)
 
-
-_TERMINATORS = {"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"}
 
 _STRUCTURE = {
     **dict.fromkeys(READERS, lambda walker, op, operands: (lifted(READERS[op.name](op)),)),

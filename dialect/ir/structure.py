@@ -10,6 +10,16 @@ from tierup.dialect.passes.core import refuse_several_blocks
 
 YIELD = "torch.prim.If.yield"
 
+TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
+CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast"})
+"""Ops that give operand 0 itself, under another type."""
+COPIES = frozenset({"torch.copy.to_tensor", "torch.copy.to_vtensor"})
+CHECKS = frozenset({"tierup.check", "tierup.check_requires_grad"})
+"""Ops whose result i is operand i; the last one is the answer."""
+HANDED_ON = CASTS | COPIES | CHECKS | {"tierup.profile", "tierup.guard"}
+"""Ops whose result i has the value of operand i."""
+
 
 def blocks(op: ir.Operation) -> Iterator[ir.Block]:
     """The blocks of all regions of an op, in order."""

@@ -41,8 +41,8 @@ from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_ty
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.functional.regions import regions
 from tierup.dialect.functional.views import identity, perhaps_identity, read_only
-from tierup.dialect.functional.walk import LIST_WRITERS, Walker
-from tierup.dialect.ir.structure import attributes_of, last_of, set_signature
+from tierup.dialect.functional.walk import Walker
+from tierup.dialect.ir.structure import LIST_WRITERS, attributes_of, last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of

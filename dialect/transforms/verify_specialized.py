@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from tierup.dialect.contracts import STRUCTURE, VALUES, Contract
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import LIST_WRITERS, Inference, InferenceError, infer_function
+from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import blocks
+from tierup.dialect.ir.structure import LIST_WRITERS, blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.mlir import ir

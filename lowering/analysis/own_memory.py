@@ -12,7 +12,7 @@ from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Bool, Int
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.by_answers import answer
-from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.structure import CASTS, handed_over
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
@@ -22,7 +22,6 @@ from tierup.lowering.analysis.views import View, view_of
 from tierup.lowering.building import torch_ops as t
 
 _IF, _LOOP = "torch.prim.If", "torch.prim.Loop"
-_CASTS = ("torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast")
 
 
 def ensure_own(value: ir.Value, roots: Mapping[ir.Value, View], inference: Inference) -> bool:
@@ -181,7 +180,7 @@ def _is_earlier(value: ir.Value, base: ir.Value) -> bool:
 
 def is_view(op: ir.Operation, row: Op | None) -> bool:
     """Whether an op's result is a view of its operand, or the operand itself, in every run."""
-    return op.name in _CASTS or (row is not None and row.aliasing is Aliasing.VIEW)
+    return op.name in CASTS or (row is not None and row.aliasing is Aliasing.VIEW)
 
 
 def _base(value: ir.Value) -> ir.Value:

@@ -18,6 +18,7 @@ import torch
 
 from tierup.dialect.ir import literals
 from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.structure import CASTS, COPIES
 from tierup.dialect.ir.torch_types import elements, is_tensor
 from tierup.dialect.ir.walking import function_names, torch_name
 from tierup.dialect.kernels import torch_tensors
@@ -27,9 +28,6 @@ from tierup.dialect.passes.diagnostics import place_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 
 _SYMBOLS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # what is known of sizes: only other such ops read it
-_SAME = frozenset(
-    {"torch.tensor_static_info_cast", "torch.derefine", "torch.prim.unchecked_cast", "torch.copy.to_vtensor", "torch.copy.to_tensor"}
-)
 _CONSTRUCTS = {"torch.prim.ListConstruct": "prim::ListConstruct", "torch.prim.TupleConstruct": "prim::TupleConstruct",
                "torch.prim.ListUnpack": "prim::ListUnpack", "torch.prim.TupleUnpack": "prim::TupleUnpack",
                "torch.prim.RaiseException": "prim::RaiseException", "torch.prim.Uninitialized": "prim::Uninitialized"}  # fmt: skip
@@ -79,7 +77,7 @@ class _Printer:
             self._values[op.results[0]] = self._graph.insertConstant(READERS[op.name](op))
         elif op.name == "torch.vtensor.literal":
             self._values[op.results[0]] = self._graph.insertConstant(torch_tensors.tensor(literals.decode(op)))
-        elif op.name in _SAME:
+        elif op.name in CASTS or op.name in COPIES:
             self._values[op.results[0]] = self._values[op.operands[0]]
         elif op.name == "torch.prim.If":
             self._if(op)
