@@ -110,7 +110,7 @@ def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
     found = set()
     for op, line in refused:
         name = op.removeprefix("torch.")
-        found.add(name if f"torch.{name} " in graph else line)
+        found.add(name if f"torch.{name} " in graph or f'torch.operator "{name}"' in graph else line)
     return frozenset(found - {""})
 
 
