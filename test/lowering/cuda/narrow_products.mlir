@@ -1,6 +1,7 @@
 // RUN: tierup-opt %s --tierup-narrow-products | FileCheck %s
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #swap = affine_map<(d0, d1) -> (d1, d0)>
+#whole = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #x = affine_map<(m, k, n) -> (m, k)>
 #y = affine_map<(m, k, n) -> (k, n)>
 #z = affine_map<(m, k, n) -> (m, n)>
@@ -43,6 +44,30 @@ module attributes {tierup.target = "sm_80"} {
       %s = arith.addf %t, %p : f32
       linalg.yield %s : f32
     } -> tensor<4x6xf32>
+    return %c : tensor<4x6xf32>
+  }
+
+  // What was reshaped after it was widened is reshaped as halves.
+  // CHECK-LABEL: @reshaped
+  // CHECK-SAME: %[[X:.*]]: tensor<2x2x8xbf16>, %[[Y:.*]]: tensor<8x6xbf16>
+  // CHECK: %[[R:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<2x2x8xbf16> into tensor<4x8xbf16>
+  // CHECK-NOT: linalg.generic
+  // CHECK: linalg.matmul {{.*}}ins(%[[R]], %[[Y]] : tensor<4x8xbf16>, tensor<8x6xbf16>)
+  func.func @reshaped(%x: tensor<2x2x8xbf16>, %y: tensor<8x6xbf16>, %z: tensor<4x6xf32>) -> tensor<4x6xf32> {
+    %e = tensor.empty() : tensor<2x2x8xf32>
+    %a = linalg.generic {indexing_maps = [#whole, #whole], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<2x2x8xbf16>) outs(%e : tensor<2x2x8xf32>) {
+    ^bb0(%in: bf16, %out: f32):
+      %w = arith.extf %in : bf16 to f32
+      linalg.yield %w : f32
+    } -> tensor<2x2x8xf32>
+    %r = tensor.collapse_shape %a [[0, 1], [2]] : tensor<2x2x8xf32> into tensor<4x8xf32>
+    %f = tensor.empty() : tensor<8x6xf32>
+    %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<8x6xbf16>) outs(%f : tensor<8x6xf32>) {
+    ^bb0(%in: bf16, %out: f32):
+      %w = arith.extf %in : bf16 to f32
+      linalg.yield %w : f32
+    } -> tensor<8x6xf32>
+    %c = linalg.matmul ins(%r, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%z : tensor<4x6xf32>) -> tensor<4x6xf32>
     return %c : tensor<4x6xf32>
   }
 
