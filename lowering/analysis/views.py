@@ -85,11 +85,15 @@ class _Context:
             return [self._plain(item) for item in value.items]
         raise Unknown("where it starts is known at run time only")
 
+    def number(self, operand: int, what: str) -> int:
+        """An int. Raises Unknown, which says what only the run knows."""
+        found = self.known(operand)
+        if not isinstance(found, int):
+            raise Unknown(f"{what} known at run time only")
+        return found
+
     def axis(self, operand: int, extra: int = 0) -> int:
-        axis = self.known(operand)
-        if not isinstance(axis, int):
-            raise Unknown("its axes are known at run time only")
-        return axis % max(len(self.base.sizes) + extra, 1)
+        return self.number(operand, "its axes are") % max(len(self.base.sizes) + extra, 1)
 
     @property
     def sizes(self) -> Shape:
@@ -134,15 +138,11 @@ def _moved(c: _Context) -> View:
 
 
 def _select(c: _Context) -> View:
-    axis, index = c.axis(1), c.known(2)
-    return _selected(c.base, axis, index)
+    return _selected(c.base, c.axis(1), c.number(2, "the index is"))
 
 
-def _selected(base: View, axis: int, index: object) -> View:
-    size = base.sizes[axis]
-    if not isinstance(index, int):
-        raise Unknown("the index is known at run time only")
-    start = index if index >= 0 else size + index
+def _selected(base: View, axis: int, index: int) -> View:
+    start = index if index >= 0 else base.sizes[axis] + index
     return View(base.argument, base.offset + start * base.strides[axis], _without(base.sizes, axis), _without(base.strides, axis))
 
 
@@ -162,9 +162,7 @@ def _clamped(position: object, size: Dim, default: Dim) -> Dim:
 
 
 def _slice(c: _Context) -> View:
-    axis, step = c.axis(1), c.known(4)
-    if not isinstance(step, int):
-        raise Unknown("the step of the slice is known at run time only")
+    axis, step = c.axis(1), c.number(4, "the step of the slice is")
     return _sliced(c.base, axis, _clamped(c.known(2), c.base.sizes[axis], 0), step, c.sizes[axis])
 
 
@@ -175,10 +173,7 @@ def _sliced(base: View, axis: int, start: Dim, step: int, size: Dim) -> View:
 
 
 def _narrow(c: _Context) -> View:
-    axis = c.axis(1)
-    start = c.known(2)
-    if not isinstance(start, int):
-        raise Unknown("where it starts is known at run time only")
+    axis, start = c.axis(1), c.number(2, "where it starts is")
     return _sliced(c.base, axis, start if start >= 0 else c.base.sizes[axis] + start, 1, c.sizes[axis])
 
 
@@ -204,9 +199,7 @@ def _expand(c: _Context) -> View:
 
 
 def _diagonal(c: _Context) -> View:
-    offset, a, b = c.known(1), c.axis(2), c.axis(3)
-    if not isinstance(offset, int):
-        raise Unknown("which diagonal is known at run time only")
+    offset, a, b = c.number(1, "which diagonal is"), c.axis(2), c.axis(3)
     kept = [i for i in range(len(c.base.sizes)) if i not in (a, b)]
     along = offset * c.base.strides[b] if offset >= 0 else -offset * c.base.strides[a]
     strides = (*(c.base.strides[i] for i in kept), c.base.strides[a] + c.base.strides[b])

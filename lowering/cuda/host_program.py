@@ -10,7 +10,7 @@ host_steps.py says what the steps are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.ir.structure import handed_over, last_of
@@ -160,17 +160,20 @@ class _Extraction:
 
     def _allocate(self, op: ir.Operation) -> list[Step]:
         type_ = ir.MemRefType(op.results[0].type)
+        steps, sizes = self._mixed(b.shape_of(type_), iter(self._all(op.operands)))
+        return [*steps, ("allocate", self._new(op.results[0]), str(type_.element_type), sizes)]
+
+    def _mixed(self, static: Iterable[int], dynamic: Iterator[int]) -> tuple[list[Step], tuple[int, ...]]:
+        """Sizes, of which the type says some: what makes these, and the numbers of all."""
         steps: list[Step] = []
-        dynamic = iter(self._all(op.operands))
-        sizes = []
-        for axis in range(type_.rank):
-            if type_.is_dynamic_dim(axis):
-                sizes.append(next(dynamic))
+        numbers = []
+        for size in static:
+            if size == ir.ShapedType.get_dynamic_size():
+                numbers.append(next(dynamic))
             else:
-                sizes.append(self._new())
-                steps.append(("constant", sizes[-1], type_.get_dim_size(axis)))
-        steps.append(("allocate", self._new(op.results[0]), str(type_.element_type), tuple(sizes)))
-        return steps
+                numbers.append(self._new())
+                steps.append(("constant", numbers[-1], size))
+        return steps, tuple(numbers)
 
     _memref_alloc = _memref_alloca = _allocate
 
@@ -195,20 +198,10 @@ class _Extraction:
 
     def _memref_reinterpret_cast(self, op: ir.Operation) -> list[Step]:
         source, *dynamic = self._all(op.operands)
-        given = iter(dynamic)
-        steps: list[Step] = []
-        groups: list[tuple[int, ...]] = []
-        for name in ("static_offsets", "static_sizes", "static_strides"):
-            numbers = []
-            for static in ir.DenseI64ArrayAttr(op.attributes[name]):
-                if static == ir.ShapedType.get_dynamic_size():
-                    numbers.append(next(given))
-                else:
-                    numbers.append(self._new())
-                    steps.append(("constant", numbers[-1], static))
-            groups.append(tuple(numbers))
-        steps.append(("view", self._new(op.results[0]), source, groups[0][0], groups[1], groups[2]))
-        return steps
+        given, names = iter(dynamic), ("static_offsets", "static_sizes", "static_strides")
+        made = [self._mixed(ir.DenseI64ArrayAttr(op.attributes[name]), given) for name in names]
+        (offset,), sizes, strides = (numbers for _, numbers in made)
+        return [*(step for steps, _ in made for step in steps), ("view", self._new(op.results[0]), source, offset, sizes, strides)]
 
     def _memref_load(self, op: ir.Operation) -> list[Step]:
         buffer, *at = self._all(op.operands)
@@ -264,7 +257,7 @@ class _Extraction:
         name = f"product_{self._products}"
         self._products += 1
         found = origin(op.location)
-        self._origins[name] = f"{found.op} at {found.place}" if found is not None and found.place else found.op if found is not None else ""
+        self._origins[name] = "" if found is None else _described(found)
         flags = tuple(flag for flag in (ADDS, TF32) if flag in op.attributes)
         return [("multiply", name, _text(op, "equation"), self._all(op.operands), flags)]
 

@@ -13,12 +13,8 @@ from tierup.dialect.facts.dims import Dim, Symbol
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.records import RELEASE_WORK, Form, VersionRecord, work_of
+from tierup.lowering.entry.records import RELEASE_WORK, VersionRecord, work_of
 
-_GUARD_KINDS = {ArgumentKind.ARRAY: layout.Kind.ARRAY, ArgumentKind.INT: layout.Kind.INT,
-                ArgumentKind.FLOAT: layout.Kind.FLOAT, ArgumentKind.BOOL: layout.Kind.BOOL}  # fmt: skip
-_FORMS = {Form.SINGLE: layout.ReturnForm.SINGLE, Form.TUPLE: layout.ReturnForm.TUPLE,
-          Form.LIST: layout.ReturnForm.LIST, Form.NONE: layout.ReturnForm.NONE}  # fmt: skip
 _RETURNED = {ResultKind.BUFFER: layout.Returned.BUFFER, ResultKind.ARGUMENT: layout.Returned.SCRATCH,
              ResultKind.ALLOCATED: layout.Returned.ALLOCATED, ResultKind.ALIAS: layout.Returned.ALIAS,
              ResultKind.VIEW: layout.Returned.VIEW, ResultKind.NONE: layout.Returned.NONE}  # fmt: skip
@@ -112,8 +108,8 @@ class NativeRow:
 
         v = self.struct = layout.RowStruct()
         v.kernel, v.guards, v.n_arguments = record.address, self._own(guards), len(record.arguments)
-        v.form, v.token, v.serial = _FORMS[record.form], id(record), record.serial
-        v.written, v.n_written = self._own((ctypes.c_int64 * max(1, len(record.written)))(*record.written)), len(record.written)
+        v.form, v.token, v.serial = layout.ReturnForm[record.form.name], id(record), record.serial
+        v.written, v.n_written = self._int64s(record.written), len(record.written)
         v.n_results, v.n_user_results = len(record.results), record.n_user_results
         v.takes_tensors = takes_tensors(record)
 
@@ -145,7 +141,7 @@ class NativeRow:
         return self._own((ctypes.c_int64 * max(1, len(values)))(*values))
 
     def _fill_guard(self, guard: layout.Guard, spec: ArgumentSpec, written: bool, program: Program, bound: set[str]) -> None:
-        guard.kind = _GUARD_KINDS[spec.kind]
+        guard.kind = layout.Kind[spec.kind.name]
         if spec.kind is not ArgumentKind.ARRAY:
             guard.has_value = spec.value is not None
             if spec.value is not None:

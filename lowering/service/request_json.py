@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from tierup.dialect import dtypes
 from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
 
 _PLAIN = ("entry", "level", "fast_math", "threads", "target", "force", "tf32")
@@ -29,15 +30,17 @@ def from_json(text: str, program: str) -> Request:
     """The request that `to_dict` gave for a program. Raises ValueError for a text that is none."""
     try:
         found = json.loads(text)
-        arguments = tuple(_spec(spec) for spec in found["arguments"])
+        arguments = tuple(spec_of(spec) for spec in found["arguments"])
         return Request(program, arguments=arguments, **{name: found[name] for name in _PLAIN})
     except (KeyError, TypeError) as e:
         raise ValueError(f"not a request: {type(e).__name__}: {e}") from e
 
 
-def _spec(found: dict[str, Any]) -> ArgumentSpec:
+def spec_of(found: dict[str, Any]) -> ArgumentSpec:
+    """What `spec_to_dict` described. Raises KeyError, TypeError or ValueError for what it did not."""
     kind = ArgumentKind(found["kind"])
     if kind is ArgumentKind.ARRAY:
-        return ArgumentSpec(kind, found["dtype"], tuple(found["sizes"]), Layout(found["layout"]))
+        sizes = tuple(size if isinstance(size, str) else int(size) for size in found["sizes"])
+        return ArgumentSpec(kind, dtypes.BY_NAME[found["dtype"]].name, sizes, Layout(found["layout"]))
     value = found.get("value")
     return ArgumentSpec(kind, value=float.fromhex(value) if isinstance(value, str) else value)

@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tierup.dialect import dtypes
 from tierup.dialect.facts.dims import Call, Dim, Symbol, polynomial
 from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec
+from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, ResultKind, ResultSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram, Step, walk
+from tierup.lowering.service.request_json import spec_of
 from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.cuda.host.interpreter import STEPS
 
@@ -208,7 +208,7 @@ class _Reader:
         return self._blobs[start : start + length]
 
     def _version(self, found: dict[str, Any]) -> PackedVersion:
-        arguments = tuple(_read_argument(a) for a in found["arguments"])
+        arguments = tuple(spec_of(a) for a in found["arguments"])
         results = tuple(_read_result(r) for r in found["results"])
         host = self._host(found["host"])
         if not 0 <= host.arguments <= len(arguments) + len(results) + 1:  # each argument, buffers of results, the status
@@ -239,15 +239,6 @@ class _Reader:
             {str(name): str(origin) for name, origin in found["origins"].items()},
             reads={int(number): str(what) for number, what in found.get("reads", [])},
         )
-
-
-def _read_argument(found: dict[str, Any]) -> ArgumentSpec:
-    kind = ArgumentKind(found["kind"])
-    if kind is ArgumentKind.ARRAY:
-        sizes = tuple(size if isinstance(size, str) else int(size) for size in found["sizes"])
-        return ArgumentSpec(kind, dtypes.BY_NAME[found["dtype"]].name, sizes, Layout(found["layout"]))
-    value = found.get("value")
-    return ArgumentSpec(kind, value=float.fromhex(value) if isinstance(value, str) else value)
 
 
 def _read_result(found: dict[str, Any]) -> ResultSpec:
