@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.structure import set_signature
+from tierup.dialect.ir.structure import signature as signature
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
@@ -12,11 +14,6 @@ from tierup.lowering.building import builders as b
 def callee(call: ir.Operation) -> str:
     """The name of the function that a func.call calls."""
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-
-
-def signature(function: ir.Operation) -> ir.FunctionType:
-    """The type of a func.func: its arguments and results."""
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
 def declare(name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> ir.Operation:
@@ -46,8 +43,5 @@ def call(
 def add_argument(function: ir.Operation, type_: ir.Type) -> ir.Value:
     """A new last argument."""
     added = function.regions[0].blocks[0].add_argument(type_, ir.Location.unknown())
-    known = signature(function)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*known.inputs, type_], known.results))
-    if "arg_attrs" in function.attributes:
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(function.attributes["arg_attrs"]), ir.DictAttr.get({})])
+    set_signature(function, signature(function).results)
     return added

@@ -22,6 +22,7 @@ A `tierup.forced` function counts how often it is asked, and compares.
 from __future__ import annotations
 
 from tierup.dialect import dtypes
+from tierup.dialect.ir.structure import with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -61,9 +62,7 @@ class DefineExits(Pass):
                 status = function.regions[0].blocks[0].arguments[-1]
                 for op in b.unerased(op for op in b.walk(function) if op.name == "func.call"):
                     if fn.callee(op) in exits:
-                        with op.location, ir.InsertionPoint(op):
-                            b.op("func.call", [*op.operands, status], callee=op.attributes["callee"])
-                        op.erase()
+                        with_more(op, [*op.operands, status])
         for function in declared:
             with ir.Location.unknown(function.context):
                 if EXIT in function.attributes:

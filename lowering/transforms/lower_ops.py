@@ -36,7 +36,8 @@ the last of several writes to one place counts, as in tier 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 
 from tierup.dialect.ir import torch_types
@@ -77,20 +78,19 @@ class LowerOps(Pass):
         for op in b.walk_unfused(function):
             if not op.name.startswith("torch.") or op.name.startswith(_IN_NO_TABLE) or PROMOTION in op.attributes:
                 continue
-            replacements = next(filter(None, (_lowered(op, lowering) for lowering in _lowerings(torch_name(op)))), None)
+            name = torch_name(op)
+            lowering = _pointwise if pointwise.handles(name) else _in_tables(name)
+            replacements = None if lowering is None else _lowered(op, lowering)
             if replacements is not None:  # else tierup-verify-lowered names it
                 take_place(op, replacements)
 
 
-def _lowerings(name: str) -> Iterator[Lowering]:
-    if pointwise.handles(name):
-        yield _pointwise
+@cache
+def _in_tables(name: str) -> Lowering | None:
     if name in scalars.LOWERINGS:
-        yield scalars.LOWERINGS[name]
-    for table in _TABLES:
-        found = import_module(f"tierup.lowering.ops.{table}").LOWERINGS
-        if name in found:
-            yield found[name]
+        return scalars.LOWERINGS[name]
+    tables = (import_module(f"tierup.lowering.ops.{table}").LOWERINGS for table in _TABLES)
+    return next((table[name] for table in tables if name in table), None)
 
 
 def _lowered(op: ir.Operation, lowering: Lowering) -> list[ir.Value] | None:

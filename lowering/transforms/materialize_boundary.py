@@ -20,7 +20,7 @@ fresh memory and arguments are only read.
 from __future__ import annotations
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir.structure import last_of
+from tierup.dialect.ir.structure import hand_over, last_of, maker, set_signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, PassFailure, register
@@ -75,27 +75,22 @@ def _convert(function: ir.Operation) -> None:
             if kind == "buffer":
                 target = block.add_argument(memref, ir.Location.unknown())
             else:
-                # no alignment attribute: the pointer is then malloc's own, which the caller frees
-                sizes = b.dynamic_sizes(bytes_)
-                target = b.alloc(memref, sizes)
+                target = b.alloc(memref, b.dynamic_sizes(bytes_))  # not aligned: the pointer is malloc's own, which the caller frees
                 returned.append(target)
             _store(bytes_, target)
-        b.op("func.return", returned)
-    terminator.erase()
-    types = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned])
-    function.attributes["function_type"] = ir.TypeAttr.get(types)
-    if "res_attrs" in function.attributes:
-        del function.attributes["res_attrs"]
-    if "arg_attrs" in function.attributes:
-        del function.attributes["arg_attrs"]
+    hand_over(block, returned)
+    for name in ("arg_attrs", "res_attrs"):
+        if name in function.attributes:
+            del function.attributes[name]
+    set_signature(function)
 
 
 def _store(value: ir.Value, target: ir.Value) -> None:
     """Write a tensor to memory. Of a branch with an arm that leaves its result unset, the other arm writes it."""
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.name == "scf.if":
+    branch = maker(value, "scf.if")
+    if branch is not None:
         number = ir.OpResult(value).result_number
-        terminators = [last_of(region.blocks[0]) for region in owner.operation.regions]
+        terminators = [last_of(region.blocks[0]) for region in branch.regions]
         if any(_is_unset(terminator.operands[number]) for terminator in terminators) and isinstance(target.owner, ir.Block):
             for terminator in terminators:
                 if not _is_unset(terminator.operands[number]):
@@ -106,7 +101,7 @@ def _store(value: ir.Value, target: ir.Value) -> None:
 
 
 def _is_unset(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.empty"
+    return maker(value, "tensor.empty") is not None
 
 
 def _layouts(function: ir.Operation, count: int) -> list[str]:

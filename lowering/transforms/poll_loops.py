@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 
 from tierup.dialect import dtypes
-from tierup.dialect.ir.structure import last_of
+from tierup.dialect.ir.structure import last_of, with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
@@ -79,7 +79,8 @@ class PollLoops(Pass):
         with ir.Location.unknown(function.context):
             _declare(function)
             for call in _calls(function, [symbol_of(f) for f in polled if f in parts]):
-                _hand_over(call, function.regions[0].blocks[0].arguments[-1])
+                status = function.regions[0].blocks[0].arguments[-1]  # a part has as good as nothing to do once it is set
+                with_more(call, [*call.operands, status])
             for f in polled:
                 if f in parts:
                     add_status(f)
@@ -99,13 +100,6 @@ def _long_loops(function: ir.Operation) -> list[tuple[ir.Operation, _Work]]:
 
 def _calls(function: ir.Operation, names: list[str]) -> list[ir.Operation]:
     return [op for op in b.walk_unfused(function) if op.name == "func.call" and fn.callee(op) in names]
-
-
-def _hand_over(call: ir.Operation, status: ir.Value) -> None:
-    """Give the status to a call of a part, which has as good as nothing to do once it is set."""
-    with call.location, ir.InsertionPoint(call):
-        b.op("func.call", [*call.operands, status], callee=call.attributes["callee"])
-    call.erase()
 
 
 def _poll_in(function: ir.Operation) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import hand_over, is_used, set_signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.records import dataclass
 from tierup.dialect.registry import Pass, register
@@ -25,7 +26,6 @@ from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, 
 from tierup.lowering.analysis.signature import ALIASES, WRITEBACKS, terminator
 from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building import torch_ops as t
 
 STRICT = "torch.assume_strict_symbolic_shapes"  # symbols are at least 2 and ties are guarded: no code for run-time broadcasting
@@ -54,7 +54,8 @@ class SettleResults(Pass):
             for value, spec in zip(last.operands, records(ResultSpec, function, RESULTS), strict=True)
             if spec.kind in _COMPUTED
         ]
-        _return(function, last, [value for value, _ in kept])
+        hand_over(last.block, [value for value, _ in kept])
+        set_signature(function)
         _sweep(function)
         attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
         attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in guards(function)])
@@ -80,7 +81,7 @@ def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> 
 def _sweep(function: ir.Operation) -> None:
     """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
     for op in b.unerased(reversed(list(b.walk(function)))):
-        unused = op.results and not any(len(list(r.uses)) for r in op.results)
+        unused = len(op.results) > 0 and not any(map(is_used, op.results))
         if op.name == "torch.bind_symbolic_shape" or (op.name.startswith(t.PURE) and unused):
             op.erase()
 
@@ -88,11 +89,3 @@ def _sweep(function: ir.Operation) -> None:
 def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
     strided = spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED
     return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if strided else {})
-
-
-def _return(function: ir.Operation, terminator: ir.Operation, values: list[ir.Value]) -> None:
-    with ir.InsertionPoint(terminator), ir.Location.unknown(function.context):
-        b.op("func.return", values)
-    terminator.erase()
-    type_ = fn.signature(function)
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(type_.inputs, [v.type for v in values]))

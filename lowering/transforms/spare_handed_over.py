@@ -24,7 +24,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import INDEX
 from tierup.lowering.building.descriptors import allocated
-from tierup.lowering.building.loops import carried, either
+from tierup.lowering.building.loops import carried, either, when
 from tierup.lowering.transforms.outline_exits import EXIT
 
 HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"
@@ -70,10 +70,8 @@ def _guard(op: ir.Operation, live: ir.Value, status: ir.Value) -> None:
         return [b.value("func.call", [allocated(op.operands[0]), live], bit, callee=symbol)]
 
     (is_there,) = either(b.load(status) < 0, [bit], asked, lambda: [b.integer(0, 1)])
-    freed = b.op("scf.if", [~is_there], regions=2)
-    with ir.InsertionPoint(freed.regions[0].blocks.append()):
-        end = b.op("scf.yield")
-    op.move_before(end)
+    with when(~is_there):
+        b.take([op])
 
 
 def _define(live: ir.Type) -> None:
