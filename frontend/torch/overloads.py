@@ -54,7 +54,7 @@ def _fit(schema: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 def _is_of(value: Any, type_: Any) -> bool:
-    """Whether a value is of a TorchScript type. What is in a list or a dict is alike: the first item tells."""
+    """Whether a value is of a TorchScript type, with all that is in it: a tuple of alike items is a list, too."""
     kind = type_.kind()
     if kind == "OptionalType":
         return value is None or _is_of(value, type_.getElementType())
@@ -66,7 +66,7 @@ def _is_of(value: Any, type_: Any) -> bool:
         elements = list(type_.elements())
         return isinstance(value, tuple) and len(value) == len(elements) and all(map(_is_of, value, elements))
     if kind == "ListType":
-        return isinstance(value, (list, tuple)) and all(_is_of(v, type_.getElementType()) for v in value[:1])
+        return isinstance(value, (list, tuple)) and all(_is_of(v, type_.getElementType()) for v in value)
     if kind == "DictType":
-        return isinstance(value, dict) and all(_is_of(v, type_.getValueType()) for v in list(value.values())[:1])
+        return isinstance(value, dict) and all(_is_of(v, type_.getValueType()) for v in value.values())
     return bool(kind == "AnyType")

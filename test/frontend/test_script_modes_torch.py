@@ -112,3 +112,45 @@ def test_an_exception_leaves_the_generator_where_eager_leaves_it(mode):
         torch.testing.assert_close(*found)
     if mode == "default":
         assert ours.versions
+
+
+class Overloaded(nn.Module):
+    """A method for each kind of argument; what a tuple of alike items is, a list's would take, too."""
+
+    @torch.jit._overload_method
+    def forward(self, x: torch.Tensor, k: int = 2) -> torch.Tensor: ...
+
+    @torch.jit._overload_method
+    def forward(self, x: list[torch.Tensor], k: int = 2) -> torch.Tensor: ...  # noqa: F811
+
+    @torch.jit._overload_method
+    def forward(self, x: dict[str, torch.Tensor], k: int = 2) -> torch.Tensor: ...  # noqa: F811
+
+    @torch.jit._overload_method
+    def forward(self, x: tuple[torch.Tensor, int], k: int = 2) -> torch.Tensor: ...  # noqa: F811
+
+    @torch.jit._overload_method
+    def forward(self, x: float, k: int = 2) -> torch.Tensor: ...  # noqa: F811
+
+    def forward(self, x, k=2):  # noqa: F811
+        if isinstance(x, torch.Tensor):
+            return x * k
+        elif torch.jit.isinstance(x, list[torch.Tensor]):
+            return x[0] + k
+        elif torch.jit.isinstance(x, dict[str, torch.Tensor]):
+            return x["a"] - k
+        elif torch.jit.isinstance(x, tuple[torch.Tensor, int]):
+            return x[0] * x[1] + k
+        else:
+            return torch.ones(2) * x * k
+
+
+def test_overloads_are_chosen_by_keyword_and_by_what_is_in_a_container():
+    eager, ours = Overloaded(), from_torchscript(torch.jit.script(Overloaded()))
+    x = torch.randn(2)
+    for args, kwargs in (((x,), {}), ((), {"x": x, "k": 4}), (([x, x],), {"k": 7}), (((x, 3),), {}), (({"a": x},), {}), ((2.5, 3), {})):
+        torch.testing.assert_close(ours(*args, **kwargs), eager(*args, **kwargs))
+    assert repr(ours).startswith("<one of 5, by the arguments: <tierup function Overloaded")
+    for args, kwargs in (((x, 3, 4), {}), ((x,), {"q": 1}), ((True,), {}), (([1.0],), {})):
+        with pytest.raises(TypeError, match="no signature takes these arguments; there are forward__0"):
+            ours(*args, **kwargs)
