@@ -76,12 +76,6 @@ class Expr:
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Dim) -> Dim:
-        return floordiv(self, other)
-
-    def __rfloordiv__(self, other: int) -> Dim:
-        return floordiv(other, self)
-
     def __mod__(self, other: Dim) -> Dim:
         return mod(self, other)
 

@@ -22,7 +22,6 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import DType
-from tierup.dialect.facts.dims import Dim, symbol
 
 Size = int | str | None  # static, a symbol (at least 2, equal wherever the name stands), unknown
 
@@ -85,9 +84,6 @@ class Profiled:
         """Whether `other` states nothing that self does not: it is what self says, or less."""
         return self.join(other) == other
 
-    def __lt__(self, other: Profiled) -> bool:
-        return self != other and self <= other
-
     def matches(
         self, array: np.ndarray | None, *, requires_grad: bool = False, symbols: dict[str, int] | None = None
     ) -> bool:
@@ -120,12 +116,6 @@ class Profiled:
         actual = _strides_of(array)
         told = zip(self.strides, actual, array.shape, strict=True)
         return array.size == 0 or all(want is None or have == want or size == 1 for want, have, size in told)
-
-    def shape(self) -> tuple[Dim, ...] | None:
-        """The sizes as inference computes with them; None when the rank or any size is unknown."""
-        if self.sizes is None or None in self.sizes:
-            return None
-        return tuple(symbol(s) if isinstance(s, str) else int(s) for s in self.sizes if s is not None)
 
     def torch_type(self, *, value_semantics: bool = True) -> str:
         """The text of the most refined torch type that follows: `!torch.vtensor<[2,?],f32>`; a symbol is a `?` there."""

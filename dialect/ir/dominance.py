@@ -17,7 +17,6 @@ class Order:
     """
 
     def __init__(self, func: ir.Operation) -> None:
-        self._at: dict[ir.Operation, int] = Notes()
         self._path: dict[ir.Operation, tuple[tuple[ir.Block, int], ...]] = Notes()
         for block in blocks(func):
             self._visit(block, ())
@@ -25,14 +24,9 @@ class Order:
     def _visit(self, block: ir.Block, above: tuple[tuple[ir.Block, int], ...]) -> None:
         for i, view in enumerate(block.operations):
             op = view.operation
-            self._at[op] = len(self._at)
             self._path[op] = (*above, (block, i))
             for inner in blocks(op):
                 self._visit(inner, self._path[op])
-
-    def __getitem__(self, op: ir.Operation) -> int:
-        """The op's place in the text."""
-        return self._at[op]
 
     def dominates(self, a: ir.Operation, b: ir.Operation) -> bool:
         """Whether every run that reaches `b` has passed `a` before, in the same execution of the block that `a` stands in."""

@@ -29,12 +29,6 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, _torch().Tensor)
 
 
-def grad_mode() -> bool:
-    """Whether PyTorch records operations for gradients."""
-    records: bool = _torch().is_grad_enabled()
-    return records
-
-
 def transformed() -> bool:
     """Whether the caller is inside a transform of torch.func, or where forward-mode derivatives are taken."""
     torch = _torch()

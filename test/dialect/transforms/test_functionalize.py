@@ -474,6 +474,33 @@ def put_many(x, i, v):
     x[i] = v
 
 
+VIEWS_OF_TORCH = {
+    "narrow": "narrow %x, %zero, %one, %two : !torch.tensor, !torch.int, !torch.int, !torch.int",
+    "diagonal": "diagonal %x, %one, %zero, %one : !torch.tensor, !torch.int, !torch.int, !torch.int",
+    "movedim": "movedim.int %x, %zero, %two : !torch.tensor, !torch.int, !torch.int",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS_OF_TORCH)
+def test_values_give_what_writes_through_views_of_torch_give(view: str) -> None:
+    text = f"""
+      func.func @main(%x: !torch.tensor) {{
+        %zero = torch.constant.int 0
+        %one = torch.constant.int 1
+        %two = torch.constant.int 2
+        %number = torch.constant.float 0.5
+        %0 = torch.aten.{VIEWS_OF_TORCH[view]} -> !torch.tensor
+        %1 = torch.aten.select.int %0, %zero, %one : !torch.tensor, !torch.int, !torch.int -> !torch.tensor
+        %2 = torch.aten.mul_.Scalar %1, %number : !torch.tensor, !torch.float -> !torch.tensor
+        return
+      }}"""
+    want, got = (np.arange(36.0).reshape(3, 4, 3) for _ in range(2))
+    translate(parse_module(text), "main").call(want)
+    Functionalised(text, "main").call(got)
+    assert_same(got, want)
+    assert (want != np.arange(36.0).reshape(3, 4, 3)).any()
+
+
 @pytest.mark.parametrize(
     ("function", "args", "error"),
     [
