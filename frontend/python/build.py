@@ -20,7 +20,6 @@ from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
 from tierup.dialect.shielded import shielded
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult, finish_function, new_function
-from tierup.frontend.python import handlers
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, Outside, WillRaise
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
@@ -42,13 +41,21 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.functions import (  # noqa: F401 - importing them registers the functions that programs may call
+    builtins,
+    numpy_elementwise,
+    numpy_factories,
+    numpy_finding,
+    numpy_linalg,
+    numpy_movement,
+    numpy_reductions,
+    numpy_shape,
+    tierup_functions,
+)
 from tierup.frontend.python.operations.arrays import shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
-
-REGISTERED = handlers.MODULES  # importing them is what registers their handlers
-
 
 Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""

@@ -37,7 +37,6 @@ class SimplePlan:
         return self._made or self._program
 
     def _make(self) -> Program | None:
-
         program, what = self._program, "the simple plan"
 
         def make() -> tuple[str, Tier0]:

@@ -151,7 +151,6 @@ class Pair:
         return found
 
     def _make(self, seeds: tuple[int, ...], which: str) -> Backward:
-
         with self._owner.postponed_where_something_ran_out():
             found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
         if found is None:
@@ -288,7 +287,6 @@ class Gradients:
                 raise NotDifferentiable(f"{self.name} has no gradient of {names[i]}, which is {what}: pass an array of floating dtype")
 
     def _make(self, key: Key, flat: tuple[Any, ...]) -> Pair:
-
         program = self._executor.program
         try:
             graph = program.graph

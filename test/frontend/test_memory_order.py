@@ -12,7 +12,7 @@ import pytest
 from sampling import drawn
 
 import tierup
-import tierup.frontend.python.handlers
+import tierup.frontend.python.build
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
 

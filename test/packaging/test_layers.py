@@ -68,7 +68,6 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python.operations",),
         ("python.functions",),
         ("python.syntax",),
-        ("python.handlers",),
         ("python.build",),
         ("python.gradients",),
         ("torch.errors", "torch.by_torch", "torch.memory_formats"),

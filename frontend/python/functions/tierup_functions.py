@@ -1,18 +1,21 @@
-"""The functions of `tierup.ops` in a decorated function: the torch op itself, under torch's rules."""
+"""The functions of `tierup.ops` in a decorated function: the torch op itself, under torch's rules; and `tierup.stop_gradient`.
+(`value_and_grad` and `grad` are in gradients/calls.py.)
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from tierup.dialect.mlir import ir
-from tierup.frontend import op_calls, ops
+from tierup.frontend import op_calls, ops, stopping
 from tierup.frontend.op_calls import Operand
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.table import Handler, constant, function
-from tierup.frontend.python.building.values import Array, Const, IntList, ShapeOf, Value
+from tierup.frontend.python.building.values import Array, Const, IntList, Mapping_, ShapeOf, Value
 from tierup.frontend.python.building.values import Sequence as Items
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, size
 from tierup.frontend.python.operations.scalars import to_bool, to_float
@@ -25,7 +28,8 @@ def _handler(of: Callable[..., Any]) -> Handler:
 
     def handler(frame: Frame, node: ast.AST, *args: Value, **kwargs: Value) -> Value:
         def build(name: str, operands: Sequence[Any], rank: int | None, like: int) -> Array:
-            arrays = [as_array(frame, node, _value(o.value)) if _is_array(o) else None for o in operands]
+            is_array = [isinstance(o, Operand) and o.kind == "array" for o in operands]
+            arrays = [as_array(frame, node, _value(o.value)) if is_ else None for o, is_ in zip(operands, is_array, strict=True)]
             given = [_ssa(frame, node, o) if x is None else x.ssa for x, o in zip(arrays, operands, strict=True)]
             ssa, x = frame.em.torch(name, given)[0], arrays[like]
             assert x is not None
@@ -51,10 +55,6 @@ def _value(given: Any) -> Value:
     return given if isinstance(given, _VALUES) else Const(given)
 
 
-def _is_array(operand: Any) -> bool:
-    return isinstance(operand, Operand) and operand.kind == "array"
-
-
 def _ssa(frame: Frame, node: ast.AST, operand: Any) -> ir.Value:
     """An operand that is no array."""
     em = frame.em
@@ -75,3 +75,14 @@ def _ssa(frame: Frame, node: ast.AST, operand: Any) -> ir.Value:
 for _name in ops.__all__:
     _of = getattr(ops, _name)
     function(_of)(_handler(_of))
+
+
+@function(stopping.stop_gradient)
+def stop_gradient(frame: Frame, node: ast.AST, x: Value) -> Value:
+    if isinstance(x, Array):
+        return replace(x, ssa=frame.em.torch("aten.detach", [x.ssa])[0])
+    if isinstance(x, Items):
+        return replace(x, items=[stop_gradient(frame, node, item) for item in x.items])
+    if isinstance(x, Mapping_):
+        return replace(x, items={key: stop_gradient(frame, node, item) for key, item in x.items.items()})
+    return x
