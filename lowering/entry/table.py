@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tierup.dialect import forking
 from tierup.lowering.entry import layout
 from tierup.lowering.entry import reaper as entry_reaper
 from tierup.lowering.entry import types as entry_types
@@ -31,6 +30,7 @@ from tierup.lowering.entry.records import (
     TableCounts,
     VersionRecord,
 )
+from tierup.lowering.entry.versions import Versions
 
 make_function_type = entry_types.make_function_type
 
@@ -49,7 +49,7 @@ def _handing_over(failed: Callable[..., Any]) -> Callable[..., Any]:
     return left
 
 
-class NativeTable:
+class NativeTable(Versions[NativeRow]):
     """A dispatch table. See `runtime.dispatch.make_table` for the meaning of the arguments.
 
     Its structures are read by generated code under the GIL; changes swap one pointer, so calls in other threads go on with
@@ -57,84 +57,36 @@ class NativeTable:
     """
 
     entry = "native"
+    row = NativeRow
 
     def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
-        self.inputs = inputs
-        self._slow, self._failed = slow, None if failed is None else _handing_over(failed)
+        self._slow = slow
         self._code = code()
-        self._lock = forking.lock()
         self._retired: list[NativeRow] = []
         self._retired_hits = self._retired_failures = 0
         self._keep: list[object] = []
         self._struct = t = layout.Table()
+        super().__init__(inputs, None if failed is None else _handing_over(failed))
         t.n_positional, t.slow, t.failed = inputs.n_positional, id(slow), None if failed is None else id(self._failed)
         if not inputs.plain:
             self._read_hidden(inputs)
-        self._set_chain(NativeChain(()))
 
     @property
     def probe_kernel(self) -> int:
         """The address of `entry_probe`'s kernel."""
         return self._code.probe_kernel
 
-    # versions
-
-    @property
-    def versions(self) -> tuple[VersionRecord, ...]:
-        """In the order in which they are tried."""
-        return tuple(v.record for v in self._chain.versions)
-
-    def add(self, record: VersionRecord, *, first: bool = False) -> None:
-        """Put a version behind (or before) the others. Raises ValueError when its arguments are not as many as the table's, or it has
-        exits and the table no `failed`, KeyError when a result size uses a symbol that no argument has."""
-        if len(record.arguments) != len(self.inputs.sources):
-            raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
-        if record.exits and self._failed is None:
-            raise ValueError("a version with exits for a table without `failed`")
-        made = NativeRow(record)
-        with self._lock:
-            others = self._chain.versions
-            self._set_chain(NativeChain((made, *others) if first else (*others, made)))
-            done = self._release()
-        del done
-
-    def remove(self, record: VersionRecord) -> None:
-        """Take a version out; running calls finish. Raises ValueError when it is not in the table."""
-        with self._lock:
-            gone = self._find(record)
-            self._set_chain(NativeChain([v for v in self._chain.versions if v is not gone]))
-            self._retired.append(gone)
-            done = self._release()
-        del done
-
-    def reorder(self, records: Sequence[VersionRecord]) -> None:
-        """Try the versions in this order. Raises ValueError unless it is a permutation of `versions`."""
-        with self._lock:
-            if len(records) != len(self._chain.versions) or len(set(map(id, records))) != len(records):
-                raise ValueError("not a permutation of the table's versions")
-            self._set_chain(NativeChain([self._find(r) for r in records]))
-
-    def promote(self) -> None:
-        """Most used versions first."""
-        self.reorder(sorted(self.versions, key=self.hits, reverse=True))
-
-    def clear(self) -> None:
-        """Take all versions out."""
-        for record in self.versions:
-            self.remove(record)
-
     # counters
 
     def hits(self, record: VersionRecord) -> int:
-        """Calls whose guards this version held. Raises ValueError when it is not in the table."""
         return int(self._find(record).struct.hits)
 
     def total_hits(self) -> int:
         """`counts().hits`."""
-        return int(self._retired_hits + sum([v.struct.hits for v in self._chain.versions]) + sum([v.struct.hits for v in self._retired]))
+        return int(self._retired_hits + sum([v.struct.hits for v in self._rows]) + sum([v.struct.hits for v in self._retired]))
 
     def counts(self) -> TableCounts:
-        live = (*self._chain.versions, *self._retired)
+        live = (*self._rows, *self._retired)
         return TableCounts(
             hits=self._retired_hits + sum(v.struct.hits for v in live),
             failures=self._retired_failures + sum(v.struct.failures for v in live),
@@ -176,18 +128,18 @@ class NativeTable:
 
     # the rest is private
 
-    def _find(self, record: VersionRecord) -> NativeRow:
-        found = self._by_record.get(record)
-        if found is None:
-            raise ValueError("the version is not in this table")
-        return found
-
-    def _set_chain(self, chain: NativeChain) -> None:
+    def _set(self, rows: tuple[NativeRow, ...]) -> None:
         # The dispatcher reads the pointer under the GIL and never beyond the point where it has counted itself into a version,
         # so the old chain (not its versions) may go at once.
+        chain = NativeChain(rows)
         self._struct.chain = chain.address
         self._chain = chain
-        self._by_record = {v.record: v for v in chain.versions}
+        super()._set(rows)
+
+    def _unused(self, gone: NativeRow | None) -> object:
+        if gone is not None:
+            self._retired.append(gone)
+        return self._release()
 
     def release(self) -> None:
         """Let go of removed versions that no call uses any more."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tierup.dialect import dtypes, forking
+from tierup.dialect import dtypes
 from tierup.dialect.facts.dims import evaluate
 from tierup.lowering import abi
 from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
@@ -44,6 +44,7 @@ from tierup.lowering.entry.records import (
     VersionRecord,
     work_of,
 )
+from tierup.lowering.entry.versions import Versions
 from tierup.runtime import faults
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.guards import Mismatch, fit
@@ -105,49 +106,17 @@ class Row:
         self.hits = 0
 
 
-class PythonTable:
+class PythonTable(Versions[Row]):
     """The pure-Python entry. Versions on a device are in tables of one convention only: flat arguments, a tuple of results."""
 
     entry = "python"
+    row = Row
 
     def __init__(self, inputs: Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None) -> None:
-        self.inputs = inputs
-        self._slow, self._failed = slow, failed
-        self._set(())
-        self._lock = forking.lock()
+        super().__init__(inputs, failed)
+        self._slow = slow
         self._hits = self._failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
-
-    @property
-    def versions(self) -> tuple[VersionRecord, ...]:
-        return tuple(e.record for e in self._chain)
-
-    def add(self, record: VersionRecord, *, first: bool = False) -> None:
-        if len(record.arguments) != len(self.inputs.sources):
-            raise ValueError(f"a version of {len(record.arguments)} arguments for a table of {len(self.inputs.sources)}")
-        if record.exits and self._failed is None:
-            raise ValueError("a version with exits for a table without `failed`")
-        made = Row(record)
-        with self._lock:
-            self._set((made, *self._chain) if first else (*self._chain, made))
-
-    def remove(self, record: VersionRecord) -> None:
-        with self._lock:
-            gone = self._find(record)
-            self._set(tuple(e for e in self._chain if e is not gone))
-
-    def reorder(self, records: Sequence[VersionRecord]) -> None:
-        with self._lock:
-            if len(records) != len(self._chain) or len(set(map(id, records))) != len(records):
-                raise ValueError("not a permutation of the table's versions")
-            self._set(tuple(self._find(r) for r in records))
-
-    def promote(self) -> None:
-        self.reorder(sorted(self.versions, key=self.hits, reverse=True))
-
-    def clear(self) -> None:
-        for record in self.versions:
-            self.remove(record)
 
     def hits(self, record: VersionRecord) -> int:
         return self._find(record).hits
@@ -168,16 +137,9 @@ class PythonTable:
         """Why calls with tensors do not run versions: they miss, and `slow` answers."""
         return "the entry in Python takes arrays alone"
 
-    def _set(self, chain: tuple[Row, ...]) -> None:
-        self._order = (HashedOrder([e.record for e in chain]), chain)  # one store: calls in other threads see both or neither
-        self._chain = chain
-        self._by_record = {e.record: e for e in chain}
-
-    def _find(self, record: VersionRecord) -> Row:
-        found = self._by_record.get(record)
-        if found is None:
-            raise ValueError("the version is not in this table")
-        return found
+    def _set(self, rows: tuple[Row, ...]) -> None:
+        self._order = (HashedOrder([row.record for row in rows]), rows)  # one store: calls in other threads see both or neither
+        super()._set(rows)
 
     def _answer_slowly(self, cause: SlowCause, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with self._lock:

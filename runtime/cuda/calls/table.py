@@ -18,9 +18,9 @@ class DeviceTable(PythonTable):
 
     entry = "python"
 
-    def _set(self, chain: tuple[Row, ...]) -> None:
-        super()._set(chain)
-        self._cache = InlineCache(i for e in chain for i in valued(e.record.arguments, _plan(e).free_numbers))
+    def _set(self, rows: tuple[Row, ...]) -> None:
+        super()._set(rows)
+        self._cache = InlineCache(i for e in rows for i in valued(e.record.arguments, _plan(e).free_numbers))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         cache = self._cache  # another thread may put in its own: what we note in an old one is lost
@@ -37,7 +37,7 @@ class DeviceTable(PythonTable):
 
     def _ran_on_device(self, entry: Row, flat: tuple[Any, ...], symbols: dict[str, int], outcome: Outcome) -> None:
         cache = self._cache
-        if entry in self._chain:
+        if entry in self._rows:
             cache.note(cache.key(flat), entry, _plan(entry), outcome, symbols)
 
 

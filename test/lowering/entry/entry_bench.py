@@ -11,7 +11,7 @@ from tierup.dialect.facts.dims import symbol
 from tierup.lowering.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, Inputs, VersionRecord
 from tierup.runtime.arguments.guards import explain
-from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.dispatching.dispatch import DispatchTable, make_table, native_unavailable
 
 S = symbol("s0")
 
@@ -33,7 +33,7 @@ class Bench:
     def __init__(self, entry: str, inputs: int | Inputs, *versions: VersionRecord, failed: Any = None) -> None:
         self.slow = Slow()
         self.table: DispatchTable = make_table(inputs, self.slow, failed, entry=entry)
-        assert self.table.entry == entry
+        assert self.table.entry == entry, native_unavailable()
         for v in versions:
             self.table.add(v)
         self.call = self.table.callable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,8 +14,10 @@ from tierup.lowering.entry import probe as entry_probe
 
 
 @pytest.fixture(autouse=True)
-def forget() -> None:
+def forget() -> Iterator[None]:
     entry_probe._probe.cache_clear()
+    yield
+    entry_probe._probe.cache_clear()  # the next test of this process is not told what was wrong on purpose
 
 
 @pytest.mark.parametrize(("name", "wrong", "what"), [
