@@ -9,7 +9,7 @@ from tierup.dialect.definitions import speculation as ops_speculation
 from tierup.dialect.definitions import values as ops_values
 from tierup.dialect.definitions.definition import DEFINITIONS, Broken, OpDefinition
 from tierup.dialect.facts.profiled import Fact
-from tierup.dialect.ir.attributes import facts_of, is_profiled, profiled_attr
+from tierup.dialect.ir.attributes import facts_of, i64, is_profiled, profiled_attr
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic
@@ -82,7 +82,7 @@ def profile(
     value: ir.Value, slot: int, facts: Fact | None = None, *, loc: ir.Location | None = None, ip: ir.InsertionPoint | None = None
 ) -> ir.Value:
     """`tierup.profile`; its result."""
-    attributes = {"slot": _i64(slot)}
+    attributes = {"slot": i64(slot)}
     if facts is not None:
         attributes["profiled"] = profiled_attr(facts)
     return create("profile", [value], [value.type], attributes, loc=loc, ip=ip).results[0]
@@ -105,7 +105,7 @@ def bailout(
     ip: ir.InsertionPoint | None = None,
 ) -> ir.Value:
     """`tierup.bailout`; its result, of type `type_`."""
-    attributes = {"index": _i64(index), "expected": profiled_attr(facts)}
+    attributes = {"index": i64(index), "expected": profiled_attr(facts)}
     if continuation is not None:
         attributes["continuation"] = ir.FlatSymbolRefAttr.get(continuation)
     return create("bailout", [value, *live], [type_], attributes, loc=loc, ip=ip).results[0]
@@ -151,7 +151,3 @@ def _with_body(
     op = create(name, inputs, results, loc=loc, ip=ip)
     ir.Block.create_at_start(op.regions[0], [v.type for v in inputs], [op.location] * len(inputs))
     return op
-
-
-def _i64(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.tools.reduce_functions import shorten
@@ -48,7 +49,7 @@ def _inline(op: ir.Operation, which: int) -> None:
         zero = ir.Operation.create(
             "torch.constant.int",
             results=[block.arguments[0].type],
-            attributes={"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), 0)},
+            attributes={"value": i64(0, op.context)},
             loc=op.location,
             ip=ir.InsertionPoint(op),
         )

@@ -15,7 +15,7 @@ from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.fusion.nativeness import Nativeness
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import facts_of, profiled_attr
+from tierup.dialect.ir.attributes import facts_of, i64, profiled_attr
 from tierup.dialect.ir.structure import is_used, move_out, take_place
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -76,7 +76,7 @@ def create(
 ) -> ir.Operation:
     """A group without a gradient, with an empty forward block whose arguments are the operands; `ops.yield_` must end it."""
     attributes: dict[str, ir.Attribute] = {name: ir.DenseI64ArrayAttr.get([]) for name in _INDICES}
-    attributes["real_outputs"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(results))
+    attributes["real_outputs"] = i64(len(results))
     op = ops.create("differentiable", inputs, results, attributes, loc=loc, ip=ip)
     ir.Block.create_at_start(op.regions[0], [v.type for v in inputs], [op.location] * len(inputs))
     backward = op.regions[1].blocks.append()

@@ -25,6 +25,7 @@ from tierup.dialect.gradients.emitter import Emitter
 from tierup.dialect.inference import symbols
 from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
 from tierup.dialect.ir.walking import ops_of, symbol_of, walk
@@ -105,7 +106,7 @@ class _Splitter:
         self.types = [a.type for a in self.arguments]
         self.body = [view.operation for view in self.block.operations][:-1]
         for i, op in enumerate(self.body):
-            op.attributes[SITE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, func.context), i)
+            op.attributes[SITE] = i64(i, func.context)
         self.assumed = _refine(func, known, sizes) if known else []
         self.active, self.inference = activity(func, wrt)
         self.last = last_of(self.block)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tierup.dialect.facts.dims import Expr, Symbol, symbol
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
@@ -32,7 +33,7 @@ def bind(block: ir.Block, shapes: Mapping[ir.Value, Sequence[int | str]]) -> Non
                     declared[name] = ir.Operation.create(
                         "torch.symbolic_int",
                         results=[ir.Type.parse("!torch.int")],
-                        attributes={"symbol_name": ir.StringAttr.get(name), "min_val": _i64(2), "max_val": _i64(_MAX)},
+                        attributes={"symbol_name": ir.StringAttr.get(name), "min_val": i64(2), "max_val": i64(_MAX)},
                     ).results[0]
             exprs = [
                 ir.AffineSymbolExpr.get(names.index(d)) if isinstance(d, str) else ir.AffineConstantExpr.get(d) for d in shape
@@ -42,10 +43,6 @@ def bind(block: ir.Block, shapes: Mapping[ir.Value, Sequence[int | str]]) -> Non
                 operands=[value, *(declared[n] for n in names)],
                 attributes={"shape_expressions": ir.AffineMapAttr.get(ir.AffineMap.get(0, len(names), exprs))},
             )
-
-
-def _i64(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def erase(block: ir.Block) -> None:

@@ -20,6 +20,11 @@ REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or fals
 _OPEN, _CLOSE = "#tierup.profiled<", ">"
 
 
+def i64(value: int, context: ir.Context | None = None) -> ir.IntegerAttr:
+    """A number as an attribute, in `context` or the current one."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context), value)
+
+
 def profiled_attr(facts: Fact, context: ir.Context | None = None) -> ir.Attribute:
     """`#tierup.profiled<...>` for these facts, in `context` or the current one."""
     return ir.Attribute.parse(f"{_OPEN}{facts}{_CLOSE}", context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.mlir import ir
 
 Scalar = Union[bool, int, float, str, None]
@@ -37,5 +38,5 @@ def _attribute(value: bool | int | float | str) -> ir.Attribute:
     if isinstance(value, bool):
         return ir.BoolAttr.get(value)
     if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        return i64(value)
     return ir.FloatAttr.get(ir.F64Type.get(), value)

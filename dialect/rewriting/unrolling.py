@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import create, drop_unused, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, counts, inline_body, is_counted, may_be_copied, retrip, shift, size_of
@@ -45,9 +46,9 @@ def unroll_by(loop: ir.Operation, factor: int, max_body_size: int, *, profiles: 
     remainder = retrip(loop, rest, loop.operands[1], list(main.results), loop)
     shift(remainder, done)
     _become(loop, list(remainder.results))
-    main.attributes[DONE] = _i64(main, factor)
+    main.attributes[DONE] = i64(factor, main.context)
     if not unroll_whole(remainder, factor, profiles=profiles):
-        remainder.attributes[DONE] = _i64(main, 1)
+        remainder.attributes[DONE] = i64(1, remainder.context)
     return True
 
 
@@ -97,7 +98,3 @@ def _carried(loop: ir.Operation) -> list[ir.Value]:
 
 def _int(op: ir.Operation) -> ir.Type:
     return ir.Type.parse(_INT, op.context)
-
-
-def _i64(op: ir.Operation, value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tierup.dialect.inference.refined_types import cast
-from tierup.dialect.ir.structure import captured, external_operands, is_used, last_of, maker, signature, values_inside
+from tierup.dialect.ir.attributes import i64
+from tierup.dialect.ir.structure import captured, external_operands, is_used, last_of, maker, read_others, signature
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
@@ -62,7 +63,7 @@ class _Rest:
         """The loop after the iteration that ended in `given`, which is whether to go on, and the carried values."""
         trip, number = loop.operands[0], loop.regions[0].blocks[0].arguments[0]
         int_, location = number.type, loop.location
-        value = {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)}
+        value = {"value": i64(1)}
         one = self.create("torch.constant.int", [], [int_], location, value).result
         done = self.create("torch.aten.add.int", [self.value(number), one], [int_], location).result
         left = self.create("torch.aten.sub.int", [self.value(trip), done], [int_], location).result
@@ -78,13 +79,9 @@ class _Rest:
         """A copy of `op` that reads what its values are here; `operands`: instead of its own."""
         outside = {v: self.value(v) for v in (external_operands(op) if operands is None else captured(op))}
         made = op.clone(self.ip).operation
-        inside = values_inside(made)
-        for inner in (made, *walk(made)):
-            for i, value in enumerate(list(inner.operands)):
-                if inner == made and operands is not None:
-                    inner.operands[i] = operands[i]
-                elif value not in inside:
-                    inner.operands[i] = outside[value]
+        for i, operand in enumerate(operands or ()):
+            made.operands[i] = operand
+        read_others([made], outside)
         return made
 
     def value(self, value: ir.Value) -> ir.Value:

@@ -21,6 +21,7 @@ from typing import Any
 
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, Expr
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import functions
@@ -90,7 +91,7 @@ def attribute(value: object) -> ir.Attribute:
     if isinstance(value, bool):
         return ir.BoolAttr.get(value)
     if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+        return i64(value)
     if isinstance(value, float):
         return ir.FloatAttr.get(ir.F64Type.get(), value)
     if isinstance(value, (str, Expr)):

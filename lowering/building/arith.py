@@ -24,6 +24,7 @@ import numpy as np
 
 from tierup.dialect import dtypes
 from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.mlir import ir
 
 Number = Union[bool, int, float]
@@ -202,7 +203,7 @@ class Scalar(_Value):
         """`how`: eq, ne, lt, le, gt, ge; of floats also uno: whether either is NaN."""
         right = self.like(other)
         name, known = ("arith.cmpf", _FLOAT) if self.is_float else ("arith.cmpi", _SIGNED if self.signed else _UNSIGNED)
-        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), known[how])
+        predicate = i64(known[how])
         return self._made(name, [self, right], dtypes.bool_, predicate=predicate)
 
     __lt__, __le__, __gt__, __ge__ = _comparison("lt"), _comparison("le"), _comparison("gt"), _comparison("ge")

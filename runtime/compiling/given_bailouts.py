@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.ir.attributes import facts_of
+from tierup.dialect.ir.attributes import facts_of, i64
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.text import parse_module
@@ -35,7 +35,7 @@ def without_continuations(graph: str, entry: str) -> ir.Module:
         for group in [op for op in walk(func) if op.name == "tierup.fusion_group"]:
             inline(group)
         for number, op in enumerate(bailouts_of(func)):  # a pass may have left some out
-            op.attributes["index"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+            op.attributes["index"] = i64(number)
             if "continuation" in op.attributes:
                 del op.attributes["continuation"]
         for other in [other for other in by_name.values() if CONTINUATION in other.attributes]:

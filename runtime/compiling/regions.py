@@ -13,7 +13,7 @@ from tierup.dialect import dtypes, registry
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.fusion.grouping import weight
-from tierup.dialect.ir.attributes import profiled_attr
+from tierup.dialect.ir.attributes import i64, profiled_attr
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -126,7 +126,7 @@ def with_facts(text: str, entry: str, facts: Mapping[int, Fact | None], runs: in
                 if fact is not None:
                     op.attributes["profiled"] = profiled_attr(fact, module.context)
             elif op.name == "tierup.count_run" and runs is not None:
-                op.attributes["runs"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), runs)
+                op.attributes["runs"] = i64(runs)
     return text_of(module)
 
 

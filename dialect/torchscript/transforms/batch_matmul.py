@@ -46,7 +46,7 @@ from tierup.dialect.facts.values import Tensor
 from tierup.dialect.fusion.product_sides import Batch, batches
 from tierup.dialect.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION, i64
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -117,7 +117,7 @@ class BatchMatmul(Pass):
         row[start:end] = [*(op for op in row[start:end] if op not in gone), made, *batch.late]
 
     def _attributes(self) -> dict[str, ir.Attribute]:
-        return {"max_elements": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.max_elements)}
+        return {"max_elements": i64(self.max_elements)}
 
 
 def _rows(op: ir.Operation, aliases: AliasAnalysis) -> Iterator[list[ir.Operation]]:

@@ -35,6 +35,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.structure import hand_over, handed_over, with_more
 from tierup.dialect.mlir import ir
 from tierup.dialect.registry import AtLeast, Pass, register
@@ -59,7 +60,7 @@ class PeelLoops(Pass):
 
     def _peel(self, loop: ir.Operation) -> None:
         int_, known = ir.Type.parse("!torch.int", loop.context), int_of(loop.operands[0])
-        loop.attributes[PEELED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, loop.context), self.count)
+        loop.attributes[PEELED] = i64(self.count, loop.context)
         if known is None:
             first = create(loop, "torch.prim.min.int", [loop.operands[0], number(loop, self.count)], int_)
             left = create(loop, "torch.aten.sub.int", [loop.operands[0], first], int_)
