@@ -25,7 +25,7 @@ def store(d: Draft) -> bool:
     index = basic_index(d, x) if d.chance.random() < 0.65 else advanced_index(d, x)
     how = d.of("=", "=", "=", "+=", "*=")
     value = d.of(operand(d), operand(d), f"{x}[{index}] * 2", f"{x}[0]", "1", "-1.5", "7", "[1, 2]", "[[2]]", "None")
-    return d.keep([f"{x}[{index}] {how} {value}"])
+    return d.keep([f"{x}[{index}] {'=' if value == 'None' else how} {value}"])
 
 
 @statement("writes", 1)
