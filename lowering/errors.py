@@ -30,14 +30,11 @@ class CompileError(Exception):
         self.reproducer = reproducer
 
     def __reduce__(self) -> tuple[type[CompileError], tuple[str, str, str]]:
-        return CompileError, (self.message, self.stage, self.reproducer)
+        return type(self), (self.message, self.stage, self.reproducer)
 
 
 class CompilerCrashed(CompileError):
     """The process that compiled died, or was ended because it took too long. `message` has what it printed last."""
-
-    def __reduce__(self) -> tuple[type[CompilerCrashed], tuple[str, str, str]]:
-        return CompilerCrashed, (self.message, self.stage, self.reproducer)
 
 
 class RemoteError(Exception):

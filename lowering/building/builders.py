@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tierup.dialect.dtypes import BY_NAME, bool_
-from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.structure import is_used, maker
 from tierup.dialect.ir.walking import ops_of as ops_of
 from tierup.dialect.ir.walking import unerased as unerased
 from tierup.dialect.ir.walking import walk as walk
@@ -210,7 +210,7 @@ def broadcast_map(shape: Sequence[int | None], rank: int) -> ir.AffineMap:
 def discard_before(op: ir.Operation) -> None:
     """Erase what a lowering of `op` had built when it gave up: the unused ops right before it of the dialects that we lower to."""
     before, _ = around(op)
-    while before and before[-1].name.startswith(_BUILT) and not any(len(list(r.uses)) for r in before[-1].results):
+    while before and before[-1].name.startswith(_BUILT) and not any(map(is_used, before[-1].results)):
         before.pop().erase()
 
 

@@ -8,6 +8,7 @@ left to the next clean-up.
 from __future__ import annotations
 
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.records import dataclass
@@ -37,7 +38,7 @@ class VerifyLowered(Pass):
 
 def _is_unused(op: ir.Operation) -> bool:
     """Whether nobody sees what the op does: its results have no uses, and it writes to nothing."""
-    if not op.results or any(len(list(r.uses)) for r in op.results):
+    if not op.results or any(map(is_used, op.results)):
         return False
     row = row_of(op)
     return not row.writes if row is not None else not op.name.startswith("torch.aten.")
