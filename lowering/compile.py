@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tierup.dialect.ir.walking import symbol_of
-from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
 from tierup.dialect.records import dataclass
 from tierup.lowering import llvm
 from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.adapter import FORCED, adapter
 from tierup.lowering.analysis.stated import state_cpu
-from tierup.lowering.building import builders as b
-from tierup.lowering.building import literals
 from tierup.lowering.building.symbol_names import plain
 from tierup.lowering.driver import Driver, Keep
-from tierup.lowering.errors import CompileError
 from tierup.lowering.externals import allocating, polling
 from tierup.lowering.externals.blas import PREFIX
 from tierup.lowering.pipelines import LLVM, STAGES
-from tierup.lowering.requests import Kernel, driver_of, failures_are_errors, kernel_of, parse
+from tierup.lowering.requests import Kernel, driver_of, emitted, failures_are_errors, kernel_of, parse, translated
 from tierup.lowering.transforms.mark_allocations import ALLOCATES
 
 SYMBOL = "kernel"
@@ -49,17 +46,13 @@ def compile(request: Request, stages: Collection[str] = (), keep: Keep | None = 
 
 def _compile(request: Request, driver: Driver) -> Artifact:
     lowered = _lower(request, driver)
-    with driver.timed("optimise+emit", "emit"):
-        try:
-            wanted = {"want_ir": driver.wants("optimized"), "want_asm": driver.wants("asm")}
-            emitted = llvm.emit(lowered.text, target=request.target, level=request.level, **wanted)
-        except RuntimeError as e:
-            raise CompileError(str(e), "LLVM", lowered.text) from e
-    for name, text in (("optimized", emitted.ir), ("asm", emitted.asm)):
+    wanted = {"want_ir": driver.wants("optimized"), "want_asm": driver.wants("asm")}
+    made = emitted(driver, lowered.text, lambda: llvm.emit(lowered.text, target=request.target, level=request.level, **wanted))
+    for name, text in (("optimized", made.ir), ("asm", made.asm)):
         if driver.wants(name):
             driver.add(name, text)
     return Artifact(
-        object=emitted.object,
+        object=made.object,
         symbol=SYMBOL,
         arguments=request.arguments,
         results=lowered.kernel.results,
@@ -101,9 +94,6 @@ def _translate(module: ir.Module, request: Request) -> Lowered:
     """LLVM IR text with the adapter, and the library functions that it calls."""
     kernel, inner = kernel_of(module), f"tierup_{plain(request.entry)}"
     externals = []
-    left_over = b.first(module.operation, lambda op: not op.name.startswith("llvm."))
-    if left_over is not None:  # the translation crashes on what is not LLVM's
-        raise CompileError(f"'{left_over.name}' was left over", LLVM.name, f"{request.ir}\n// -----\n{module}")
     for view in module.body.operations:
         op = view.operation
         if op.name == "llvm.func":
@@ -114,7 +104,7 @@ def _translate(module: ir.Module, request: Request) -> Lowered:
                 externals.append(name)
     if ALLOCATES in module.operation.attributes:
         externals += [allocating.MALLOC, allocating.FREE]
-    text = literals.mend(translate_module_to_llvmir(module.operation))
+    text = translated(module, request, LLVM.name)
     forced = len(kernel.exits) if request.force else 0
     text += adapter(SYMBOL, inner, request.arguments, kernel.results, kernel.ties, len(kernel.checks), kernel.exits, forced)
     return Lowered(text, kernel, tuple(externals))

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from tierup.dialect import registry
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.ir.walking import symbol_of
-from tierup.dialect.mlir import ir
+from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.pipelines.reproducer import Reproducer
 from tierup.dialect.records import dataclass
@@ -21,11 +22,13 @@ from tierup.lowering.abi import ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.analysis import signature
 from tierup.lowering.analysis.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import literals
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.driver import Driver, Keep
 from tierup.lowering.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.service import request_json
 
+E = TypeVar("E")
 _OF_THE_PROGRAM = ("prepare-kernel", "prepare-gpu-kernel", "lower-torch")  # what fails in these is an op of the program
 
 
@@ -78,6 +81,23 @@ def _op_at(place: str, request: Request) -> str:
         if op.name.startswith("torch.") and str(diagnostics.place_of(op.location)) == place:
             return str(op.name).removeprefix("torch.")
     return "an op"
+
+
+def translated(module: ir.Module, request: Request, stage: str) -> str:
+    """A lowered module as LLVM IR. Raises CompileError for what is not LLVM's: MLIR's translation crashes on it."""
+    left_over = b.first(module.operation, lambda op: not op.name.startswith(("llvm.", "nvvm.")))
+    if left_over is not None:
+        raise CompileError(f"'{left_over.name}' was left over", stage, f"{request.ir}\n// -----\n{module}")
+    return literals.mend(translate_module_to_llvmir(module.operation))
+
+
+def emitted(driver: Driver, text: str, emit: Callable[[], E]) -> E:
+    """What LLVM makes of LLVM IR. Raises CompileError for what it refuses."""
+    with driver.timed("optimise+emit", "emit"):
+        try:
+            return emit()
+        except RuntimeError as e:
+            raise CompileError(str(e), "LLVM", text) from e
 
 
 @dataclass(frozen=True)

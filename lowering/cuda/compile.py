@@ -6,20 +6,18 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tierup.dialect import registry
-from tierup.dialect.mlir import ir, translate_module_to_llvmir
+from tierup.dialect.mlir import ir
 from tierup.dialect.parsing.context import thread_context
 from tierup.lowering.abi import Request
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import literals
 from tierup.lowering.cuda import host_program, targets
 from tierup.lowering.cuda.assembling import ptx
 from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import NVVM, STAGES
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
 from tierup.lowering.driver import Keep
-from tierup.lowering.errors import CompileError
-from tierup.lowering.requests import driver_of, failures_are_errors, kernel_of, parse
+from tierup.lowering.requests import driver_of, emitted, failures_are_errors, kernel_of, parse, translated
 
 
 def compile(  # noqa: A001 - the field's word
@@ -49,17 +47,14 @@ def compile(  # noqa: A001 - the field's word
             kernel = kernel_of(module)
             host = host_program.extract(module, next(iter(registry.functions(module.operation))))
             text = _llvm(module, request)
-        with driver.timed("optimise+emit", "emit"):
-            try:
-                emitted = ptx.emit(text, chosen, level=max(request.level, 2), want_ir=driver.wants("optimized"), library=library)
-            except RuntimeError as e:
-                raise CompileError(str(e), "LLVM", text) from e
-        for name, shown in (("optimized", emitted.ir), ("ptx", emitted.ptx)):
+        level, wants_ir = max(request.level, 2), driver.wants("optimized")
+        made = emitted(driver, text, lambda: ptx.emit(text, chosen, level=level, want_ir=wants_ir, library=library))
+        for name, shown in (("optimized", made.ir), ("ptx", made.ptx)):
             if driver.wants(name):
                 driver.add(name, shown)
     return CudaArtifact(
-        emitted.ptx, chosen.name, host, request.arguments, kernel.results, kernel.error_sites, kernel.ties, kernel.exits,
-        stages=driver.texts, timings_ms=driver.milliseconds, linked=emitted.linked,
+        made.ptx, chosen.name, host, request.arguments, kernel.results, kernel.error_sites, kernel.ties, kernel.exits,
+        stages=driver.texts, timings_ms=driver.milliseconds, linked=made.linked,
     )  # fmt: skip
 
 
@@ -70,7 +65,4 @@ def _llvm(module: ir.Module, request: Request) -> str:
     for each in kernels:
         for inner in b.ops_of(each.regions[0].blocks[0]):
             apart.body.append(inner.detach_from_parent())
-    left_over = b.first(apart.operation, lambda op: not op.name.startswith(("llvm.", "nvvm.")))
-    if left_over is not None:  # the translation crashes on what is not LLVM's
-        raise CompileError(f"'{left_over.name}' was left over", NVVM.name, f"{request.ir}\n// -----\n{apart}")
-    return literals.mend(translate_module_to_llvmir(apart.operation))
+    return translated(apart, request, NVVM.name)
