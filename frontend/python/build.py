@@ -139,7 +139,7 @@ class ProgramBuilder:
         em = self.em
         source = parse(function_of(target))
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
-        types = [em.types.tensor if leaf.kind in ("array", "scalar") else em.types.scalars[leaf.kind] for _, leaf in leaves]
+        types = [em.leaf_type(leaf.kind) for _, leaf in leaves]
         name = self.entry = _symbol(source.function)
         func, frame = self._function(source, name, types, "jit")
         ssa = iter(list(frame.block.arguments))

@@ -192,6 +192,10 @@ class Emitter:
             self._types[text] = ir.Type.parse(f"!torch.{own}", self.context)
         return self._types[text]
 
+    def leaf_type(self, kind: builtins.str) -> ir.Type:
+        """The type of an argument whose leaf is of this kind."""
+        return self.types.tensor if kind in ("array", "scalar") else self.type(kind)
+
     # --- constants ---------------------------------------------------------------------------------------------------
 
     def constant(self, value: constants.Scalar) -> ir.Value:

@@ -201,9 +201,9 @@ class Frame:
     def hidden_input(self, access: Access) -> Array | Scalar:
         """The block argument that a hidden input is in this function."""
         if access not in self.hidden:
-            leaf, types = self.outside.hidden[access].leaf, self.em.types
+            leaf = self.outside.hidden[access].leaf
+            ssa = self.block.add_argument(self.em.leaf_type(leaf.kind), self.em.unknown)
             is_array = leaf.kind in ("array", "scalar")
-            ssa = self.block.add_argument(types.tensor if is_array else types.scalars[leaf.kind], self.em.unknown)
             self.hidden[access] = Array(ssa, leaf.ndim, decays=leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
         return self.hidden[access]
 

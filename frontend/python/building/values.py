@@ -7,7 +7,7 @@ for the run is arrays and Python scalars, each an SSA value.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,9 +59,6 @@ class Array:
     def may_be_scalar(self) -> bool:
         """Whether NumPy may have a scalar here."""
         return self.decays is not False and self.at_least == 0
-
-    def with_ssa(self, ssa: ir.Value) -> Array:
-        return replace(self, ssa=ssa)
 
 
 @dataclass(frozen=True, eq=False)

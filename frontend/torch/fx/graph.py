@@ -29,7 +29,7 @@ from tierup.frontend.torch.fx import scalars as fx_scalars
 from tierup.frontend.torch.fx.builder import Builder
 from tierup.frontend.torch.fx.nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
 from tierup.frontend.torch.script.types import spelled
-from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree
+from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 _SCALARS = {"!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
@@ -77,7 +77,7 @@ class FxBuilder(Builder):
         em = self.em
         module = ir.Module.create(em.unknown)
         leaves = tuple((n.name, leaf_of(n)) for n in used)
-        types = [self._leaf_type(leaf) for _, leaf in leaves]
+        types = [self.em.leaf_type(leaf.kind) for _, leaf in leaves]
         func = new_function(module, self.name, types, em.unknown, "fx")
         self._block = func.regions[0].blocks[0]
         with em.function(self._block):
@@ -105,9 +105,6 @@ class FxBuilder(Builder):
         finish_function(func, results, [*(n for n, _ in leaves), *self._hidden])
         hidden = tuple(self.attributes.input(name) for name in self._hidden)
         return GraphResult(module, self.name, leaves, output, hidden, writes=self.writes)
-
-    def _leaf_type(self, leaf: Leaf) -> ir.Type:
-        return self.em.types.tensor if leaf.kind == "array" else self.type(leaf.kind)
 
     def _note_sizes(self, inputs: Sequence[Node]) -> None:
         for node in inputs:

@@ -53,7 +53,7 @@ class GraphBuilder(Builder):
         em = self.em
         module = ir.Module.create(em.unknown)
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))
-        types = [script_signature.leaf_type(self, leaf) for _, leaf in leaves]
+        types = [self.em.leaf_type(leaf.kind) for _, leaf in leaves]
         func = new_function(module, self.name, types, em.unknown, "torchscript")
         self._block = func.regions[0].blocks[0]
         with em.function(self._block):

@@ -18,11 +18,6 @@ from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree,
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
-def leaf_type(builder: Builder, leaf: Leaf) -> ir.Type:
-    """The type of an argument of the graph."""
-    return builder.em.types.tensor if leaf.kind in ("array", "scalar") else builder.type(leaf.kind)
-
-
 def argument(builder: Builder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
     """What the call hands over, put together again as the graph takes it."""
     kind = type_.kind()
