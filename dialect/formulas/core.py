@@ -27,12 +27,46 @@ C = TypeVar("C", bound=Callable[..., Any])
 TENSOR, INT, FLOAT, SIZES = "!torch.vtensor", "!torch.int", "!torch.float", "!torch.list<int>"
 
 
-class Ops(ABC, Generic[T]):
-    """What formulas compute with. Operands of `call` are values, Python numbers, None and lists of numbers."""
+class Arithmetic(ABC, Generic[T]):
+    """Tensors with tensors or Python numbers, by the ops of the table that say so."""
 
     @abstractmethod
     def call(self, name: str, *operands: Any, type_: str = TENSOR) -> T:
         """The result of an op of the table; `type_`: what it is in the torch dialect."""
+
+    @abstractmethod
+    def _is_tensor(self, x: Any) -> bool: ...
+
+    def add(self, a: T, b: Any) -> T:
+        return self._binary("add", a, b, 1)
+
+    def sub(self, a: T, b: Any) -> T:
+        return self._binary("sub", a, b, 1)
+
+    def mul(self, a: T, b: Any) -> T:
+        return self._binary("mul", a, b)
+
+    def div(self, a: T, b: Any) -> T:
+        return self._binary("div", a, b)
+
+    def _binary(self, name: str, a: T, b: Any, *rest: Any) -> T:
+        return self.call(f"aten.{name}.{'Tensor' if self._is_tensor(b) else 'Scalar'}", a, b, *rest)
+
+    def rsub(self, number: Any, a: T) -> T:
+        """`number - a`."""
+        return self.call("aten.rsub.Scalar", a, number, 1)
+
+    def neg(self, a: T) -> T:
+        return self.call("aten.neg", a)
+
+    def where(self, condition: T, a: Any, b: Any) -> T:
+        kinds = self._is_tensor(a), self._is_tensor(b)
+        overload = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf", (False, False): "Scalar"}[kinds]
+        return self.call(f"aten.where.{overload}", condition, a, b)
+
+
+class Ops(Arithmetic[T]):
+    """What formulas compute with. Operands of `call` are values, Python numbers, None and lists of numbers."""
 
     @abstractmethod
     def known(self, x: T) -> Tensor:
@@ -64,36 +98,6 @@ class Ops(ABC, Generic[T]):
         """None where it is not known."""
         dtype = self.known(x).dtype
         return None if dtype is None else dtype.is_float
-
-    def add(self, a: T, b: Any) -> T:
-        return self._binary("add", a, b, 1)
-
-    def sub(self, a: T, b: Any) -> T:
-        return self._binary("sub", a, b, 1)
-
-    def mul(self, a: T, b: Any) -> T:
-        return self._binary("mul", a, b)
-
-    def div(self, a: T, b: Any) -> T:
-        return self._binary("div", a, b)
-
-    def _binary(self, name: str, a: T, b: Any, *rest: Any) -> T:
-        return self.call(f"aten.{name}.{'Tensor' if self.is_tensor(b) else 'Scalar'}", a, b, *rest)
-
-    def rsub(self, number: Any, a: T) -> T:
-        """`number - a`."""
-        return self.call("aten.rsub.Scalar", a, number, 1)
-
-    def neg(self, a: T) -> T:
-        return self.call("aten.neg", a)
-
-    def where(self, condition: T, a: Any, b: Any) -> T:
-        kinds = self.is_tensor(a), self.is_tensor(b)
-        overload = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf", (False, False): "Scalar"}[kinds]
-        return self.call(f"aten.where.{overload}", condition, a, b)
-
-    @abstractmethod
-    def is_tensor(self, x: Any) -> bool: ...
 
     def size(self, x: T, dim: int) -> T:
         return self.call("aten.size.int", x, dim, type_=INT)

@@ -91,7 +91,7 @@ class _Built(Ops[ir.Value]):
     def unknown(self) -> Exception:
         return Unknown()
 
-    def is_tensor(self, x: Any) -> bool:
+    def _is_tensor(self, x: Any) -> bool:
         return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
     def equal(self, x: ir.Value, i: int, y: ir.Value, j: int, what: str) -> None:

@@ -13,6 +13,7 @@ from typing import Union
 from tierup.dialect import optable
 from tierup.dialect.facts.dims import symbols
 from tierup.dialect.facts.values import List, Shape, Tensor, Value
+from tierup.dialect.formulas.core import TENSOR, Arithmetic
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
@@ -24,7 +25,7 @@ from tierup.dialect.optable.operands import lifted
 Operand = Union[ir.Value, bool, int, float, str, None, Sequence["Operand"]]
 
 
-class Emitter:
+class Emitter(Arithmetic[ir.Value]):
     """Where the next op goes. `location`: the user's line that it is for."""
 
     def __init__(self, ip: ir.InsertionPoint, location: ir.Location, inference: Inference) -> None:
@@ -59,10 +60,10 @@ class Emitter:
 
     # --- ops -----------------------------------------------------------------------------------------------------------
 
-    def call(self, name: str, *operands: Operand, type_: str | None = None, numpy: bool = False) -> ir.Value:
+    def call(self, name: str, *operands: Operand, type_: str = TENSOR, numpy: bool = False) -> ir.Value:
         """An op of one result, a tensor or a `type_`; `name` as in the op table. Numbers, strings and lists of them become
         constants. `numpy`: it follows NumPy's rules."""
-        return self.several(name, *operands, types=["!torch.vtensor" if type_ is None else type_], numpy=numpy)[0]
+        return self.several(name, *operands, types=[type_], numpy=numpy)[0]
 
     def several(self, name: str, *operands: Operand, types: Sequence[str], numpy: bool = False) -> list[ir.Value]:
         """An op of several results."""
@@ -147,41 +148,20 @@ class Emitter:
         dtype = self.tensor(a).dtype
         return dtype is not None and dtype is self.tensor(b).dtype
 
-    # --- arithmetic: tensors with tensors or numbers -------------------------------------------------------------------
+    # --- arithmetic ----------------------------------------------------------------------------------------------------
 
-    def _binary(self, name: str, a: ir.Value, b: Operand, *rest: Operand) -> ir.Value:
-        other = self.value(b)
-        return self.call(f"aten.{name}.{'Tensor' if torch_types.is_tensor(other.type) else 'Scalar'}", a, other, *rest)
-
-    def add(self, a: ir.Value, b: Operand) -> ir.Value:
-        return self._binary("add", a, b, 1)
-
-    def sub(self, a: ir.Value, b: Operand) -> ir.Value:
-        return self._binary("sub", a, b, 1)
+    def _is_tensor(self, x: object) -> bool:
+        return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
     def mul(self, a: ir.Value, b: Operand) -> ir.Value:
-        return a if _is_one(b) else self._binary("mul", a, b)
+        return a if _is_one(b) else super().mul(a, b)
 
     def div(self, a: ir.Value, b: Operand) -> ir.Value:
-        return a if _is_one(b) else self._binary("div", a, b)
-
-    def neg(self, a: ir.Value) -> ir.Value:
-        return self.call("aten.neg", a)
-
-    def rsub(self, number: Operand, a: ir.Value) -> ir.Value:
-        """`number - a`."""
-        return self.call("aten.rsub.Scalar", a, number, 1)
+        return a if _is_one(b) else super().div(a, b)
 
     def compare(self, relation: str, a: ir.Value, b: Operand) -> ir.Value:
         """`relation`: eq, ne, lt, le, gt or ge."""
         return self._binary(relation, a, b)
-
-    def where(self, condition: ir.Value, a: Operand, b: Operand) -> ir.Value:
-        """One of a and b at least is a tensor."""
-        x, y = self.value(a), self.value(b)
-        tensors = torch_types.is_tensor(x.type), torch_types.is_tensor(y.type)
-        name = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf"}[tensors]
-        return self.call(f"aten.where.{name}", condition, x, y)
 
     # --- sizes and dtypes ----------------------------------------------------------------------------------------------
 

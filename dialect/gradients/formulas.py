@@ -37,7 +37,7 @@ class _Graph(Ops[ir.Value]):
     def unknown(self) -> Exception:
         return NoGradient("the rank of its input is not known")
 
-    def is_tensor(self, x: Any) -> bool:
+    def _is_tensor(self, x: Any) -> bool:
         return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
     def no_gradient_of(self, x: ir.Value, operand: str) -> None:

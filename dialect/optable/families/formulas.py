@@ -37,7 +37,7 @@ class _Types(Ops[Value]):
     def unknown(self) -> Exception:
         return Unknown()
 
-    def is_tensor(self, x: Any) -> bool:
+    def _is_tensor(self, x: Any) -> bool:
         return isinstance(x, Tensor)
 
     def equal(self, x: Value, i: int, y: Value, j: int, what: str) -> None:
@@ -93,7 +93,7 @@ class _Arrays(Ops[Any]):
     def unknown(self) -> Exception:
         return AssertionError("all is known of an array")
 
-    def is_tensor(self, x: Any) -> bool:
+    def _is_tensor(self, x: Any) -> bool:
         return isinstance(x, np.ndarray)
 
     def equal(self, x: Any, i: int, y: Any, j: int, what: str) -> None:
