@@ -164,10 +164,11 @@ def _slice(w: _Write) -> ir.Value:
 
 def _narrow(w: _Write) -> ir.Value:
     dim, start, length = w.step.operands
-    first, count = int_of(start), int_of(length)
-    if first is None or count is None or first < 0:
-        raise w.refuse("bounds that are not constants from the front")
-    return w.make("aten.slice_scatter", [w.whole, w.part, dim, start, w.int(first + count), w.int(1)])
+    first, number = int_of(start), start.type
+    if first is None or first < 0:  # from behind, where it is negative; of no elements the start is 0
+        size = w.make("prim.max.int", [w.make("aten.size.int", [w.whole, dim], number), w.int(1)], number)
+        start = w.make("aten.remainder.int", [start, size], number)
+    return w.make("aten.slice_scatter", [w.whole, w.part, dim, start, w.make("aten.add.int", [start, length], number), w.int(1)])
 
 
 def _diagonal(w: _Write) -> ir.Value:

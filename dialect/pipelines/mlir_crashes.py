@@ -15,18 +15,22 @@ _CANONICALIZE = re.compile(r"canonicalize|torch-")
 _POOLING = frozenset(f"torch.aten.{name}" for n in (1, 2, 3) for name in (f"max_pool{n}d", f"max_pool{n}d_with_indices", f"avg_pool{n}d"))
 _SLICE = "torch.aten.slice.t"
 _DIVISIONS = frozenset({"torch.aten.floordiv.int", "torch.aten.remainder.int"})  # folded also where the divisor is 0: SIGFPE
+_REMAINDER = "torch.aten.remainder.int"  # folded as C has it: -7 % 3 is -1
+_NEVER_NEGATIVE = frozenset({"torch.aten.size.int", "torch.aten.dim", "torch.aten.numel", "torch.aten.len.t"})
 _LOOKED_AT = _POOLING | _DIVISIONS | {"torch.aten.convolution", "torch.aten._convolution", _SLICE}
 
 
 def mend(text: str, op: ir.Operation) -> bool:
     """Before canonicalization reads a stride from elsewhere, give each pooling op in `op` that has no stride its kernel size for one;
     before it walks out of a list, backwards or without end, give each slice by a step that may not be positive, and each of a list that may
-    be empty, a copy of the list, through which it does not look. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a
-    convolution with an empty list, which has no meaning to write out, and for a division of ints by the constant 0."""
+    be empty, a copy of the list, through which it does not look; before it folds a remainder as C has it, say by floor division what may be
+    negative. Whether the MLIR passes of `text` asked for that. Raises PassFailure for a convolution with an empty list, which has no
+    meaning to write out, and for a division of ints by the constant 0."""
     if _CANONICALIZE.search(text) is None:
         return False
     found: list[tuple[ir.Operation, str]] = []
     slices: list[ir.Operation] = []
+    remainders: list[ir.Operation] = []
 
     def look(inner: ir.Operation) -> ir.WalkResult:
         name = inner.name
@@ -41,6 +45,8 @@ def mend(text: str, op: ir.Operation) -> bool:
             if int_of(inner.operands[1]) == 0:
                 found.append((inner.operation, "divides by the constant 0, which MLIR's canonicalization does not survive"))
                 return ir.WalkResult.INTERRUPT
+            if name == _REMAINDER and not all(map(_is_never_negative, inner.operands)):
+                remainders.append(inner.operation)
         elif any(_is_empty(inner.operands[i]) for i in (3, 4, 5)):
             found.append((inner.operation, "has an empty list for stride, padding or dilation"))
             return ir.WalkResult.INTERRUPT
@@ -51,7 +57,26 @@ def mend(text: str, op: ir.Operation) -> bool:
         raise PassFailure(*found[0])
     for made in slices:
         _hide_list(made)
+    for made in remainders:
+        _by_floor_division(made)
     return True
+
+
+def _is_never_negative(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return value.owner.owner.name == "torch.prim.Loop" and ir.BlockArgument(value).arg_number == 0
+    number = int_of(value)
+    return _name_of(value) in _NEVER_NEGATIVE if number is None else number >= 0
+
+
+def _by_floor_division(made: ir.Operation) -> None:
+    """a % b as a - a // b * b."""
+    a, b = made.operands
+    with made.location, ir.InsertionPoint(made):
+        whole = ir.Operation.create("torch.aten.floordiv.int", [a.type], [a, b]).results[0]
+        taken = ir.Operation.create("torch.aten.mul.int", [a.type], [whole, b]).results[0]
+        made.results[0].replace_all_uses_with(ir.Operation.create("torch.aten.sub.int", [a.type], [a, taken]).results[0])
+    made.erase()
 
 
 def _hide_list(made: ir.Operation) -> None:

@@ -110,7 +110,7 @@ def mlir_sgd_step(x, target, w, b, rate):
 
 @program(lambda r, n: (ints(r, n, 3, dtype=np.int32), bools(r, n, 3), 5), mlir="integers.mlir", spoil=VALUES)
 def mlir_integers(x, mask, k):
-    y = np.where(mask, x * np.int32(k), x // np.int32(2))
+    y = np.where(mask, x * np.int32(k), x // np.int32(2) + np.int32(-7 % 3 + -7 % k))
     return y, np.asarray(y.sum(dtype=np.int64)), (y > x).any(axis=1)
 
 
