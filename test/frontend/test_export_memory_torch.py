@@ -232,3 +232,21 @@ def test_a_write_to_a_tensor_that_shows_an_element_more_than_once_is_made():
     for _ in range(3):
         x, y = (torch.arange(4.0).expand(3, 4) for _ in range(2))
         assert torch.equal(ours(x), program.module()(y)) and torch.equal(x, y)
+
+
+def test_blocks_without_gradients_in_one_another_and_in_arms():
+    def arm(x, w):
+        with torch.no_grad():
+            y = x * w
+            with torch.enable_grad():
+                z = x.sin()
+        return y * w + z
+
+    class Program(nn.Module):
+        def forward(self, x, w):
+            return torch.cond(x.sum() < 100, arm, torch.sub, (x, w)) + arm(x, w * 2)
+
+    x, w = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+    ours = from_export(export(Program(), (x, w)))
+    for _ in range(3):
+        torch.testing.assert_close(*(torch.autograd.grad(p(x, w).sum(), (x, w)) for p in (ours, Program())))

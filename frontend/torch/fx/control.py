@@ -1,4 +1,4 @@
-"""Control flow in FX graphs: `torch.cond` becomes torch.prim.If, `while_loop` torch.prim.Loop; blocks without gradients end in detach."""
+"""Control flow in FX graphs: `torch.cond` becomes torch.prim.If, `while_loop` torch.prim.Loop."""
 
 from __future__ import annotations
 
@@ -58,15 +58,6 @@ def _while_loop(builder: Builder, node: Node) -> list[Any]:
     return list(made.results)
 
 
-def _set_grad_enabled(builder: Builder, node: Node) -> list[Any]:
-    enabled, block, *operands = node.args
-    values = builder.inside(builder.values[block], [builder.operand(v) for v in operands])
-    if enabled:
-        return values
-    tensor = builder.em.types.tensor
-    return [builder.em.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
-
-
 def _with_effects(builder: Builder, node: Node) -> list[Any]:
     """An op that may raise in an order that a token keeps: lines of a graph have an order anyway."""
     token, op, *operands = node.args
@@ -90,5 +81,4 @@ _HANDLERS: dict[str, Callable[[Builder, Node], list[Any]]] = {
     "cond": _cond,
     "while_loop": _while_loop,
     "with_effects": _with_effects,
-    "wrap_with_set_grad_enabled": _set_grad_enabled,
 }
