@@ -52,8 +52,11 @@ sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())
 
 @pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
-    """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it."""
-    _seed(request.node.nodeid)
+    """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it: from its file's generators, too."""
+    seed = _seed(request.node.nodeid)
+    for generator in vars(request.module).values():
+        if isinstance(generator, np.random.Generator):
+            generator.bit_generator.state = np.random.PCG64(seed).state
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
@@ -65,13 +68,14 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         _seed(collector.nodeid)
 
 
-def _seed(name: str) -> None:
+def _seed(name: str) -> int:
     seed = zlib.crc32(f"{os.environ.get('TIERUP_SEED', '0')} {name}".encode())
     random.seed(seed)
     np.random.seed(seed)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(seed)
+    return seed
 
 
 def pytest_report_header() -> str:

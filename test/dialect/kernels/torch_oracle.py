@@ -30,6 +30,7 @@ class Sample:
     op: str
     operands: tuple
     ulp: float = 4.0  # how far floats may be from PyTorch's, in units of the result dtype's epsilon, relative to the largest
+    terms: float = 0.0  # how large are the numbers that results are differences of: they are as inexact as these are
     unknown: bool = False  # the rule may leave sizes open
     numpy_layout: bool = False  # strides differ from PyTorch's, so that whether it is a view may too
 
@@ -180,10 +181,10 @@ def compare(actual: object, expected: object, sample: Sample) -> None:
         assert isinstance(a, np.ndarray), f"{sample!r}: {type(a)} is no array"
         assert a.dtype == b.dtype, f"{sample!r}: dtype {a.dtype}, not {b.dtype}"
         assert a.shape == b.shape, f"{sample!r}: shape {a.shape}, not {b.shape}"
-        close(a, b, sample.ulp, repr(sample))
+        close(a, b, sample.ulp, repr(sample), sample.terms)
 
 
-def close(a: np.ndarray, b: np.ndarray, ulp: float, what: str) -> None:
+def close(a: np.ndarray, b: np.ndarray, ulp: float, what: str, terms: float = 0.0) -> None:
     dtype = dtypes.from_numpy(a.dtype)
     if dtype is None or not dtype.is_float or ulp == 0:
         exact = np.float64 if dtype is not None and dtype.is_float else a.dtype  # bfloat16's NaN is unknown to NumPy's comparison
@@ -194,7 +195,7 @@ def close(a: np.ndarray, b: np.ndarray, ulp: float, what: str) -> None:
     np.testing.assert_array_equal(wide_a[~finite], wide_b[~finite], err_msg=what)
     scale = np.max(np.abs(wide_b[finite]), initial=0.0)
     tiny = float(np.finfo(np.float32 if dtype.name == "bf16" else dtype.numpy).tiny)
-    bound = ulp * 2 * EPSILON[dtype.name] * (np.abs(wide_b) + 0.1 * scale) + ulp * tiny * EPSILON[dtype.name]
+    bound = ulp * 2 * EPSILON[dtype.name] * (np.maximum(np.abs(wide_b), terms) + 0.1 * scale) + ulp * tiny * EPSILON[dtype.name]
     wrong = finite & ~(np.abs(wide_a - wide_b) <= bound)
     assert not wrong.any(), f"{what}: {a[wrong][:5]} is not {b[wrong][:5]}"
 
