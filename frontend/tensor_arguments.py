@@ -21,6 +21,7 @@ class TensorArguments:
             untraced.leave_alone(*ENTRIES)
 
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a tensor of PyTorch's, or a Proxy of torch.fx, is among the arguments."""
         torch, fx = sys.modules.get("torch"), sys.modules.get("torch.fx")
         kinds = getattr(torch, "Tensor", None), getattr(fx, "Proxy", None)  # None while PyTorch is being imported
         return None not in kinds and (_has(kinds, args) or bool(kwargs) and _has(kinds, kwargs.values()))

@@ -136,6 +136,7 @@ class ProgramBuilder:
     # --- the entry ---------------------------------------------------------------------------------------------------
 
     def build(self, target: Target, shape: CallShape, arguments: Mapping[str, object]) -> GraphResult:
+        """The graph, as the function `build` gives it. Raises NeedsMutation for one that writes arrays, unless `mutable`."""
         em = self.em
         source = parse(function_of(target))
         leaves = tuple(pair for name, tree in shape.parameters for pair in leaf_names(tree, name))

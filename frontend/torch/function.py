@@ -30,7 +30,8 @@ class Source(Protocol):
     writes_last: bool  # whether the graph writes its arguments when it is through: who shares memory with them is not seen to change
     finish: Callable[[Any], Any] | None  # makes the user's result of tuples, strings and tensors; None where these are it
 
-    def make(self) -> tuple[Function, Attributes]: ...
+    def make(self) -> tuple[Function, Attributes]:
+        """A function of the program, and the state that it reads."""
 
 
 class TorchFunction:

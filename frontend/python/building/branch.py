@@ -55,6 +55,7 @@ class PendingIf:
 
     @contextmanager
     def arm(self, index: int) -> Iterator[None]:
+        """Emit at the end of an arm: 0 is `then`, 1 is `else`. It may be entered again, to go on."""
         with self.em.at_end(self.blocks[index], region=self._regions[index]):
             self._regions[index] = self.em.region
             yield

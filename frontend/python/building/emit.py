@@ -117,6 +117,7 @@ class Emitter:
         self.create("torch.prim.RaiseException", [self.str(message), self.str(kind)], [])
 
     def raise_unless(self, condition: ir.Value, kind: str, message: str) -> None:
+        """Raise an exception of a kind ("ValueError") in the run, where the condition does not hold."""
         then, orelse = self.create("torch.prim.If", [condition], [], regions=2).regions
         with self.at_end(then.blocks.append()):
             self.create("torch.prim.If.yield", [], [])
@@ -132,6 +133,7 @@ class Emitter:
         attributes: dict[str, ir.Attribute] | None = None,
         regions: int = 0,
     ) -> ir.Operation:
+        """An op of this name, at the place and with the location of the moment. `regions`: how many empty ones it has."""
         return ir.Operation.create(
             name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
         )
@@ -207,31 +209,40 @@ class Emitter:
         return self._constants[key]
 
     def int(self, value: int) -> ir.Value:
+        """A Python int as a constant."""
         return self.constant(builtins.int(value))
 
     def float(self, value: float) -> ir.Value:
+        """A Python float as a constant."""
         return self.constant(builtins.float(value))
 
     def bool(self, value: bool) -> ir.Value:
+        """A Python bool as a constant."""
         return self.constant(builtins.bool(value))
 
     def str(self, value: str) -> ir.Value:
+        """A Python string as a constant."""
         return self.constant(builtins.str(value))
 
     @property
     def none(self) -> ir.Value:
+        """None as a constant."""
         return self.constant(None)
 
     def device(self, name: builtins.str) -> ir.Value:
+        """A device as a constant, by its name ("cpu")."""
         return self.create("torch.constant.device", [], [self.type("Device")], {"value": ir.StringAttr.get(name, self.context)}).results[0]
 
     def int_list(self, items: Sequence[ir.Value]) -> ir.Value:
+        """A list of ints that are values."""
         return self.scalar("prim.ListConstruct", items, self.types.int_list)
 
     def ints(self, *values: builtins.int) -> ir.Value:
+        """A list of ints that are known."""
         return self.int_list([self.int(v) for v in values])
 
     def tensor_list(self, items: Sequence[ir.Value]) -> ir.Value:
+        """A list of tensors."""
         return self.scalar("prim.ListConstruct", items, self.types.tensor_list)
 
     def literal(self, array: np.ndarray, dtype: dtypes.DType) -> ir.Value:

@@ -67,6 +67,7 @@ class Outside:
         self.notes: list[str] = []
 
     def constant(self, access: Access | None, kind: str, value: object) -> None:
+        """Note what the graph relies on of a value from outside (`kind`: see Constant). `access`: None if there is nothing to note."""
         if access is not None:
             self.constants.setdefault((access, kind), Constant(access, kind, value))
 
@@ -112,6 +113,7 @@ class Frame:
     def error(
         self, node: ast.AST | None, construct: str, remedy: str = "", cls: type[UnsupportedSyntax] = UnsupportedSyntax
     ) -> UnsupportedSyntax:
+        """An UnsupportedSyntax, for the caller to raise, at `node`; None: at the function's definition."""
         return self.source.error(node, construct, remedy, cls)
 
     def at(self, node: ast.AST) -> None:
@@ -129,6 +131,7 @@ class Frame:
 
     @contextmanager
     def linked(self, links: int | None) -> Iterator[None]:
+        """Inside the `with`, `links` is another number, or None (see `__init__`)."""
         saved, self.links = self.links, links
         try:
             yield
@@ -138,6 +141,7 @@ class Frame:
     # --- names -------------------------------------------------------------------------------------------------------
 
     def lookup(self, node: ast.Name) -> Value:
+        """What a name stands for here. Raises WillRaise for Python's NameError, UnsupportedSyntax if only some paths set it."""
         name = node.id
         if name in self.env:
             value = self.env[name]

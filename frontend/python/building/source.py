@@ -37,6 +37,7 @@ class Source:
 
     @property
     def body(self) -> list[ast.stmt]:
+        """The statements of the function; a lambda's is a `return` of its expression."""
         if isinstance(self.tree, ast.Lambda):
             return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
         return self.tree.body

@@ -53,6 +53,7 @@ class Array:
 
     @property
     def at_least(self) -> int:
+        """The rank, or the least that it can be when the call decides."""
         return self.min_rank if self.rank is None else self.rank
 
     @property

@@ -405,10 +405,12 @@ class Tierup(torch.autograd.Function):  # type: ignore[misc]  # of PyTorch, whic
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *inputs: torch.Tensor) -> Any:
+        """Run the call. `inputs` are passed so that PyTorch sees which tensors require a gradient."""
         return call.run(ctx)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
+        """A gradient or None for each input of `forward`. A cotangent may be None. Raises TypeError for a batch of cotangents."""
         later: _Later = ctx.tierup
         transforms.refuse_batches(later.pair.forward.program.name, cotangents)
         saved = ctx.saved_tensors

@@ -64,6 +64,7 @@ class Builder:
     # --- operands ------------------------------------------------------------------------------------------------------
 
     def hidden_input(self, name: str) -> ir.Value:
+        """The argument of the graph that stands for the hidden input of this name; added when it is first asked for."""
         if name not in self._hidden:
             self._hidden[name] = self._block.add_argument(self.em.types.tensor, self.em.unknown)
         return self._hidden[name]

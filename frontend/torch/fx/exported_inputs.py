@@ -45,6 +45,7 @@ class InputCheck:
         self._passed: set[Hashable] = set()  # sizes and numbers of which the guards held
 
     def __call__(self, leaves: Sequence[Any]) -> None:
+        """Check the flat arguments of a call; the class says what it raises."""
         for (name, kind, sizes), leaf in zip(self._leaves, leaves, strict=True):
             if isinstance(kind, torch.dtype):
                 if not isinstance(leaf, torch.Tensor):

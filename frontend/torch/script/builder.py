@@ -88,6 +88,7 @@ class Builder:
             self._values[output.unique()] = value
 
     def result_types(self, node: Any) -> list[ir.Type]:
+        """The dialect's types of what a node gives."""
         return [self.type(spelled(o.type())) for o in node.outputs()]
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:

@@ -55,6 +55,7 @@ class GradMode:
         return [given[0], *self._em.given(given[1:])]
 
     def results(self, name: str, made: Sequence[ir.Value]) -> list[ir.Value]:
+        """What an op gives: in a no_grad block without a gradient; where that cannot be had, PyTorch makes the program's gradients."""
         if self._em.has_gradients or _writes(name) or not name.startswith("aten."):
             return list(made)
         if any(str(v.type).startswith("!torch.list<tensor") for v in made):

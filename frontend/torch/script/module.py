@@ -67,6 +67,7 @@ class Attributes:
         self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
 
     def child(self, owner: Any, name: str) -> Any:
+        """The submodule of this name, which `owner` has. It is looked at again in `refresh`."""
         found = owner.getattr(name)
         self._kept.append(found)
         self._names[id(found)] = f"{self._names[id(owner)]}{name}."
@@ -149,6 +150,7 @@ class Attributes:
         return name
 
     def input(self, name: str) -> HiddenInput:
+        """How a call finds the array that the input of this name stands for."""
         direct = Access("global", name, (), self._given_holder) if name in self._tensors else None
         return HiddenInput(Access("global", name, (), self._holder), Leaf("array", self._namespace[name].ndim), direct)
 
