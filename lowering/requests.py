@@ -112,6 +112,7 @@ class Kernel:
 
     @property
     def error_sites(self) -> tuple[ErrorSite, ...]:
+        """What can make the kernel leave with an error: the checks, and behind them the ties."""
         return self.checks + tuple(ErrorSite("sizes", f"{left} = {right}") for left, right in self.ties)
 
 

@@ -88,6 +88,7 @@ class Paths:
         self._known: dict[ir.Value, bool] = Notes()  # values whose checks are in the function
 
     def ensure(self, value: ir.Value) -> bool:
+        """Whether a value is as it should be once checks leave some paths to tier 0; inserts these checks."""
         return answer(value, self._known, self._steps)
 
     def _steps(self, value: ir.Value) -> Generator[ir.Value, bool, bool]:

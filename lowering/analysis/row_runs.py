@@ -32,10 +32,12 @@ class Member(Structured):
 
     @property
     def by_row(self) -> list[bool | None]:
+        """For each buffer, whether the outermost loop goes over its rows: what the function `by_row` says of its map."""
         return [by_row(m) for m in self.maps]
 
     @property
     def written(self) -> tuple[ir.Value, ...]:
+        """The buffers that it writes."""
         return self.buffers[self.reads :]
 
 

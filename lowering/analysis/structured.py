@@ -55,6 +55,7 @@ class Structured:
 
     @property
     def is_parallel(self) -> bool:
+        """Whether none of the loops is a reduction."""
         return "reduction" not in self.iterators
 
     def sizes(self) -> list[Scalar]:
@@ -89,6 +90,7 @@ class Structured:
         return [is_used(argument) for argument in self.op.regions[0].blocks[0].arguments]
 
     def load(self, i: int, at: Sequence[ir.Value]) -> Scalar:
+        """The element of buffer `i` at a position of the loops."""
         return b.load(self.buffers[i], *places(self.maps[i], at))
 
     def compute(self, at: Sequence[ir.Value], elements: Sequence[ir.Value | None]) -> list[Scalar]:

@@ -93,8 +93,11 @@ def lifted(values: Iterable[ir.Value]) -> list[Any]:
 class Home(Protocol):
     """Where values that are made of a value find their constants, and types."""
 
-    def constant(self, number: Number, dtype: DType) -> Scalar: ...
-    def type(self, dtype: DType) -> ir.Type: ...
+    def constant(self, number: Number, dtype: DType) -> Scalar:
+        """A number in a dtype, as a value."""
+
+    def type(self, dtype: DType) -> ir.Type:
+        """The type of values of a dtype: a scalar, or a vector of them."""
 
 
 if TYPE_CHECKING:
@@ -136,14 +139,17 @@ class Scalar(_Value):
 
     @property
     def is_float(self) -> bool:
+        """Whether it is a float, of any width."""
         return self.dtype.is_float
 
     @property
     def is_bool(self) -> bool:
+        """Whether it is a bool."""
         return self.dtype is dtypes.bool_
 
     @property
     def signed(self) -> bool:
+        """Whether it is an integer with a sign."""
         return self.dtype.numpy.kind == "i"
 
     # --- arithmetic: both sides of one dtype; integers wrap; bools: + is or, * is and

@@ -31,6 +31,7 @@ class NativeChain:
 
     @property
     def address(self) -> int:
+        """Where the structure lies; good as long as this object lives."""
         return ctypes.addressof(self.struct)
 
     def _hash(self, versions: list[NativeRow]) -> None:

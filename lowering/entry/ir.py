@@ -40,6 +40,7 @@ class Emitter:
         self.parameters = self.function.args
 
     def call(self, callee: ir.Value | Function, *args: ir.Value) -> ir.Value:
+        """Call a function, or a pointer to one, and give its result."""
         return self.b.call(callee.of(self.module) if isinstance(callee, Function) else callee, args)
 
     def call_field(self, base: ir.Value, structure: type[ctypes.Structure], field: str, result: ir.Type, *args: ir.Value) -> ir.Value:
@@ -50,6 +51,7 @@ class Emitter:
     # memory
 
     def at(self, base: ir.Value, offset_: int | ir.Value) -> ir.Value:
+        """The address that lies `offset_` bytes behind another."""
         if isinstance(offset_, int):
             offset_ = I64(offset_)
         return self.b.gep(base, [offset_], source_etype=I8)
@@ -61,9 +63,11 @@ class Emitter:
         return self.at(base, self.b.mul(index, I64(size)))
 
     def load(self, base: ir.Value, offset_: int | ir.Value = 0, type_: ir.Type = I64) -> ir.Value:
+        """What lies `offset_` bytes behind an address."""
         return self.b.load(self.at(base, offset_), typ=type_)
 
     def store(self, value: ir.Value, base: ir.Value, offset_: int | ir.Value = 0) -> None:
+        """Write a value `offset_` bytes behind an address."""
         self.b.store(value, self.at(base, offset_))
 
     def get(self, base: ir.Value, structure: type[ctypes.Structure], field: str) -> ir.Value:
@@ -72,9 +76,11 @@ class Emitter:
         return self.load(base, offset(structure, field), _FIELD_TYPES[type_])
 
     def put(self, value: ir.Value, base: ir.Value, structure: type[ctypes.Structure], field: str) -> None:
+        """Write a ctypes structure's field."""
         self.store(value, base, offset(structure, field))
 
     def add_to(self, amount: int, base: ir.Value, offset_: int) -> None:
+        """Add to the 64-bit integer that lies `offset_` bytes behind an address."""
         self.store(self.b.add(self.load(base, offset_), I64(amount)), base, offset_)
 
     def variable(self, type_: ir.Type, value: ir.Value) -> ir.Value:
@@ -94,24 +100,30 @@ class Emitter:
     # values
 
     def equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """a == b, of integers or pointers."""
         return self.b.icmp_unsigned("==", a, b)
 
     def differ(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """a != b, of integers or pointers."""
         return self.b.icmp_unsigned("!=", a, b)
 
     def less(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """a < b, of integers with a sign."""
         return self.b.icmp_signed("<", a, b)
 
     def is_null(self, pointer: ir.Value) -> ir.Value:
+        """Whether a pointer is NULL."""
         return self.equal(pointer, NULL)
 
     def has_bits(self, value: ir.Value, bits: ir.Value) -> ir.Value:
+        """Whether all of these bits are set in a value."""
         return self.equal(self.b.and_(value, bits), bits)
 
     # control flow
 
     @contextmanager
     def when(self, condition: ir.Value, likely: bool | None = None) -> Iterator[None]:
+        """if (condition): the code made inside the `with`. `likely`: what LLVM is told; None: nothing."""
         with self.b.if_then(condition, likely=likely):
             yield
 

@@ -44,6 +44,7 @@ class Program:
         return -1 - self.register(dim)
 
     def encode_size(self, dim: Dim) -> int:
+        """`encode` of a size. In a call where a computed one comes out negative, the version does not fit."""
         code = self.encode(dim)
         if code < -len(self.symbols):  # computed: may come out negative
             self._emit(layout.Op.CHECK_SIZE, -1 - code)
@@ -59,6 +60,7 @@ class Program:
         return self._known[known]
 
     def register(self, dim: Dim) -> int:
+        """The register that holds a dim. Raises KeyError as `encode` does, OverflowError for a number that does not fit 64 bits."""
         if isinstance(dim, int):
             if not abi.INT64_MIN <= dim <= abi.INT64_MAX:
                 raise OverflowError(f"the size {dim} does not fit 64 bits")
@@ -131,6 +133,7 @@ class NativeRow:
 
     @property
     def address(self) -> int:
+        """Where the structure lies; good as long as this object lives."""
         return ctypes.addressof(self.struct)
 
     def _own(self, memory: Any) -> int:

@@ -113,6 +113,7 @@ class Inputs:
 
     @property
     def sources(self) -> tuple[Source, ...]:
+        """Where each flat argument comes from."""
         return self.flat if self.flat is not None else tuple(Positional(i) for i in range(self.n_positional))
 
     @property
@@ -174,6 +175,7 @@ class VersionRecord:
 
     @property
     def n_user_results(self) -> int:
+        """How many results the caller gets; the arguments that the program writes come behind them."""
         return len(self.results) - len(self.written)
 
     def hands_over_scalar(self, result: ResultSpec) -> bool:
@@ -202,6 +204,7 @@ class TableCounts:
 
     @property
     def misses(self) -> int:
+        """Calls whose arguments no version fitted."""
         return self.slow[SlowCause.MISS]
 
 
@@ -214,6 +217,7 @@ class TableCallable:
         self.table = table
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the table."""
         return self.table(*args, **kwargs)
 
 

@@ -79,6 +79,7 @@ class NativeTable(Versions[NativeRow]):
     # counters
 
     def hits(self, record: VersionRecord) -> int:
+        """How many calls the version's guards held for. Raises ValueError for a version that is not in the table."""
         return int(self._find(record).struct.hits)
 
     def total_hits(self) -> int:
@@ -86,6 +87,7 @@ class NativeTable(Versions[NativeRow]):
         return int(self._retired_hits + sum([v.struct.hits for v in self._rows]) + sum([v.struct.hits for v in self._retired]))
 
     def counts(self) -> TableCounts:
+        """What became of the calls so far."""
         live = (*self._rows, *self._retired)
         return TableCounts(
             hits=self._retired_hits + sum(v.struct.hits for v in live),
@@ -106,6 +108,7 @@ class NativeTable(Versions[NativeRow]):
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the table once; for many calls, `callable()` is cheaper."""
         return self.callable()(*args, **kwargs)
 
     def take_tensors(self, always: bool = False) -> str | None:

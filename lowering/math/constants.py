@@ -22,6 +22,7 @@ class Format:
 
     @property
     def exponent_bias(self) -> int:
+        """What is added to an exponent where it is stored."""
         return (1 << (self.bits - self.mantissa - 2)) - 1
 
     @property
@@ -31,6 +32,7 @@ class Format:
 
     @property
     def min_normal(self) -> float:
+        """The smallest positive normal number."""
         return 2.0**self.min_exponent
 
     @property
@@ -54,12 +56,14 @@ class Constants:
         self._loc = ir.Location.unknown(block.owner.context)
 
     def type(self, dtype: DType) -> ir.Type:
+        """The type of the constants of a dtype: a scalar, or a vector of them."""
         if dtype.name not in self._types:
             element = element_type(dtype)
             self._types[dtype.name] = element if self._shape is None else ir.VectorType.get(self._shape, element)
         return self._types[dtype.name]
 
     def constant(self, number: Number, dtype: DType) -> Scalar:
+        """A number in a dtype: a scalar, or a vector that has it in all places."""
         key = dtype.name, repr(number)  # which tells -0.0 from 0.0 and knows nan
         if key not in self._known:
             rounded = attribute(number, dtype)

@@ -37,9 +37,11 @@ class Emit:
         return grades["f32"] if self.format is F32 else grades["narrow"] if self.narrow and "narrow" in grades else grades["f64"]
 
     def number(self, x: Number) -> Scalar:
+        """A number as a constant of this dtype; a value as it is."""
         return x if isinstance(x, Scalar) else self.constants.constant(x, self.dtype)
 
     def select(self, condition: Scalar, yes: Number, no: Number) -> Scalar:
+        """yes where condition, else no."""
         return select(condition, self.number(yes), no)
 
     def mad(self, a: Number, b: Number, c: Number) -> Scalar:
@@ -55,6 +57,7 @@ class Emit:
         return total
 
     def copysign(self, x: Number, sign: Scalar) -> Scalar:
+        """|x| with the sign of `sign`."""
         return self.number(x).call("math.copysign", sign)
 
     def round_small(self, x: Scalar) -> Scalar:

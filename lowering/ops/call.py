@@ -24,6 +24,7 @@ class Call:
     op: ir.Operation
 
     def tensor(self, i: int) -> Tensor:
+        """An operand that is a tensor."""
         return tensors.of_torch(self.op.operands[i])
 
     def optional_tensor(self, i: int) -> Tensor | None:

@@ -32,6 +32,7 @@ class Tensor:
 
     @property
     def rank(self) -> int:
+        """How many axes it has."""
         return len(self.sizes)
 
     def size(self, axis: int) -> Scalar:
@@ -45,6 +46,7 @@ class Tensor:
 
     @property
     def lengths(self) -> list[Size]:
+        """All sizes: ints where they are known, else values of type index."""
         return [self.length(i) for i in range(self.rank)]
 
     def holding(self, value: ir.Value) -> Tensor:

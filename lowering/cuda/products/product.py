@@ -48,10 +48,12 @@ class Operand:
 
     @property
     def buffer(self) -> ir.Value:
+        """The buffer that holds it."""
         return self.product.op.buffers[self.operand]
 
     @property
     def element(self) -> ir.Type:
+        """The type of its elements."""
         return ir.ShapedType(self.buffer.type).element_type
 
     @property

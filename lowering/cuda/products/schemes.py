@@ -36,6 +36,7 @@ class Scheme:
 
     @property
     def threads(self) -> int:
+        """How many threads a block has."""
         return gpu.WARP * self.down * self.across
 
     @property
@@ -45,6 +46,7 @@ class Scheme:
 
     @property
     def blocks_across(self) -> int:
+        """mma tiles of a warp along the columns."""
         return self.columns // self.across // _COLUMNS
 
     @property
@@ -92,6 +94,7 @@ class RegisterScheme:
 
     @property
     def threads(self) -> int:
+        """How many threads a block has."""
         return self.rows // self.each_rows * (self.columns // self.each_columns)
 
 

@@ -38,18 +38,22 @@ class Layout(Operand):
 
     @property
     def kind(self) -> Operands:
+        """How the tensor cores multiply its elements."""
         return operands_of(self.element)
 
     @property
     def lines(self) -> int:
+        """How many lines a tile has."""
         return self.side if self.along_k else self.depth
 
     @property
     def per_line(self) -> int:
+        """How many elements a line has."""
         return self.depth if self.along_k else self.side
 
     @property
     def shared_type(self) -> ir.Type:
+        """The type of the buffer in shared memory that holds all stages."""
         return gpu.shared_type([self.stages, self.lines, self.per_line], self.element)
 
     @property

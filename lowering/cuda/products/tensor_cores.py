@@ -37,6 +37,7 @@ class Operands:
 
     @property
     def is_tf32(self) -> bool:
+        """Whether they are 32-bit floats, multiplied as tf32."""
         return self.pair == 1
 
 

@@ -43,6 +43,7 @@ class Combiner:
         return constant(number, dtype)
 
     def combine(self, left: ir.Value, right: ir.Value) -> Scalar:
+        """Two partial results as one, at the insertion point."""
         made = self.op.clone()
         made.operands[0], made.operands[1] = left, right
         return of(made.results[0])

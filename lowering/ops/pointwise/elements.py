@@ -34,9 +34,11 @@ class Scalars(Elements):
     is_nan, whole_power = _static(isnan), _static(whole_power)
 
     def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
+        """log(exp(x) + exp(y)), without overflow on the way."""
         return self._log_of_sum(x, y, "math.exp", 1.0)
 
     def logaddexp2(self, x: Scalar, y: Scalar) -> Scalar:
+        """log2(2**x + 2**y), without overflow on the way."""
         return self._log_of_sum(x, y, "math.exp2", 1 / math.log(2))
 
     def _log_of_sum(self, x: Scalar, y: Scalar, exp: str, log1p_scale: float) -> Scalar:
@@ -47,28 +49,35 @@ class Scalars(Elements):
         return select(x.equals(y), x + constant(math.log(2) * log1p_scale, x.dtype), select(isnan(difference), difference, larger))
 
     def fmax(self, x: Scalar, y: Scalar) -> Scalar:
+        """The larger one; of a NaN and a number the number."""
         return select(isnan(x), y, select(isnan(y), x, maximum(x, y))) if x.is_float else maximum(x, y)
 
     def fmin(self, x: Scalar, y: Scalar) -> Scalar:
+        """The smaller one; of a NaN and a number the number."""
         return select(isnan(x), y, select(isnan(y), x, minimum(x, y))) if x.is_float else minimum(x, y)
 
     def negative(self, x: Scalar) -> Scalar:
+        """-x; integers wrap."""
         return -x
 
     def equal(self, x: Scalar, y: Operand) -> Scalar:
+        """x == y; False where one is NaN."""
         return x.equals(y)
 
     def differ(self, x: Scalar, y: Operand) -> Scalar:
+        """x != y; True where one is NaN."""
         return x.differs(y)
 
     # --- integers
 
     def fmod(self, x: Scalar, y: Scalar) -> Scalar:
+        """The remainder of x / y, with the sign of x."""
         if x.is_float:
             return x.call("arith.remf", y)
         return x.call("arith.remsi" if x.signed else "arith.remui", _safe(x, y))
 
     def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
+        """x / y of integers, rounded down."""
         if not x.signed:
             return x.call("arith.divui", _safe(x, y))
         safe = _safe(x, y)
@@ -77,6 +86,7 @@ class Scalars(Elements):
         return select(remainder.differs(0) & ((safe < 0) ^ (remainder < 0)), quotient - 1, quotient)
 
     def trunc_quotient(self, x: Scalar, y: Scalar) -> Scalar:
+        """x / y of integers, rounded towards 0."""
         return x.call("arith.divsi" if x.signed else "arith.divui", _safe(x, y))
 
     def integer_power(self, x: Scalar, y: Scalar) -> Scalar:
@@ -94,9 +104,11 @@ class Scalars(Elements):
         return select(y < 0, inverse, result)
 
     def left_shift(self, x: Scalar, y: Scalar) -> Scalar:
+        """x << y; 0 for a y below 0 or at least the width."""
         return _shift(x, y, "arith.shli", constant(0, x.dtype))
 
     def right_shift(self, x: Scalar, y: Scalar) -> Scalar:
+        """x >> y, arithmetic; 0, or -1 for a negative x, for a y below 0 or at least the width."""
         if not x.signed:
             return _shift(x, y, "arith.shrui", constant(0, x.dtype))
         return _shift(x, y, "arith.shrsi", select(x < 0, constant(-1, x.dtype), 0))
@@ -104,15 +116,19 @@ class Scalars(Elements):
     # --- dtypes and numbers
 
     def select(self, condition: Scalar, yes: Operand, no: Operand) -> Scalar:
+        """yes where condition, else no. One of them may be a number."""
         return select(condition, yes, no)
 
     def dtype(self, x: Scalar) -> DType:
+        """The dtype of an element."""
         return x.dtype
 
     def cast(self, x: Scalar, dtype: DType) -> Scalar:
+        """An element converted as tier 0 converts."""
         return x.cast(dtype)
 
     def number(self, value: Parameter, like: Scalar) -> Scalar:
+        """A parameter in the dtype of an element; ints wrap."""
         return like.like(value)
 
 

@@ -32,6 +32,7 @@ class Window:
 
     @property
     def spatial(self) -> int:
+        """How many spatial axes there are."""
         return len(self.stride)
 
     @property
