@@ -49,6 +49,7 @@ class Contract:
         self.found.append(diagnostics.at(op, "error", f"breaks the contract '{self.name}': {what}", *notes))
 
     def raise_if_broken(self) -> None:
+        """Raises PassFailure with all that was found; where nothing was, the contract holds."""
         if self.found:
             raise PassFailure.of(self.found)
 

@@ -37,10 +37,12 @@ class DType:
 
     @property
     def itemsize(self) -> int:
+        """How many bytes an element takes."""
         return self.numpy.itemsize
 
     @property
     def is_float(self) -> bool:
+        """Whether the elements are floating-point numbers."""
         return self.category is Category.FLOAT
 
     def __repr__(self) -> str:

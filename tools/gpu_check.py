@@ -50,6 +50,7 @@ class Row:
 
     @property
     def is_right(self) -> bool:
+        """Whether the error is within the bound; True for a program that was not checked."""
         return self.error is None or self.error <= self.bound
 
 

@@ -35,6 +35,7 @@ class Expected:
     met: bool = False
 
     def matches(self, diagnostic: Diagnostic) -> bool:
+        """Whether a diagnostic has the severity, the line and the words that are expected."""
         here = self.severity == diagnostic.severity and self.line == diagnostic.place.line
         return here and self.pattern.search(diagnostic.message) is not None
 

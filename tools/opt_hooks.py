@@ -23,18 +23,22 @@ class PrintIR:
 
     @staticmethod
     def of(settings: Settings) -> PrintIR | None:
+        """The hook that the settings ask for; None when they have nothing printed."""
         wanted = settings.print_before_all or settings.print_after_all or settings.print_before or settings.print_after
         return PrintIR(settings) if wanted else None
 
     def before(self, name: str, op: ir.Operation) -> None:
+        """Print the IR if it is wanted before this pass."""
         if self.settings.print_before_all or pass_name(name) in self.settings.print_before:
             self._print("Before", name, op)
 
     def after(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """Print the IR if it is wanted after this pass."""
         if self.settings.print_after_all or pass_name(name) in self.settings.print_after:
             self._print("After", name, op)
 
     def failed(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """Print the IR if it is wanted after this pass, as what a failed pass left."""
         if self.settings.print_after_all or pass_name(name) in self.settings.print_after:
             self._print("After", name, op, " Failed")
 
@@ -59,9 +63,11 @@ class Running:
     name: str = ""
 
     def before(self, name: str, op: ir.Operation) -> None:
+        """Note the name of the pass, without its options."""
         self.name = pass_name(name)
 
     def after(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """Nothing: the name stays until the next pass runs."""
         pass
 
     failed = after
@@ -75,9 +81,11 @@ class Timing:
     runs: dict[str, int] = field(default_factory=dict)
 
     def before(self, name: str, op: ir.Operation) -> None:
+        """Nothing: a pass counts when it ends."""
         pass
 
     def after(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """Count a run of the pass and add its seconds; a run that failed counts, too."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.runs[name] = self.runs.get(name, 0) + 1
 

@@ -20,7 +20,8 @@ from tierup.lowering.service import request_json
 class Runnable(Protocol):
     """A pipeline, or what stands in its place."""
 
-    def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True) -> None: ...
+    def run(self, module: ir.Module, *, hooks: Sequence[Hook] = (), verify: bool = True) -> None:
+        """Run on a module, with `hooks` told of every pass; `verify`: with the IR verified on the way. Raises PassFailure."""
 
 
 @dataclass(frozen=True)

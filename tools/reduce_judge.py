@@ -36,7 +36,8 @@ Send = Callable[[Any], None]
 class Judge(Protocol):
     """Whether a program still shows the fault."""
 
-    def shows(self, text: str) -> bool: ...
+    def shows(self, text: str) -> bool:
+        """Whether the program of this text shows the fault."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Command:
     seconds: float
 
     def shows(self, text: str) -> bool:
+        """Whether the command ends on this program as the fault says; False when it runs out of time."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "candidate.mlir"
             path.write_text(text)
@@ -80,6 +82,7 @@ class SameError:
     seconds: float
 
     def shows(self, text: str) -> bool:
+        """Whether the passes end on this program with the error that is wanted."""
         return run(text, self.steps, self.seconds) == self.wanted
 
 

@@ -66,6 +66,7 @@ class Instrumented:
         self._runs = 0
 
     def __call__(self, *arguments: object) -> Any:
+        """Run the program once and record; its results, in the form that it returns them in."""
         given = self._tier0.call(*arguments, record=self._recorded)
         flat = given if isinstance(given, tuple) else () if given is None else (given,)
         return unflatten(self._graph.output, iter(flat))

@@ -121,15 +121,19 @@ class AliasAnalysis:
         return [found[i] for i in sorted(found)]
 
     def has_writers(self, value: ir.Value) -> bool:
+        """Whether any op may write the value's memory or what is in it."""
         return any(location in self._writers for location in self.points_to.reach(value))
 
     def touches_written(self, op: ir.Operation) -> bool:
+        """Whether an operand or a result of the op, or what is in one, may be written, by whichever op."""
         return any(self.has_writers(v) for v in (*op.operands, *op.results))
 
     def writes(self, op: ir.Operation) -> bool:
+        """Whether the op, or one in it, may write memory; drawing random numbers counts."""
         return bool(self.effects(op).writes)
 
     def has_side_effects(self, op: ir.Operation) -> bool:
+        """Whether the op does more than give results: it acts or records (`Effects`), is random or may write a caller's memory."""
         found = self.effects(op)
         return found.acts or found.records or any(location.outside for location in found.writes)
 
@@ -171,15 +175,19 @@ class AliasAnalysis:
     # --- moving ---
 
     def can_move_before(self, op: ir.Operation, point: ir.Operation) -> bool:
+        """Whether `op`, with the ops between that must move along, can go right before `point`. ValueError for ops of two blocks."""
         return plan_move(op, point, after=False, conflict=self.conflict) is not None
 
     def can_move_after(self, op: ir.Operation, point: ir.Operation) -> bool:
+        """Whether `op`, with the ops between that must move along, can go right after `point`. ValueError for ops of two blocks."""
         return plan_move(op, point, after=True, conflict=self.conflict) is not None
 
     def move_before(self, op: ir.Operation, point: ir.Operation) -> bool:
+        """Move `op` right before `point`, with the ops between that must move along; False if it cannot. ValueError for two blocks."""
         return carry_out(plan_move(op, point, after=False, conflict=self.conflict))
 
     def move_after(self, op: ir.Operation, point: ir.Operation) -> bool:
+        """Move `op` right after `point`, with the ops between that must move along; False if it cannot. ValueError for two blocks."""
         return carry_out(plan_move(op, point, after=True, conflict=self.conflict))
 
     def conflict(self, a: ir.Operation, b: ir.Operation) -> bool:

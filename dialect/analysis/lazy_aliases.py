@@ -26,6 +26,7 @@ class LazyAliases:
         return self._known
 
     def forget(self) -> None:
+        """Drop the analysis: it is stale, and made again when next asked for."""
         self._known = None
 
     def may_become(self, old: ir.Value, new: ir.Value) -> bool:

@@ -122,6 +122,7 @@ class PointsTo:
         return seen
 
     def holds(self, type_: ir.Type) -> Holds:
+        """Whether values of the type are tensors, containers or neither. Modules and `!torch.any` count as containers."""
         found = self._holds.get(type_)
         if found is None:
             text = str(type_)

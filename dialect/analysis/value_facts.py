@@ -35,6 +35,7 @@ class Scope:
     constants: dict[int, ir.Value] = field(default_factory=dict)
 
     def inner(self, more: Facts | None) -> Scope:
+        """The scope of a region in this one, where `more`, if any, holds too. Constants that are made in it are not seen out here."""
         return Scope(self.facts | (more or {}), dict(self.constants))
 
 
@@ -53,6 +54,7 @@ class Decisions:
         self._leave = leave
 
     def walk(self, func: ir.Operation) -> None:
+        """Visit all ops of a function, each with the facts at its place."""
         for block in blocks(func):
             self._block(block, Scope())
 

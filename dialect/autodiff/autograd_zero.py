@@ -44,6 +44,7 @@ class Simplify:
         self.block(block)
 
     def block(self, block: ir.Block) -> None:
+        """Rewrite the ops of a block, in order; questions and undefined gradients that nobody uses then are erased."""
         self.run([view.operation for view in block.operations])
         for op in backwards(block):
             if (op.name in _QUESTIONS or op.name == "tierup.autograd_zero") and not is_used(op.results[0]):
@@ -51,10 +52,12 @@ class Simplify:
                 op.erase()
 
     def run(self, inside: Iterable[ir.Operation]) -> None:
+        """Rewrite these ops, in order."""
         for op in inside:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
+        """Rewrite one op and what is in it, and note which of its results are known to be there or not."""
         name = op.name
         if name in HANDED_ON:
             for operand, result in zip(op.operands, op.results, strict=False):
@@ -94,6 +97,7 @@ class Simplify:
         erase(op)
 
     def question(self, op: ir.Operation) -> None:
+        """A constant in place of a question whether gradients are defined, where the answer is known."""
         states = [self.known.get(v) for v in op.operands]
         asked = op.name.removeprefix("tierup.")
         answer: bool | None = None
@@ -107,6 +111,7 @@ class Simplify:
             self.replace(op, [constant(answer, ir.InsertionPoint(op))])
 
     def add(self, op: ir.Operation) -> None:
+        """Of a sum of two gradients the other one where one is undefined; a plain addition where both are defined."""
         left, right = op.operands
         a, b = self.known.get(left), self.known.get(right)
         if a is False or b is False:
@@ -122,6 +127,7 @@ class Simplify:
             self.known[op.results[0]] = True
 
     def grad_of(self, op: ir.Operation) -> None:
+        """In place of a gradient formula its ops, where a gradient that it takes is defined; undefined gradients, where none is."""
         states = [self.known.get(v) for v in op.operands]
         tensors = all(torch_types.is_tensor(r.type) for r in op.results)
         if True in states:
@@ -142,6 +148,7 @@ class Simplify:
         self.replace(op, values)
 
     def branch(self, op: ir.Operation) -> None:
+        """The taken arm in place of a branch whose condition is known; else both arms are rewritten, and what they agree on is noted."""
         condition = bool_of(op.operands[0])
         arms = [region.blocks[0] for region in op.regions]
         if condition is not None:
@@ -155,6 +162,7 @@ class Simplify:
             self.known[result] = states.pop() if len(states) == 1 else None
 
     def sum_to_size(self, op: ir.Operation) -> None:
+        """The gradient as it is, where the op has no size to sum it to."""
         gradient, size = op.operands
         if is_none(size) or self.known.get(size) is False:
             self.replace(op, [gradient])

@@ -190,6 +190,7 @@ class Sizes:
         return known.shape if isinstance(known, Tensor) else None
 
     def capture(self) -> None:
+        """Replace questions for ranks, dtypes and sizes, where inference has answers: by constants, or by sizes of other values."""
         forward, reverse = self.captures._parts()
         given = {*self.captures.arguments, *(r for op in forward for r in op.results)}
         for op in list(_all(reverse)):

@@ -150,6 +150,7 @@ class Reverse:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
+        """Pass the gradients of one op's results on to its operands. Raises PassFailure for an op that has no gradient."""
         if all(is_nothing(self.grads.get(r)) for r in op.results):
             for r in op.results:
                 self.grads.pop(r, None)

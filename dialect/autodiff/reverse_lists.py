@@ -21,7 +21,8 @@ class Giver(Protocol):
     emitter: Emitter
     active: dict[ir.Value, bool]
 
-    def give(self, value: ir.Value, gradient: Gradient | ListGradient, when: When = True, *, zeros: bool = False) -> None: ...
+    def give(self, value: ir.Value, gradient: Gradient | ListGradient, when: When = True, *, zeros: bool = False) -> None:
+        """Add to the gradient of a value. `when`: in which runs there is this gradient; `zeros`: it is zeros in the others."""
 
 
 def packed(reverse: Giver, op: ir.Operation, gradient: ListGradient) -> None:

@@ -80,6 +80,7 @@ class Expr:
         return mod(self, other)
 
     def symbols(self) -> frozenset[Symbol]:
+        """All symbols in the expression, also those in the arguments of calls."""
         found: set[Symbol] = set()
         for mono, _ in self.terms:
             for _, atom, _ in mono:

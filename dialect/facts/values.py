@@ -24,6 +24,7 @@ class Tensor:
 
     @property
     def rank(self) -> int | None:
+        """How many dims the tensor has; None where that is not known."""
         return None if self.shape is None else len(self.shape)
 
 

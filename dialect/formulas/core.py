@@ -38,15 +38,19 @@ class Arithmetic(ABC, Generic[T]):
     def _is_tensor(self, x: Any) -> bool: ...
 
     def add(self, a: T, b: Any) -> T:
+        """`a + b`, of a tensor and a tensor or number."""
         return self._binary("add", a, b, 1)
 
     def sub(self, a: T, b: Any) -> T:
+        """`a - b`, of a tensor and a tensor or number."""
         return self._binary("sub", a, b, 1)
 
     def mul(self, a: T, b: Any) -> T:
+        """`a * b`, of a tensor and a tensor or number."""
         return self._binary("mul", a, b)
 
     def div(self, a: T, b: Any) -> T:
+        """`a / b`, of a tensor and a tensor or number; of ints, too, the quotient is of floats."""
         return self._binary("div", a, b)
 
     def _binary(self, name: str, a: T, b: Any, *rest: Any) -> T:
@@ -57,9 +61,11 @@ class Arithmetic(ABC, Generic[T]):
         return self.call("aten.rsub.Scalar", a, number, 1)
 
     def neg(self, a: T) -> T:
+        """`-a`."""
         return self.call("aten.neg", a)
 
     def where(self, condition: T, a: Any, b: Any) -> T:
+        """`a` where the condition is true, else `b`; each a tensor or a number."""
         kinds = self._is_tensor(a), self._is_tensor(b)
         overload = {(True, True): "self", (True, False): "ScalarOther", (False, True): "ScalarSelf", (False, False): "Scalar"}[kinds]
         return self.call(f"aten.where.{overload}", condition, a, b)
@@ -89,6 +95,7 @@ class Ops(Arithmetic[T]):
     # --- what formulas are written with --------------------------------------------------------------------------------
 
     def rank(self, x: T) -> int:
+        """How many dims a tensor has. Raises `unknown()` where that is not known."""
         rank = self.known(x).rank
         if rank is None:
             raise self.unknown()
@@ -100,6 +107,7 @@ class Ops(Arithmetic[T]):
         return None if dtype is None else dtype.is_float
 
     def size(self, x: T, dim: int) -> T:
+        """The size of one dim, an int."""
         return self.call("aten.size.int", x, dim, type_=INT)
 
     def same_sizes(self, x: T, y: T, what: str) -> None:

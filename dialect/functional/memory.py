@@ -115,9 +115,11 @@ class Memory:
 
     @classmethod
     def empty(cls) -> Memory:
+        """The state before anything is made."""
         return cls({}, {}, {}, {})
 
     def copy(self) -> Memory:
+        """The same state, to go on from apart: what is noted in the one does not show in the other."""
         return Memory(dict(self.current), dict(self.entangled), dict(self.shown), {s: dict(v) for s, v in self.views.items()})
 
     def leave(self, outer: Memory) -> None:
@@ -132,6 +134,7 @@ class Memory:
         return storage
 
     def entangle(self, storage: Storage, others: Iterable[Storage]) -> None:
+        """Note that a storage may share memory with each of the others."""
         for other in others:
             if other is not storage:
                 self.entangled[storage] = self.entangled.get(storage, frozenset()) | {other}
@@ -155,6 +158,7 @@ class Memory:
             self.shown[ref.storage] = (*self.shown.get(ref.storage, ()), value)
 
     def write(self, storage: Storage, value: ir.Value) -> None:
+        """Make `value` the current value of a storage; what was computed of its views holds no longer."""
         self.current[storage] = value
         self.views.pop(storage, None)
 

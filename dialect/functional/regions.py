@@ -134,6 +134,7 @@ class Guesses:
         self.hold = True
 
     def keep(self, op: ir.Operation, guess: _Guess) -> None:
+        """Keep what a walk over a loop bears out, for the next walk over it."""
         self._found[op] = self.around, guess
 
     def of(self, w: Walker, op: ir.Operation, inits: Sequence[Entry]) -> _Guess:

@@ -66,6 +66,7 @@ class Walker:
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
+        """Make ops at the end of a block, as long as the context lasts."""
         saved, self.ip = self.ip, ir.InsertionPoint(block)
         try:
             yield
@@ -75,9 +76,11 @@ class Walker:
     # --- old values and new ones -----------------------------------------------------------------------------------------
 
     def entry(self, old: ir.Value) -> Entry:
+        """What an old value stands for: a tensor in some storage, a list or tuple of such, or a new value."""
         return self._env[old]
 
     def bind(self, old: ir.Value, entry: Entry) -> None:
+        """Say what an old value stands for from here on."""
         self._env[old] = entry
         self.memory.show(old, entry)
 
@@ -114,6 +117,7 @@ class Walker:
         return [s for s in self.memory.current if s in made] if made else []
 
     def value(self, old: ir.Value) -> ir.Value:
+        """The new value that stands for an old one now; for a tensor, with all that was written to it so far."""
         return self.read(self._env[old])
 
     def read(self, entry: Entry) -> ir.Value:
@@ -132,6 +136,7 @@ class Walker:
         return value
 
     def coerced(self, entry: Entry, type_: ir.Type, op: ir.Operation) -> ir.Value:
+        """The entry's value now, under another type that it also has; a cast gets the location of `op`."""
         return self.cast(self.read(entry), type_, op)
 
     def cast(self, value: ir.Value, type_: ir.Type, op: ir.Operation) -> ir.Value:

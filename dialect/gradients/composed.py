@@ -27,6 +27,7 @@ class Recorded:
         self.ops: list[ir.Operation] = []
 
     def call(self, name: str, *operands: Operand, type_: str = "!torch.vtensor") -> ir.Value:
+        """Emit an op of one result and note it, and whether the result may have a gradient."""
         made = self.g.call(name, *map(self._operand, operands), type_=type_)
         op = made.owner
         assert isinstance(op, (ir.Operation, ir.OpView))

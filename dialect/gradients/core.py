@@ -77,9 +77,14 @@ class Values(Sequence[ir.Value]):
 class Walk(Protocol):
     """A walk back over ops (`autodiff.reverse.Reverse`)."""
 
-    def give(self, value: ir.Value, gradient: Gradient) -> None: ...
-    def run(self, block_ops: Sequence[ir.Operation]) -> None: ...
-    def take(self, value: ir.Value) -> Any: ...  # a Gradient, of a tensor
+    def give(self, value: ir.Value, gradient: Gradient) -> None:
+        """Add to the gradient of a value; None adds nothing."""
+
+    def run(self, block_ops: Sequence[ir.Operation]) -> None:
+        """Pass the gradients of what these ops give on to what they take, from the last op to the first."""
+
+    def take(self, value: ir.Value) -> Any:  # a Gradient, of a tensor
+        """The gradient of a value, which is not kept any longer; None when there is none."""
 
 
 class Backward(Emitter):
@@ -124,12 +129,14 @@ class Backward(Emitter):
 
     @property
     def grad(self) -> ir.Value:
+        """The gradient of the first result, for rules of ops with one result, a tensor."""
         found = self.grads[0]
         assert isinstance(found, ir.Value), "a rule of an op with several results looks at `grads`"
         return found
 
     @staticmethod
     def is_value(x: object) -> TypeGuard[ir.Value]:
+        """Whether this is a value of the program, not a Python number, a string, None or a list."""
         return isinstance(x, ir.Value)
 
     @staticmethod
@@ -223,9 +230,11 @@ class Backward(Emitter):
         return is_none(self._operands[self._index(i)])
 
     def is_list(self, i: Which) -> bool:
+        """Whether operand i is a list, whatever it was cast to."""
         return str(under_casts(self._operands[self._index(i)]).type).startswith("!torch.list")
 
     def is_tensor(self, i: Which) -> bool:
+        """Whether operand i is a tensor."""
         return torch_types.is_tensor(self._operands[self._index(i)].type)
 
     # --- the same kind of op -------------------------------------------------------------------------------------------

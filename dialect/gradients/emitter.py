@@ -131,6 +131,7 @@ class Emitter(Arithmetic[ir.Value]):
         return torch_types.value_of(value.type) if found is None else found
 
     def tensor(self, value: ir.Value) -> Tensor:
+        """What is known of a tensor; of another value a tensor of which nothing is known."""
         found = self.known(value)
         return found if isinstance(found, Tensor) else Tensor()
 
@@ -154,9 +155,11 @@ class Emitter(Arithmetic[ir.Value]):
         return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
     def mul(self, a: ir.Value, b: Operand) -> ir.Value:
+        """`a * b`, of a tensor and a tensor or number; `a` itself where `b` is the number 1."""
         return a if _is_one(b) else super().mul(a, b)
 
     def div(self, a: ir.Value, b: Operand) -> ir.Value:
+        """`a / b`, of a tensor and a tensor or number; `a` itself where `b` is the number 1."""
         return a if _is_one(b) else super().div(a, b)
 
     def compare(self, relation: str, a: ir.Value, b: Operand) -> ir.Value:
@@ -188,6 +191,7 @@ class Emitter(Arithmetic[ir.Value]):
         return self.call("aten.zeros", self.size(value), self.dtype(value), None, None, None)
 
     def expand(self, value: ir.Value, size: ir.Value) -> ir.Value:
+        """A tensor broadcast to these sizes, a `!torch.list<int>`; no element is copied."""
         return self.call("aten.expand", value, size, False)
 
     # --- numbers of the program ----------------------------------------------------------------------------------------
@@ -225,6 +229,7 @@ class Emitter(Arithmetic[ir.Value]):
         return loop.results[0]
 
     def item(self, items: ir.Value | None, index: int | ir.Value) -> ir.Value:
+        """One item of a list, which must be there; `index` a number that is known or a `!torch.int`."""
         assert items is not None
         type_ = ir.Type.parse("!torch." + str(items.type).removeprefix("!torch.list<").removesuffix(">"), self.context)
         made = self.create("torch.aten.__getitem__.t", [type_], [items, self.value(index)]).results[0]

@@ -30,6 +30,7 @@ class ListGradient:
     spans: tuple[tuple[Index | None, Index | None, ir.Value], ...] = ()
 
     def plus(self, e: Emitter, other: ListGradient) -> ListGradient:
+        """The sum of two gradients of one list: whole lists are added, parts and spans are kept beside each other."""
         whole = self.whole if other.whole is None else other.whole
         if self.whole is not None and other.whole is not None:
             whole = _summed(e, self.whole, other.whole)
@@ -37,6 +38,7 @@ class ListGradient:
 
     @property
     def is_nothing(self) -> bool:
+        """Whether no item has a gradient."""
         return self.whole is None and not self.parts and not self.spans
 
 

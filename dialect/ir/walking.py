@@ -85,6 +85,7 @@ class Notes(dict[_K, _V]):
         _walks.notes[id(self)] = self
 
     def drop(self, op: Any) -> None:
+        """Remove the entries of an op that goes: its own, and those of its results, its blocks and their arguments."""
         self.pop(op, None)
         for result in op.results:
             self.pop(result, None)

@@ -134,6 +134,7 @@ class Op:
 
     @property
     def writes(self) -> bool:
+        """Whether the op writes operand 0 in place."""
         return self.aliasing is Aliasing.SELF
 
     def answer(self, operands: Sequence[Value], promotion: Promotion = Promotion.TORCH) -> tuple[tuple[Value, ...], list[Tie]] | None:

@@ -46,9 +46,11 @@ class DefinedOp(Op, Generic[R]):
     overloads: tuple[DefinedOp[R], ...]
 
     def defined_in(self, module: str) -> bool:
+        """Whether the op is defined in this module of a family, given by its full name."""
         return f"{_PLACE}{self.kernel.partition(':')[0]}" == module
 
     def __call__(self, *operands: Any) -> R:
+        """Run tier 0 with torch's semantics, on arrays and Python values in the schema's order."""
         return self.tier0(*operands)
 
     def under_numpy(self, *, form: str) -> Callable[[Kernel], Kernel]:

@@ -54,6 +54,7 @@ class Convolution:
 
     @property
     def spatial(self) -> int:
+        """How many spatial dims the window slides along."""
         return len(self.stride)
 
     def span(self, kernel: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -152,10 +153,12 @@ class Pooling:
 
     @property
     def spatial(self) -> int:
+        """How many spatial dims the window slides along."""
         return len(self.kernel)
 
     @property
     def span(self) -> tuple[int, ...]:
+        """How many positions a window reaches over in each spatial dim, first to last."""
         return tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True))
 
 

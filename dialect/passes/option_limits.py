@@ -20,6 +20,7 @@ class AtLeast:
     least: int
 
     def allows(self, value: int) -> bool:
+        """Whether the option may have this value."""
         return value >= self.least
 
     def __str__(self) -> str:
@@ -33,6 +34,7 @@ class OneOf:
         self.words = tuple(words)
 
     def allows(self, value: str | tuple[str, ...]) -> bool:
+        """Whether the option may have this value; of several words each must be allowed."""
         return all(word in self.words for word in ((value,) if isinstance(value, str) else value))
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ class NamedPipeline:
 
     @property
     def text(self) -> str:
+        """The steps as the text of one pipeline, which `--pass-pipeline=` takes."""
         return f"builtin.module({','.join(self.steps)})"
 
 

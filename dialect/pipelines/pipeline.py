@@ -30,11 +30,14 @@ _managers: weakref.WeakKeyDictionary[ir.Context, dict[tuple[str, bool], passmana
 class Hook(Protocol):
     """Told of every pass. `name` is the pass with its options, `op` what it works on (a module or a function)."""
 
-    def before(self, name: str, op: ir.Operation) -> None: ...
+    def before(self, name: str, op: ir.Operation) -> None:
+        """The pass is about to run."""
 
-    def after(self, name: str, op: ir.Operation, seconds: float) -> None: ...
+    def after(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """The pass has run and took this many seconds."""
 
-    def failed(self, name: str, op: ir.Operation, seconds: float) -> None: ...
+    def failed(self, name: str, op: ir.Operation, seconds: float) -> None:
+        """The pass raised an exception, after this many seconds; the pipeline then raises it to its caller."""
 
 
 @dataclass(frozen=True)

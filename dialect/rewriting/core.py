@@ -47,6 +47,7 @@ class LocalRewrites(Pass):
         return rewrite(func, self.rules(func))
 
     def run_on_function(self, func: ir.Operation) -> None:
+        """Apply the rules to a function, in place."""
         self.apply(func)
 
 

@@ -43,6 +43,7 @@ class Known:
         return self._values.get(value, NOTHING)
 
     def set(self, value: ir.Value, known: Any) -> None:
+        """Note what a value is in every run."""
         self._values[value] = known
 
     def all_of(self, values: Sequence[ir.Value]) -> list[Any] | None:

@@ -55,6 +55,7 @@ class Site:
         return result.dtype
 
     def known(self, value: ir.Value) -> Value:
+        """What inference knows of a value."""
         return self.inference[value]
 
     def tensor(self, value: ir.Value) -> Tensor:
@@ -65,17 +66,20 @@ class Site:
         return found
 
     def dtype_of(self, value: ir.Value) -> DType:
+        """The dtype of a tensor. Raises Keep where it is not known."""
         found = self.tensor(value).dtype
         assert found is not None
         return found
 
     def shape_of(self, value: ir.Value) -> tuple[Dim, ...]:
+        """The sizes of a tensor. Raises Keep where its dtype or its rank is not known."""
         shape = self.tensor(value).shape
         if shape is None:
             raise Keep("an operand's rank is not known")
         return shape
 
     def is_tensor(self, i: int) -> bool:
+        """Whether operand i is a tensor."""
         return isinstance(self.values[i], Tensor)
 
     # --- building ----------------------------------------------------------------------------------------------------

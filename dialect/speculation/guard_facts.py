@@ -17,6 +17,7 @@ class Proven(Infer):
     one of them is a 1 that broadcasts. So nothing is left to tie, and what is inferred holds of every run that gets there."""
 
     def equal(self, a: Dim, b: Dim, what: str) -> Dim:
+        """The number if one is known, `a` if neither can be 1, else a new size; nothing is tied. ShapeError for numbers that differ."""
         if a == b:
             return a
         if isinstance(a, int) and isinstance(b, int):

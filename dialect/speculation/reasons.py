@@ -74,4 +74,5 @@ class Reason(Enum):
 
     @property
     def sentence(self) -> str:
+        """The reason in words, for people."""
         return self.value

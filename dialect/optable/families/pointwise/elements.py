@@ -90,6 +90,7 @@ class Elements:
         raise NotImplementedError
 
     def dtype(self, x: Element) -> DType:
+        """The dtype of an element."""
         raise NotImplementedError
 
     def cast(self, x: Element, dtype: DType) -> Element:
@@ -105,9 +106,11 @@ class Elements:
         return isinstance(value, (bool, int, float))
 
     def is_float(self, x: Element) -> bool:
+        """Whether an element is of a floating dtype."""
         return self.dtype(x).is_float
 
     def is_bool(self, x: Element) -> bool:
+        """Whether an element is a truth value."""
         return self.dtype(x) is dtypes.bool_
 
 
@@ -174,22 +177,27 @@ class Arrays(Elements):
     left_shift, right_shift = np.left_shift, np.right_shift
 
     def is_nan(self, x: Element) -> Element:
+        """Where an array is NaN; nowhere, for integers and truth values."""
         return np.isnan(x) if np.asarray(x).dtype.kind == "f" else np.zeros(np.shape(x), np.bool_)
 
     def select(self, condition: Element, yes: Element, no: Element) -> Element:
+        """yes where condition, else no, broadcast against each other. One of them may be a number."""
         return np.where(condition, yes, no)
 
     def dtype(self, x: Element) -> DType:
+        """The dtype of an array, which must be one that programs can hold."""
         found = dtypes.from_numpy(x.dtype)
         assert found is not None, x.dtype
         return found
 
     def cast(self, x: Element, dtype: DType) -> Element:
+        """An array in another dtype, with the values that aten.to gives."""
         from tierup.dialect.kernels.casts import cast
 
         return cast(np.asarray(x), dtype.numpy)
 
     def number(self, value: Parameter, like: Element) -> Element:
+        """A parameter as a number of an array's dtype; ints wrap."""
         return number(value, like.dtype)
 
 
