@@ -29,6 +29,7 @@ class CompilerFault:
 
     @property
     def text(self) -> str:
+        """What `Faults.fired` says of it."""
         return f"compiler: {self.stage}" if self.stage else "delay"
 
 

@@ -59,6 +59,7 @@ class Faults:
         return not self.guard or ":bailout" not in self.guard
 
     def is_due(self) -> bool:
+        """Whether the block's fault may still come to pass: it does so once, or always."""
         return self._always or not self.fired
 
     def fire(self, what: str) -> bool:

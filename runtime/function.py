@@ -62,7 +62,8 @@ class TensorCalls(Protocol):
         """Whether a call is one of these."""
         ...
 
-    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any: ...
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
 
 
 class Function(DirectCalls):
@@ -113,6 +114,7 @@ class Function(DirectCalls):
         early.expect(self._overrides.base())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
         if faults.active:
             return faults.run(self._slow, args, kwargs)
         return self._slow(*args, **kwargs)

@@ -242,6 +242,7 @@ class Overrides:
 
     @property
     def changes(self) -> dict[str, Any]:
+        """A copy of the function's own options, by name."""
         return dict(self._changes)
 
     def base(self) -> Options:
@@ -265,9 +266,11 @@ class Changed(Overrides):
         self._made: tuple[Options, Options] | None = None
 
     def base(self) -> Options:
+        """The changed options of a call outside of every `with options(...)`."""
         return self._change(self._above.base())
 
     def current(self) -> Options:
+        """The changed options of the function, as they are in force here."""
         now, made = self._above.current(), self._made  # one read: another thread may put in its own
         if made is None or made[0] is not now:
             made = self._made = (now, self._change(now))

@@ -39,6 +39,7 @@ class Program:
 
     @property
     def released(self) -> bool:
+        """Whether the text was let go."""
         return self._graph is None
 
     def release(self) -> None:

@@ -46,6 +46,7 @@ class Speculation:
     for_values: bool = False  # beside a version that hands over calls with these values: without code for it that one goes on
 
     def describe(self, names: tuple[str, ...]) -> str:
+        """The guards in words. `names`: of the arguments."""
         return describe_specs(self.specs, names)
 
 
@@ -80,6 +81,7 @@ class Underway:
         return bool(self._speculations)
 
     def begin(self, speculation: Speculation) -> None:
+        """Note that a speculation is being compiled."""
         self._speculations[speculation.specs] = speculation
 
     def end(self, speculation: Speculation) -> bool:

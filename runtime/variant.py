@@ -36,6 +36,7 @@ class Variant:
     executor: Executor
 
     def holds(self, arguments: Mapping[str, object]) -> bool:
+        """Whether all values from outside that are part of the graph are what they were when it was built."""
         constants = self.built.constants
         return not constants or all(c.holds(arguments) for c in constants)
 

@@ -29,6 +29,7 @@ class Counters:
         return Counters(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
     def by_name(self) -> dict[str, int]:
+        """The counts as a dict, under their names."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 

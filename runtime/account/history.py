@@ -34,6 +34,7 @@ class EventTemplate:
     details: Mapping[str, Any]
 
     def at(self, call: int, when: float, caller: str, times: int) -> Event:
+        """The event as of a call: its number, the time, the line that made it, and how often the event came in a row."""
         return Event(self.kind, self.function, call, self.reason, time=when, times=times, caller=caller, **self.details)
 
 
@@ -41,9 +42,12 @@ class Named(Protocol):
     """A program, as events name it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The program's name."""
+
     @property
-    def place(self) -> str: ...
+    def place(self) -> str:
+        """Where the user wrote it, as events say it."""
 
 
 class History:
@@ -59,6 +63,7 @@ class History:
         self.clear()
 
     def clear(self) -> None:
+        """Forget all counts, refusals, reasons and events."""
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last_reason: Reason | None = None
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
@@ -71,6 +76,7 @@ class History:
         return [template.at(*when) for template, *when in tuple(self._ring)]
 
     def count(self, counter: str) -> None:
+        """Add one to a counter of COUNTERS."""
         with self._lock:
             self.counts[counter] += 1
         if counter == "compiles":

@@ -29,6 +29,7 @@ class Stats:
 
     @property
     def calls(self) -> int:
+        """All calls, however they were answered."""
         return self.hits + self.misses + self.profiled_runs + self.interpreted
 
     def __add__(self, other: Stats) -> Stats:

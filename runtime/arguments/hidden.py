@@ -32,9 +32,11 @@ class Access:
     function: Any = None  # a FunctionType, which mypy would take for a method; None: an argument
 
     def attribute(self, name: str) -> Access:
+        """The way to an attribute of the value that this one gives."""
         return Access(self.root, self.name, (*self.path, ("attr", name)), self.function)
 
     def item(self, key: object) -> Access:
+        """The way to an item of the value that this one gives."""
         return Access(self.root, self.name, (*self.path, ("item", key)), self.function)
 
     def read(self, arguments: Mapping[str, object]) -> object:
@@ -85,6 +87,7 @@ class HiddenInput:
     direct: Access | None = None
 
     def read(self, arguments: Mapping[str, object]) -> object:
+        """The value now. Raises what `Access.read` does."""
         return self.access.read(arguments)
 
     def flat(self, value: object) -> object:
@@ -115,6 +118,7 @@ class Constant:
     value: object
 
     def holds(self, arguments: Mapping[str, object]) -> bool:
+        """Whether the graph is right for a call with these arguments, as far as this value goes."""
         try:
             now = self.access.read(arguments)
         except (NameError, AttributeError, KeyError, IndexError, TypeError) as e:

@@ -39,6 +39,7 @@ class Leaf:
 
     @property
     def is_static(self) -> bool:
+        """Whether the value is part of what the graph was built for, and no input of it."""
         return self.kind in STATIC_KINDS
 
 

@@ -220,6 +220,7 @@ class Assumptions:
         return steps.bailouts.guarded(self.instrumented.text, entry, specs, facts, force=forcible)
 
     def continuations_of(self, code: Guarded) -> Continuations:
+        """New continuations for a guarded program, none of them compiled yet; what they compile counts in `stats()`."""
         context = self._context
         assert context.make_continuation is not None  # else there would be no assumptions
         made = Continuations(code, context.program.name, self.log, context.history, context.make_continuation)
@@ -275,6 +276,7 @@ class Assumptions:
             return self._continuations.get(record)
 
     def stats(self) -> Stats:
+        """How often something was compiled to go on where an assumption failed; all else is 0."""
         with self._lock:
             return Stats(compiles=sum(tally.compiles for tally in self._tallies))
 

@@ -73,6 +73,7 @@ class Dump:
         self.facts |= facts
 
     def close(self) -> None:
+        """Write `request.json`, with how long the compile took."""
         total = round((time.perf_counter() - self._start) * 1e3, 3)
         self.write("request.json", json.dumps(self.facts | {"total_ms": total}, indent=2, default=str) + "\n")
 

@@ -113,6 +113,7 @@ class LoadedCode:
 
     @property
     def artifact(self) -> Artifact | CudaArtifact:
+        """What the code was loaded from."""
         return self.code.artifact
 
     @property

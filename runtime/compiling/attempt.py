@@ -36,6 +36,7 @@ class Attempt:
             self._owner.ends(self._speculation)
 
     def begin(self, speculation: Speculation) -> None:
+        """Note that a speculation is being compiled, until the `with` block or a job ends. The caller holds the owner's lock."""
         self._speculation = speculation
         self._owner.begins(speculation)
 

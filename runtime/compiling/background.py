@@ -26,10 +26,17 @@ class Job(Protocol):
     """A compile. `urgency`: the larger the earlier, None when nobody wants it any more. `is_for`: whether the program with that
     history asked for it. `run` handles its own failures. `drop`, from any thread: what comes of it is not wanted any more."""
 
-    def is_for(self, history: History) -> bool: ...
-    def urgency(self) -> int | None: ...
-    def run(self) -> None: ...
-    def drop(self) -> None: ...
+    def is_for(self, history: History) -> bool:
+        """Whether the program with that history asked for it."""
+
+    def urgency(self) -> int | None:
+        """The larger, the earlier it is run; None when nobody wants it any more."""
+
+    def run(self) -> None:
+        """Do it, and handle its own failures."""
+
+    def drop(self) -> None:
+        """What comes of it is not wanted any more. To be called from any thread."""
 
 
 Wanted = Callable[[Job], bool]
@@ -124,6 +131,7 @@ class Queue:
             thread.join(_SECONDS_TO_END)
 
     def after_fork(self) -> None:
+        """In a child of fork: put the job that ran back as the next one, and begin without a thread, which `wake` starts."""
         if self._running is not None:
             self._jobs.insert(0, self._running)
         self._running = None

@@ -44,10 +44,12 @@ class CompileJob:
         self._dropped = False
 
     def drop(self) -> None:
+        """Let what comes of it be thrown away, and ask no worker for it any more."""
         self._dropped = True
 
     @property
     def milliseconds(self) -> float:
+        """The time since the call asked for it."""
         return (time.perf_counter() - self._since) * 1e3
 
     @property
@@ -57,6 +59,7 @@ class CompileJob:
         return f" in the background{where}, asked for in call {self.call}"
 
     def is_for(self, history: History) -> bool:
+        """Whether the program with that history asked for it, and is still there."""
         maker = self._maker()
         return maker is not None and maker.context.history is history
 
@@ -66,6 +69,7 @@ class CompileJob:
         return None if maker is None or maker.context.closed else maker.context.calls()
 
     def run(self) -> None:
+        """Make the version and hand it, or why there is none, to the executor, where that is still there and open."""
         try:
             with no_fork, faults.carried(self._faults):
                 self._run()

@@ -53,6 +53,7 @@ class Later:
         queue.submit(_Job(self, self._context, self._part, key, work, arguments))
 
     def done(self, key: object) -> None:
+        """Note that the work under this name is over: it can be asked for again."""
         with self._lock:
             self._pending.discard(key)
 

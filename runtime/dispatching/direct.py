@@ -118,7 +118,8 @@ class Owner(Protocol):
 
     def failed_directly(
         self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
-    ) -> tuple[Any, ...]: ...
+    ) -> tuple[Any, ...]:
+        """The flat results of a call that left native code with `status`. `live`: the values there at a bailout; None at an error site."""
 
 
 class DirectTable:
@@ -147,6 +148,7 @@ class DirectTable:
         return self._takes
 
     def add(self, owner: Owner, version: Version) -> None:
+        """Let an executor's version answer calls, before all others."""
         r = version.record
         mine = replace(r, form=self.convention.form, scalars=self.convention.scalars)
         with self._lock:
@@ -155,6 +157,7 @@ class DirectTable:
             self.table.add(mine, first=True)
 
     def remove(self, record: VersionRecord) -> None:
+        """Take a version out; calls that are in it finish. Raises KeyError when it is not in the table."""
         with self._lock:
             self.table.remove(self._records.pop(id(record)))
 
@@ -169,10 +172,13 @@ class DirectTable:
                 self.table.reorder(then)
 
     def has(self, record: VersionRecord) -> bool:
+        """Whether a version is in the table."""
         return id(record) in self._records
 
     def hits(self, record: VersionRecord) -> int:
+        """How many calls a version answered here. Raises KeyError when it is not in the table."""
         return self.table.hits(self._records[id(record)])
 
     def total_hits(self, records: Sequence[VersionRecord]) -> int:
+        """How many calls these versions answered here together. Raises KeyError when one is not in the table."""
         return sum([self.table.hits(self._records[id(r)]) for r in records])

@@ -119,18 +119,22 @@ class PythonTable(Versions[Row]):
         self._slow_calls = dict.fromkeys(SlowCause, 0)
 
     def hits(self, record: VersionRecord) -> int:
+        """Calls whose arguments kept this version's guards. Raises ValueError when it is not in the table."""
         return self._find(record).hits
 
     def total_hits(self) -> int:
+        """`counts().hits`, at less cost."""
         return self._hits
 
     def counts(self) -> TableCounts:
+        """What became of all calls so far: see `TableCounts`."""
         return TableCounts(self._hits, self._failures, dict(self._slow_calls))
 
     def attach(self, function: Any) -> None:
         """Nothing to do: the function's `__call__` calls its table."""
 
     def callable(self) -> TableCallable:
+        """A new object whose calls run this table."""
         return TableCallable(self)
 
     def take_tensors(self, always: bool = False) -> str | None:
@@ -147,6 +151,7 @@ class PythonTable(Versions[Row]):
         return self._slow(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer a call: by the first version whose guards the arguments keep, else by `slow`."""
         if kwargs:
             return self._answer_slowly(SlowCause.KEYWORDS, args, kwargs)
         if len(args) != self.inputs.n_positional:

@@ -28,6 +28,7 @@ class Version:
 
     @property
     def milliseconds(self) -> float:
+        """How long compiling it, or loading it from disk, took."""
         return self.compiled.milliseconds
 
     def covers(self, other: Version) -> bool:

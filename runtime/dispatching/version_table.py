@@ -174,6 +174,7 @@ class VersionTable:
             self._direct.remove(record)
 
     def clear(self) -> None:
+        """Take all versions out; calls that are in one finish."""
         with self.lock:
             for version in self.versions:
                 self.remove(version)

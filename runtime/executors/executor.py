@@ -214,6 +214,7 @@ class Executor:
 
     @property
     def splits(self) -> tuple[Split, ...]:
+        """The splits of the program, under all options."""
         return tuple(split for kind in self._kinds.values() for split in kind.splits)
 
     @property
@@ -282,6 +283,7 @@ class Executor:
         return counts["misses"] + counts["profiled_runs"] + counts["interpreted"] + sum(hits)
 
     def stats(self) -> Stats:
+        """Counts of what happened to the program since it was made or reset; without its gradients."""
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
 
     def stats_with_gradients(self) -> Stats:

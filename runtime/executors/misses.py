@@ -79,6 +79,7 @@ class Misses:
             self._known[layout_key(flat)] = versions, options, template
 
     def clear(self) -> None:
+        """Forget what was kept of earlier misses."""
         self._known = {}
 
     def _template(self, flat: Flat, signature: Signature, reason: Reason) -> EventTemplate:

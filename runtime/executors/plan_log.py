@@ -25,12 +25,14 @@ class PlanLog:
 
     @property
     def pending(self) -> bool:
+        """Whether a version of the plan is being compiled."""
         return bool(self._underway)
 
     def record(self, signature: Signature) -> None:
         """Nothing hangs on what calls looked like."""
 
     def propose(self, signature: Signature, options: Options) -> Speculation | Reason:
+        """The version to make for a call that none fits, or why none is made."""
         if self.refusal is not None:
             return self.refusal.reason
         found = symbolic(signature, "dynamic")
@@ -44,13 +46,16 @@ class PlanLog:
         return Speculation(specs, "dynamic" if found.generalised else "static", found.generalised)
 
     def for_values(self, speculation: Speculation, options: Options) -> Speculation | None:
+        """`speculation`, if it may be made for calls that code without values hands over; None if it was tried, or too many were."""
         return None if speculation.specs in self._tried or len(self._tried) >= MOST_VERSIONS else speculation
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
+        """Note that `specs` have code only with the values of ints and bools, and that `valued` was made of them."""
         self._valued.add(specs)
         self._tried.add(valued)
 
     def made(self, speculation: Speculation, classes: Classes) -> None:
+        """Note a speculation: it is being compiled until it is `decided`, `ended` or withdrawn."""
         self._underway.begin(speculation)
         self._tried.add(speculation.specs)
 
@@ -58,21 +63,27 @@ class PlanLog:
         """It is not made again, as nothing is that was tried."""
 
     def withdraw(self, speculation: Speculation) -> None:
+        """Forget a speculation for which something ran out, so that it may be made again."""
         self._underway.end(speculation)
         self._tried.discard(speculation.specs)
 
     def ended(self, speculation: Speculation) -> None:
+        """Nobody compiles a speculation any more: forget it if it was not `decided`."""
         if self._underway.end(speculation):
             self._tried.discard(speculation.specs)
 
     def decided(self, speculation: Speculation) -> None:
+        """Note that a speculation has its version."""
         self._underway.end(speculation)
         self._has_code = True
 
     def refused(self, speculation: Speculation, why: NotCompiled) -> None:
+        """Note that a speculation has no code. Nor has the plan then, unless the speculation was for values, or the program raises and
+        there is other code."""
         self._underway.end(speculation)
         if not speculation.for_values and (why.reason is not Reason.PROGRAM_RAISES or not self._has_code):
             self.refusal = why
 
     def told(self, speculation: Speculation) -> tuple[EventKind, Reason | None, str]:
+        """How a new version is told: the event's kind, its reason, and words for people."""
         return EventKind.COMPILED, None, "a plan's code for"

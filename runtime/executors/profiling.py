@@ -29,10 +29,12 @@ class ProfilingExecutor:
 
     @property
     def versions(self) -> tuple[Version, ...]:
+        """The versions of the whole program, oldest first."""
         return self.table.versions
 
     @property
     def splits(self) -> tuple[Split, ...]:
+        """The splits of the program."""
         return tuple(self.splitting.table.splits.values())
 
     @property

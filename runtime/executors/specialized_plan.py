@@ -47,6 +47,7 @@ class ValuesProgram(Program):
         self.publication, self._pristine = made.publication, pristine
 
     def run(self, flat: Flat) -> Flat:
+        """The results of a call in tier 0. Raises what the pristine program raises."""
         if self.publication.refusal() or not self.publication.fits(flat):
             return self._pristine.run(flat)
         drawing.begin()
@@ -83,18 +84,22 @@ class SpecializedPlan:
 
     @property
     def versions(self) -> tuple[Version, ...]:
+        """The plan's versions, oldest first."""
         return self.table.versions
 
     @property
     def splits(self) -> tuple[Split, ...]:
+        """The plan's split; none or one."""
         return tuple(self._splits.splits.values())
 
     @property
     def split(self) -> Split | None:
+        """What runs the program where the whole has no native code; None when there is none."""
         return self._splits.splits.get(_WHOLE)
 
     @property
     def compiling(self) -> bool:
+        """Whether a version is being compiled."""
         return self._log.pending
 
     @property
@@ -104,6 +109,7 @@ class SpecializedPlan:
 
     @property
     def guards(self) -> str:
+        """The argument spec that it is for, for people."""
         return self.spec.describe(self.program.names)
 
     @property
@@ -130,6 +136,8 @@ class SpecializedPlan:
     # --- answering a call -------------------------------------------------------------------------------------------
 
     def call(self, flat: Flat, options: Options) -> Flat:
+        """The results of a call with arguments of this spec. Raises NotOptimized where the options want native code and there is none; else
+        what the program raises."""
         if not self.versions:
             return self._no_version(*flat)
         return self.table.run(flat, options.entry)

@@ -173,14 +173,17 @@ class SpecializingExecutor:
 
     @property
     def versions(self) -> tuple[Version, ...]:
+        """The versions of all plans."""
         return tuple(version for plan in self._specialized for version in plan.versions)
 
     @property
     def splits(self) -> tuple[Split, ...]:
+        """The splits of all plans."""
         return tuple(split for plan in self._specialized for split in plan.splits)
 
     @property
     def compiling(self) -> bool:
+        """Whether a version of any plan is being compiled."""
         return any(plan.compiling for plan in self._specialized)
 
     @property
@@ -190,6 +193,7 @@ class SpecializingExecutor:
 
     @property
     def is_optimized(self) -> bool:
+        """Whether there is a plan for calls with the option `optimize`."""
         return any(optimize for _, optimize, _ in self.plans)
 
     def described_plans(self) -> tuple[tuple[str, str, int], ...]:
@@ -216,6 +220,7 @@ class SpecializingExecutor:
             return sum((plan.stats() for plan in (*self._specialized, *self._ending)), self._retired) + cache
 
     def total_hits(self) -> int:
+        """`stats().hits`."""
         return self.stats().hits
 
     def continuations(self, version: Version | Split) -> None:

@@ -96,6 +96,7 @@ class Backward:
         return self.by_position(self.executor.call(values), values)
 
     def by_position(self, found: Sequence[Any], values: tuple[Any, ...]) -> dict[int, Array]:
+        """Gradients by their positions in `wrt`, copied where they share memory with `values` or with one another."""
         return dict(zip(self.positions, own(found, values), strict=True))
 
 
@@ -116,6 +117,7 @@ class Pair:
         self._from_fewer: Recent[Backward] = Recent()
 
     def run(self, flat: tuple[Any, ...], order: int) -> tuple[tuple[Any, ...], Pullback]:
+        """The flat results of a call by the forward program, and what gives the gradients. `order`: as of the function `forward`."""
         through = None
         if order > 1 and any(capture.kind != "argument" for capture in self.captures):
             handed, through = self.forward.gradients.forward(flat, self.wrt, order - 1)
@@ -310,14 +312,17 @@ class Gradients:
             raise Postponed(f"{self.name} has no gradient now, since something ran out: {type(e).__name__}: {e}: call it again") from e
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
+        """Tell that a forward or backward program was made. `start`: when that began, by `time.perf_counter()`."""
         milliseconds = (time.perf_counter() - start) * 1e3
         self._executor.history.emit(EventKind.DIFFERENTIATED, reason, guard=guard, action=action, milliseconds=milliseconds, **details)
 
     def executor_of(self, name: str, source: Source) -> ProgramExecutor:
+        """A new executor of a forward or backward program, under the options of the differentiated one."""
         program = Program(name, source.graph, source.entry, source.names, source.tier0, self._executor.program.place)
         return self._executor.another(program)
 
     def count(self, what: str) -> None:
+        """Add one to a counter. `what`: a field of `GradientStats`."""
         with self._counting:
             self._counts[what] += 1
 
@@ -328,6 +333,7 @@ class Gradients:
         return sum((executor.stats_with_gradients() for executor in self.executors), retired)
 
     def stats(self) -> GradientStats:
+        """What was counted so far, and how many pairs there are now."""
         with self._counting:
             return GradientStats(**self._counts, pairs=len(self._pairs.all()))
 

@@ -18,6 +18,7 @@ class Recent(Generic[T]):
         self._items: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:
+        """The value under a key, which is now the one used last; None when there is none."""
         with self._lock:
             if key in self._items:
                 self._items.move_to_end(key)
@@ -35,5 +36,6 @@ class Recent(Generic[T]):
             return list(self._items.values())
 
     def clear(self) -> None:
+        """Drop everything."""
         with self._lock:
             self._items.clear()

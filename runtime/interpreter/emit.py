@@ -43,6 +43,7 @@ class Source:
         self.lines.append("    " * depth + text + comment)
 
     def text(self) -> str:
+        """All lines, as one text."""
         return "\n".join(self.lines) + "\n"
 
 
@@ -72,11 +73,13 @@ class FunctionEmitter:
     # --- names and expressions ------------------------------------------------------------------------------------------
 
     def variable(self, var: Var) -> str:
+        """A variable's name in the source, picked when it is first asked for."""
         if var not in self.name:
             self.name[var] = self.names.pick(var.hint) if var.hint else self.names.number("v")
         return self.name[var]
 
     def text(self, piece: Piece) -> str:
+        """An expression as Python source."""
         if isinstance(piece, str):
             return piece
         if isinstance(piece, Var):

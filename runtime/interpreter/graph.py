@@ -84,6 +84,7 @@ class Node:
         raise NotImplementedError
 
     def bodies(self) -> Iterator[Body]:
+        """The bodies in the node, in order; none but for branches and loops."""
         return iter(())
 
     def reads(self) -> dict[Var, None]:
@@ -111,6 +112,7 @@ class Let(Node):
     constant: bool = False
 
     def expressions(self) -> Iterator[Piece]:
+        """The one expression."""
         yield self.expression
 
 
@@ -123,9 +125,11 @@ class If(Node):
     orelse: Body
 
     def expressions(self) -> Iterator[Piece]:
+        """The condition."""
         yield self.condition
 
     def bodies(self) -> Iterator[Body]:
+        """Both arms."""
         yield self.then
         yield self.orelse
 
@@ -140,11 +144,13 @@ class Loop(Node):
     body: Body
 
     def expressions(self) -> Iterator[Piece]:
+        """The trip count, the first condition, and what the carried values begin with."""
         yield self.trip
         yield self.condition
         yield from self.inits
 
     def bodies(self) -> Iterator[Body]:
+        """The loop's body."""
         yield self.body
 
 
@@ -157,6 +163,7 @@ class Body:
     yields: list[Piece] = field(default_factory=list)
 
     def reads(self) -> dict[Var, None]:
+        """The variables that its statements and yields read, in order; those made in it, too."""
         found: dict[Var, None] = {}
         for node in self.nodes:
             found.update(node.reads())

@@ -187,6 +187,7 @@ class Reader:
         return found
 
     def append(self, node: object) -> None:
+        """Append a statement to the body that is being read."""
         self._body.nodes.append(node)  # type: ignore[arg-type]  # a Node: the handlers build them
 
     def callee(self, op: ir.Operation, name: str) -> str:
@@ -202,11 +203,13 @@ class Reader:
         return Global(name, name)
 
     def single_block(self, op: ir.Operation, region: ir.Region) -> ir.Block:
+        """The block of a region. Raises UnsupportedOp when there is not exactly one."""
         if len(region.blocks) != 1:
             raise UnsupportedOp(f"{op.name} with {len(region.blocks)} blocks in a region (at {self.origin(op)})")
         return region.blocks[0]
 
     def origin(self, op: ir.Operation) -> Origin:
+        """An op's name, and where the user wrote it."""
         place = diagnostics.place_of(op.location)
         return Origin(op.name, place.file, place.line, place.column)
 

@@ -53,6 +53,7 @@ class Tier0:
     fails: bool = False
 
     def __call__(self, *leaves: object, **hooks: Callable[..., object]) -> Any:
+        """Run the program: see `call`."""
         return self.call(*leaves, **hooks)
 
     def line_of(self, line: int) -> Origin | None:

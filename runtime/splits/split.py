@@ -83,6 +83,7 @@ class Split:
         return ExecutedPlan(self.function, "split", self, self.guards, names)
 
     def stats(self) -> Stats:
+        """Its hits, the calls of regions that tier 0 answered (fallbacks), their compiles, and the assumptions that failed (bailouts)."""
         regions = [region.stats() for region in self.regions]
         in_tier0 = sum(r.misses + r.interpreted + r.profiled_runs for r in regions)
         left = 0 if self.continuations is None else sum(self.continuations.lost.values())
@@ -148,6 +149,7 @@ class Site:
         self._executor = executor
 
     def __call__(self, *values: Any) -> Any:
+        """Run the region: one result comes back as itself, several as a tuple."""
         results = self._executor.call(values)
         return results[0] if len(results) == 1 else results
 

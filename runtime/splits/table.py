@@ -47,9 +47,11 @@ class SplitTable(Generic[Key]):
             return replace(now, hits=self.hits, versions=len(self.splits), bailouts=now.bailouts + self._failures)
 
     def excluded(self, key: Key) -> frozenset[str]:
+        """The ops, by name or by the user's line, that no region of the split for `key` may hold."""
         return self._excluded.get(key if self._is_apart else None, frozenset())
 
     def exclude(self, key: Key, ops: frozenset[str]) -> None:
+        """Let no region of the split for `key` hold these ops any more, beside those before."""
         with self.lock:
             self._excluded[key if self._is_apart else None] = self.excluded(key) | ops
 

@@ -74,34 +74,42 @@ class DeviceArray:
 
     @property
     def dtype(self) -> np.dtype:
+        """The type of its elements, as NumPy's."""
         return self.layout.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Its size in each dimension."""
         return self.layout.shape
 
     @property
     def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next, in each dimension."""
         return self.layout.strides
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.layout.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return self.layout.size
 
     @property
     def itemsize(self) -> int:
+        """The bytes of one element."""
         return self.layout.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The bytes of all elements, without gaps between them."""
         return self.layout.nbytes
 
     @property
     def flags(self) -> Flags:
+        """Whether it is aligned, may be written, and is in C order."""
         return Flags(self.is_aligned, self.writeable, self.is_contiguous)
 
     @property

@@ -42,6 +42,7 @@ class OnDevice:
         self._program, self._overrides, self._history = program, overrides, history
 
     def around(self, call: Call) -> Call:
+        """A call that takes arrays of any library, of one that takes ours; results are arrays of the library whose array came first."""
         def run(flat: Flat, options: Options) -> Flat:
             on = device()
             given = ours(on, flat)
@@ -53,6 +54,7 @@ class OnDevice:
         return run
 
     def slow(self, answer: Answer, find: FindSplit) -> Answer:
+        """Answers a call that no version fits: by a split, its arrays left where they are; else by `answer`, on the host."""
         def slow(*flat: Any) -> Flat:
             answered = self._by_split(flat, find)
             return on_host(self._program, answer, flat) if answered is None else answered
@@ -80,6 +82,7 @@ class OnDevice:
         return results
 
     def failed(self, answer: Callable[..., Flat], stays: Callable[[Any, int], bool]) -> Callable[..., Flat]:
+        """`answer(record, status, flat, live)`, on copies on the host but where it `stays(record, status)` and there are `live` values."""
         def failed(record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
             if live is None:
                 return on_host(self._program, lambda *host: answer(record, status, host, None), flat)
@@ -91,20 +94,25 @@ class OnDevice:
         return failed
 
     def run(self, program: Program, flat: Flat) -> Flat:
+        """The results of a call in tier 0, which runs on copies on the host."""
         return self.on_host(lambda *host: program.run(host), flat)
 
     def on_host(self, run: Answer, flat: Flat) -> Flat:
+        """`run(*flat)` on copies on the host; what is written there is written on the device."""
         return on_host(self._program, run, flat)
 
     def copies(self, flat: Flat) -> Flat:
+        """The arguments, those on the device as copies on the host."""
         copies = iter(to_host([v for v in flat if type(v) is DeviceArray]))
         return tuple([next(copies) if type(v) is DeviceArray else v for v in flat])
 
     def spec_of(self, flat: Flat) -> CallSpec:
+        """The argument spec of a call, wherever its arrays lie."""
         # where an array lies is no part of it: one plan serves both sides
         return spec_of([np.empty((0,) * v.ndim, v.dtype) if type(v) is DeviceArray else v for v in flat])
 
     def results(self, publication: Publication, flat: Flat, values: Flat) -> Flat:
+        """The results of a call, from the values that a continuation gives; what the program writes is written."""
         moves = Moves(device())
         if any(type(value) is DeviceArray for value in flat):
             return published(publication, flat, values, moves)

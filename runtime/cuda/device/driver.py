@@ -70,6 +70,7 @@ class Driver:
         return int(self._call("cuMemAlloc", count))
 
     def free(self, address: int) -> None:
+        """Give back memory that `allocate` gave."""
         self._call("cuMemFree", address)
 
     def memory(self) -> tuple[int, int]:
@@ -122,6 +123,7 @@ class Driver:
         return module
 
     def unload(self, module: Any) -> None:
+        """Let a module go. No kernel of it may be running."""
         self._call("cuModuleUnload", module)
 
     def function(self, module: Any, name: str, shared: int = 0) -> Any:
@@ -194,9 +196,11 @@ class Driver:
         self._api.cuStreamEndCapture(self._recording)
 
     def launch_graph(self, graph: Any) -> None:
+        """Put what was recorded on the stream. `graph`: what `end_capture` gave."""
         self._call("cuGraphLaunch", graph, self._stream)
 
     def destroy_graph(self, graph: Any) -> None:
+        """Let go of what `end_capture` gave."""
         self._call("cuGraphExecDestroy", graph)
 
     # ----------------------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ class Kernels:
         return self.libraries and isinstance(self.on.library(), Cublas)
 
     def constant(self, name: str) -> int:
+        """The address of a constant. Raises KeyError when the program has none of this name."""
         return self._constants[name]
 
     def blamed(self, error: DriverError, kernels: Sequence[str]) -> DriverError:
@@ -81,10 +82,12 @@ class Parameters:
         self.address = ctypes.addressof(self._pointers)
 
     def set(self, index: int, value: int | float) -> None:
+        """Put in a number, converted to the parameter's type."""
         packed = elements.pack(value, self._types[index])
         ctypes.memmove(ctypes.addressof(self._values) + _SLOT * index, packed, len(packed))
 
     def set_address(self, index: int, address: int) -> None:
+        """Put in an address, where the parameter is one."""
         self._values[index] = address
 
 
@@ -96,15 +99,19 @@ class DirectEngine:
         self._launched: list[str] = []
 
     def allocate(self, dtype: str, count: int) -> int:
+        """The address of fresh memory for so many elements. Raises MemoryError."""
         return self._on.fresh(elements.size(dtype) * count)
 
     def free(self, memory: int) -> None:
+        """Give memory back to the device's allocator."""
         self._on.allocator.free(memory)
 
     def data(self, name: str) -> int:
+        """The address of the constant of this name."""
         return self._kernels.constant(name)
 
     def launch(self, kernel: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int, parameters: tuple[Any, ...]) -> None:
+        """Put a kernel on the stream. Raises DriverError, which names the kernel."""
         made = Parameters(self._kernels.program.types[kernel])
         for i, value in enumerate(parameters):
             made.set(i, value)
@@ -112,12 +119,15 @@ class DirectEngine:
         launch(self._kernels, kernel, grid, block, shared, made)
 
     def has_library(self) -> bool:
+        """Whether `multiply` can be called: see `Kernels.has_library`."""
         return self._kernels.has_library()
 
     def multiply(self, name: str, gemm: Gemm, memories: tuple[Any, ...], flags: tuple[str, ...]) -> None:
+        """Put a product by NVIDIA's library on the stream. Raises DriverError, which names the product."""
         multiply(self._kernels, name, gemm, memories, flags)
 
     def read(self, memory: int, element: int, dtype: str) -> Number:
+        """One element, when all before it is done. Raises DriverError, which names the kernels that may be at fault."""
         size = elements.size(dtype)
         held = ctypes.create_string_buffer(size)
         try:
@@ -128,6 +138,7 @@ class DirectEngine:
         return elements.unpack(held.raw, dtype)
 
     def write(self, value: Number, memory: int, element: int, dtype: str) -> None:
+        """Set one element, in the stream's order: the host does not wait."""
         packed = elements.pack(value, dtype)
         self._on.driver.fill(memory + len(packed) * element, packed)
 

@@ -89,6 +89,7 @@ class Flat:
 
     @property
     def launches(self) -> tuple[Launch, ...]:
+        """The launches alone, in order."""
         return tuple(op for op in self.ops if isinstance(op, Launch))
 
 
