@@ -11,7 +11,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tierup.dialect import optable
+import numpy as np
+
+from tierup.dialect import kernels, optable
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, Opaque, Tensor, Tuple, Value, joined
@@ -22,11 +24,12 @@ from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, last_of, signature
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import AS_MANY, Infer, Promotion, ShapeError, Tie, declared
-from tierup.dialect.optable.operands import lifted
+from tierup.dialect.optable.core import AS_MANY, Infer, Op, Promotion, ShapeError, Tie, declared
+from tierup.dialect.optable.operands import Unknown, example, lifted
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.optable.written import INPLACE, check_copy
 
+_EXAMPLE_ELEMENTS = 1 << 16
 _MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
 
 
@@ -159,7 +162,7 @@ class _Walker:
             if row.results == AS_MANY and _is_of_other_length(operands[0], len(op.results)):
                 raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]  # known items
         except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
-            self.refuse(op, e)
+            self.refuse(op, _numpys(row, operands, e) if self.ctx.promotion is Promotion.NUMPY else e)
             return self.declared(op)
         found = tuple(results) if isinstance(results, tuple) else (results,)  # one result: the value itself
         if len(found) == len(op.results):
@@ -375,6 +378,21 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
 def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
     """The forward region; temporaries for the gradient follow its results. What backward takes nobody knows here."""
     return _region(walker, op, operands)[: len(op.results)]
+
+
+def _numpys(row: Op, operands: Sequence[Value], error: Exception) -> Exception:
+    """What NumPy raises for such operands, of arrays of zeros: where a rule is PyTorch's, class and message may be others than its."""
+    if row.numpy is None:
+        return error
+    try:
+        given = [example(operand, _EXAMPLE_ELEMENTS) for operand in operands]
+        with np.errstate(all="ignore"):
+            kernels.resolve(row.numpy)(*given)
+    except (ValueError, LookupError, TypeError, ArithmeticError) as e:
+        return e if type(e) in (ValueError, IndexError, TypeError, ZeroDivisionError) else error
+    except Unknown:
+        return error
+    return error
 
 
 def _is_of_other_length(items: Value, count: int) -> bool:

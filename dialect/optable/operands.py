@@ -6,6 +6,7 @@ A rule is written as if everything were known; `or_unknown` around a piece of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -137,6 +138,16 @@ def plain(value: Value) -> Any:
     if isinstance(value, List):
         return [plain(v) for v in items(value)]
     return None if is_none(value) else number(value)
+
+
+def example(value: Value, most: int) -> Any:
+    """An operand of which this is what is known: arrays hold zeros. Raises Unknown, also for arrays of more than `most` elements."""
+    if isinstance(value, Tensor):
+        sizes = [d for d in value.shape or () if isinstance(d, int)]
+        if value.dtype is None or value.shape is None or len(sizes) < len(value.shape) or math.prod(sizes) > most:
+            raise Unknown
+        return np.zeros(sizes, value.dtype.numpy)
+    return [example(v, most) for v in items(value)] if isinstance(value, List) else plain(value)
 
 
 _LIFTED: dict[type, Callable[[Any], Value]] = {

@@ -234,3 +234,29 @@ func.func @numbers(%x: !torch.vtensor<[2],f64>, %y: !torch.vtensor<[2],si32>, %n
   %1 = torch.aten.mul.Scalar %y, %n {tierup.promotion = "numpy"} : !torch.vtensor<[2],si32>, !torch.number -> !torch.vtensor
   return %0, %1 : !torch.vtensor, !torch.vtensor
 }
+
+// -----
+// An arm that raises says what the op would: NumPy's exception where the op follows NumPy, PyTorch's elsewhere.
+// CHECK-LABEL: func.func @whose_exception
+// CHECK: "diag requires an array of at least two dimensions"
+// CHECK: "ValueError"
+// CHECK: "Dimension out of range
+// CHECK: "IndexError"
+func.func @whose_exception(%x: !torch.vtensor<[3],f32>, %c: !torch.bool) -> !torch.vtensor {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    %2 = torch.aten.diagonal %x, %int0, %int0, %int1 {tierup.promotion = "numpy"} : !torch.vtensor<[3],f32>, !torch.int, !torch.int, !torch.int -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    %2 = torch.aten.tanh %x : !torch.vtensor<[3],f32> -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  }
+  %1 = torch.prim.If %c -> (!torch.vtensor) {
+    %2 = torch.aten.diagonal %x, %int0, %int0, %int1 : !torch.vtensor<[3],f32>, !torch.int, !torch.int, !torch.int -> !torch.vtensor
+    torch.prim.If.yield %2 : !torch.vtensor
+  } else {
+    torch.prim.If.yield %0 : !torch.vtensor
+  }
+  return %1 : !torch.vtensor
+}
