@@ -18,7 +18,7 @@ def test_structure_is_what_tier_0_runs_beside_rows() -> None:
 
 
 def test_inference_knows_all_of_structure() -> None:
-    known = set(infer._STRUCTURE) | set(infer._TERMINATORS) | {f"torch.{name}" for name in optable.table()}
+    known = set(infer._STRUCTURE) | set(infer.TERMINATORS) | {f"torch.{name}" for name in optable.table()}
     assert contracts.STRUCTURE - known - {"func.func"} - infer.LIST_WRITERS <= {"torch.prim.Uninitialized", "torch.runtime.assert"}
 
 
