@@ -60,3 +60,31 @@ def test_a_transposed_result_is_computed_natively_where_it_lies() -> None:
     with pytest.raises(RuntimeError, match="view size is not compatible"):
         result.view(-1)
     assert result.transpose(1, 2).is_contiguous()
+
+
+PARTS = {
+    "chunk": lambda x: (x.chunk(2)[1],),
+    "slice flattened": lambda x: (x[1:].flatten(),),
+    "split flattened": lambda x: (torch.split(x, 2)[1].flatten(),),
+    "part of another result": lambda x: (lambda y: (y, y[1:].flatten()))(x * 2),
+    "narrow": lambda x: (x.narrow(0, 1, 1).flatten(),),
+    "unflatten": lambda x: (x[1:].unflatten(-1, (1, -1)),),
+    "written part": lambda x: (lambda y: (y[1:].flatten(), y.mul_(2)))(x + 1),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("what", PARTS)
+def test_parts_of_tensors_of_changing_sizes_lie_where_eager_puts_them(what, grad):
+    torch._dynamo.reset()
+    compiled = torch.compile(PARTS[what], backend="tierup")
+    for rows in (4, 6, 8, 8, 10):
+        x, y = (torch.arange(2.0 * rows).view(rows, 2).requires_grad_(grad) for _ in range(2))
+        got, want = compiled(x), PARTS[what](y)
+        for g, w in zip(got, want, strict=True):
+            torch.testing.assert_close(g, w)
+            assert (g.stride(), g.storage_offset()) == (w.stride(), w.storage_offset())
+        if grad:
+            for results in (got, want):
+                sum(k * r.sum() for k, r in enumerate(results, 1)).backward()
+            torch.testing.assert_close(x.grad, y.grad)

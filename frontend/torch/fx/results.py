@@ -10,10 +10,13 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
 
 from tierup.frontend.torch.fx.layouts import Layout, layout_of, lies_alone
 
@@ -47,6 +50,14 @@ _VIEWS: dict[Any, Any] = {
 Step = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class _Number:
+    """A size among the arguments of a step that only the run knows: an input, or among what is computed."""
+
+    of_input: bool
+    at: int
+
+
 class Results:
     """`computed`: the nodes (or constants) that a program must give; `finish(inputs, found)` makes the graph's results of them."""
 
@@ -62,6 +73,8 @@ class Results:
         at: dict[Any, int] = {}
         for node in given:
             root, steps = roots[node] if isinstance(node, Node) else (node, ())
+            if root is not node and not (isinstance(root, Node) and root not in inputs and uses[root] == 1 and lies_alone(node)):
+                steps = tuple((op, *map_arg((args, kwargs), partial(self._number, inputs, at, output))) for op, args, kwargs in steps)
             if isinstance(root, Node) and root in inputs:
                 self._made.append((True, inputs[root], steps))
                 continue
@@ -74,6 +87,13 @@ class Results:
                 steps = ((_aten.detach.default, (), {}),)  # another tensor on the same memory
             self._made.append((False, at[root], steps))
         self.plain = self._made == [(False, i, ()) for i in range(len(given))]
+
+    def _number(self, inputs: dict[Node, int], at: dict[Any, int], output: Node, node: Node) -> _Number:
+        if node in inputs:
+            return _Number(True, inputs[node])
+        if node not in at:
+            at[node] = self._compute(node, output)
+        return _Number(False, at[node])
 
     def _compute(self, node: Any, output: Node) -> int:
         """Have the program give a node, or it with its dims in the order of memory. Its number among what is computed."""
@@ -91,9 +111,19 @@ class Results:
         for of_input, i, steps in self._made:
             value = inputs[i] if of_input else found[i]
             for op, args, kwargs in steps:
+                args, kwargs = _with_numbers((args, kwargs), inputs, found)
                 value = op(value, *args, **kwargs)
             results.append(value)
         return tuple(results)
+
+
+def _with_numbers(given: Any, inputs: Sequence[Any], found: Sequence[Any]) -> Any:
+    """A step's arguments with the sizes of the run."""
+    if isinstance(given, _Number):
+        return (inputs if given.of_input else found)[given.at]
+    if isinstance(given, (tuple, list)):
+        return [_with_numbers(v, inputs, found) for v in given]
+    return {k: _with_numbers(v, inputs, found) for k, v in given.items()} if isinstance(given, dict) else given
 
 
 def root_of(given: Any) -> Any:
@@ -111,4 +141,7 @@ def _root(node: Node) -> tuple[Node, tuple[Step, ...]]:
 
 
 def _is_view(node: Any) -> bool:
-    return node.op == "call_function" and node.target in _VIEWS and all(n is node.args[0] for n in node.all_input_nodes)
+    """Whether it is a view of its first argument; the others are constants, or sizes that the run knows."""
+    if node.op != "call_function" or node.target not in _VIEWS:
+        return False
+    return all(n is node.args[0] or isinstance(n.meta.get("val"), (int, torch.SymInt)) for n in node.all_input_nodes)
