@@ -64,7 +64,7 @@ def mend(text: str, op: ir.Operation) -> bool:
 
 def _is_never_negative(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block):
-        return value.owner.owner.name == "torch.prim.Loop" and ir.BlockArgument(value).arg_number == 0
+        return bool(value.owner.owner.name == "torch.prim.Loop" and ir.BlockArgument(value).arg_number == 0)
     number = int_of(value)
     return _name_of(value) in _NEVER_NEGATIVE if number is None else number >= 0
 
