@@ -70,16 +70,18 @@ class Results:
         self.computed: list[Any] = []
         self._layouts: list[Layout | None] = []
         self._made: list[tuple[bool, int, tuple[Step, ...]]] = []  # of an input, its number; or of what was computed; the steps from there
+        self._has_numbers = False  # among the arguments of steps
         at: dict[Any, int] = {}
         for node in given:
             root, steps = roots[node] if isinstance(node, Node) else (node, ())
-            if root is not node and not (isinstance(root, Node) and root not in inputs and uses[root] == 1 and lies_alone(node)):
-                steps = tuple((op, *map_arg((args, kwargs), partial(self._number, inputs, at, output))) for op, args, kwargs in steps)
-            if isinstance(root, Node) and root in inputs:
-                self._made.append((True, inputs[root], steps))
-                continue
-            if not isinstance(node, Node) or not isinstance(node.meta.get("val"), torch.Tensor) or (uses[root] == 1 and lies_alone(node)):
+            of_input = isinstance(root, Node) and root in inputs
+            is_tensor = isinstance(node, Node) and isinstance(node.meta.get("val"), torch.Tensor)
+            if not of_input and (not is_tensor or (uses[root] == 1 and lies_alone(node))):
                 self._made.append((False, self._compute(node, output), ()))
+                continue
+            steps = tuple((op, *map_arg((args, kwargs), partial(self._number, inputs, at, output))) for op, args, kwargs in steps)
+            if of_input:
+                self._made.append((True, inputs[root], steps))
                 continue
             if root not in at:
                 at[root] = self._compute(root, output)
@@ -89,6 +91,8 @@ class Results:
         self.plain = self._made == [(False, i, ()) for i in range(len(given))]
 
     def _number(self, inputs: dict[Node, int], at: dict[Any, int], output: Node, node: Node) -> _Number:
+        """What stands for a size that the run knows, which the program gives where it is no input."""
+        self._has_numbers = True
         if node in inputs:
             return _Number(True, inputs[node])
         if node not in at:
@@ -111,7 +115,8 @@ class Results:
         for of_input, i, steps in self._made:
             value = inputs[i] if of_input else found[i]
             for op, args, kwargs in steps:
-                args, kwargs = _with_numbers((args, kwargs), inputs, found)
+                if self._has_numbers:
+                    args, kwargs = _with_numbers((args, kwargs), inputs, found)
                 value = op(value, *args, **kwargs)
             results.append(value)
         return tuple(results)
