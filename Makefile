@@ -50,7 +50,7 @@ exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, 
 oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's operator samples, and docs/torch-coverage.md of them (an hour or more)
 	@$(BIN)/python test/oracle/oracle_table.py
 
-coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included (an hour); the few tests that count modules and files fail under it
+coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included: slow; the few tests that count modules and files fail under it
 	@rm -rf build/coverage && mkdir -p build/coverage
 	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
