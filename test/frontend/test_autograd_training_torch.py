@@ -52,6 +52,25 @@ def test_batch_norm_writes_its_statistics_once_and_they_are_no_way_for_gradients
         torch.testing.assert_close(mine, theirs)
 
 
+@pytest.mark.parametrize("options", [{}, {"momentum": None}, {"affine": False}, {"track_running_stats": False}], ids=str)
+def test_batch_norm_of_a_batch_without_elements_is_that_of_eager(options):
+    program = nn.BatchNorm1d(3, **options).double()
+    twin = copy.deepcopy(program)
+    ours = from_torchscript(torch.jit.script(program), gradients="error")
+    for shape in ((4, 3), (0, 3), (0, 3), (0, 3), (5, 3), (2, 3, 0), (6, 3), (2, 3, 4)):
+        x = torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+        found = []
+        for f, module in ((ours, program), (twin, twin)):
+            with torch.no_grad():
+                plain = f(x)
+            y = f(x)
+            parameters = list(module.parameters())
+            found.append([plain, y.detach(), *torch.autograd.grad((y * y).sum(), [x, *parameters]), *[b.clone() for b in module.buffers()]])
+        torch.testing.assert_close(*found, equal_nan=False)
+    ((_, backward), *_) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
+    assert backward.stats().hits and ours.stats().hits
+
+
 def test_batch_norm_of_a_cumulative_average_is_that_of_eager():
     program = nn.BatchNorm1d(3, momentum=None).double()
     twin = copy.deepcopy(program)

@@ -3,8 +3,8 @@
     %y = aten::batch_norm(%x, %w, %b, %mean, %var, %true, %momentum, %eps, ...)
 becomes
     %y, %batch, %rstd = torch.aten.native_batch_norm %x, %w, %b, %none, %none, %true, %momentum, %eps
-    mean *= 1 - momentum; mean += momentum * batch; var *= 1 - momentum; var += momentum * (unbiased variance of each channel of x)
-with what is added a constant to gradients.
+    mean = (1 - momentum) * mean + momentum * batch; var = (1 - momentum) * var + momentum * (unbiased variance of each channel of x)
+with what is added a constant to gradients. A batch without elements leaves both as they are.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ def batch_norm(builder: Builder, node: Any) -> None:
     dims = em.create("torch.prim.ListConstruct", [em.int(1)], [types.int_list]).results[0]
     variance = _tensor(builder, "aten.var.dim", rows, dims, em.bool(True), em.bool(False))
     kept = em.create("torch.aten.sub.float", [em.float(1.0), momentum], [types.float]).results[0]
+    count = builder.tensor_of(em.create("torch.aten.numel", [x], [types.int]).results[0])
+    is_empty = _tensor(builder, "aten.eq.Scalar", count, em.int(0))
     for running, new in ((mean, batch), (var, variance)):
         if not is_none(running):
             whole = cast(builder, running, types.tensor)
-            faded = _tensor(builder, "aten.mul_.Scalar", whole, kept)
-            _tensor(builder, "aten.add_.Tensor", faded, new, momentum)
+            moved = _tensor(builder, "aten.add.Tensor", _tensor(builder, "aten.mul.Scalar", whole, kept), new, momentum)
+            _tensor(builder, "aten.copy_", whole, _tensor(builder, "aten.where.self", is_empty, whole, moved), em.bool(False))
     builder.bind(node, [y])
 
 

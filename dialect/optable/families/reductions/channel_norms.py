@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -105,7 +106,9 @@ def _sums(
     grad, x = g.call("aten.reshape", g.grad, shape), g.call("aten.reshape", g.operands[0], shape)
     plain = g.call("aten.sum.dim_IntList", grad, dims, kept, None)
     centred = g.call("aten.sum.dim_IntList", g.mul(grad, g.sub(x, mean)), dims, kept, None)
-    return plain, g.mul(centred, rstd if kept else g.call("aten.squeeze.dim", rstd, -1)), grad
+    if not kept:  # of no elements a batch has no deviation, and the sum is 0
+        rstd = g.call("aten.nan_to_num", g.call("aten.squeeze.dim", rstd, -1), 0.0, math.inf, -math.inf)
+    return plain, g.mul(centred, rstd), grad
 
 
 def _line(
