@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+from sampling import drawn
 
 torch = pytest.importorskip("torch")
 
@@ -330,6 +331,26 @@ def test_dropout_in_training_draws_as_eager_and_has_gradients():
             found.append((result, *torch.autograd.grad(result.pow(2).sum(), w)))
         torch.testing.assert_close(*found)
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
+RECURRENT = {
+    "LSTM": lambda: nn.LSTM(3, 2, 2, dropout=0.5, proj_size=1),
+    "GRU": lambda: nn.GRU(3, 2, 3, dropout=0.5, bidirectional=True, batch_first=True, bias=False),
+    "RNN": lambda: nn.RNN(3, 2, 2, dropout=0.5, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("kind", drawn("recurrent networks that drop", list(RECURRENT), 2, str))
+def test_recurrent_networks_drop_between_their_layers_as_eager(kind):
+    eager = RECURRENT[kind]()
+    ours = from_export(export(copy.deepcopy(eager), (torch.ones(3, 2, 3),)))
+    for seed in range(3):
+        x, found = torch.randn(3, 2, 3), []
+        for f in (ours, eager):
+            torch.manual_seed(seed)
+            found.append((call_of(f, x), torch.rand(1)))
+        torch.testing.assert_close(*found)
+    assert ours.stats().hits == 1  # native regions around what PyTorch draws
 
 
 @pytest.mark.parametrize("mode", ["mean", "max"])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._decomp import core_aten_decompositions, decomposition_table, get_decompositions
 from torch.export import ExportedProgram, default_decompositions
 from torch.fx import GraphModule
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -18,6 +19,7 @@ from tierup.dialect import optable
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 # left whole: PyTorch computes them, and its generator gives the numbers that it gives eager
 _WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
+_RECURRENT = tuple(getattr(getattr(torch.ops.aten, n), o) for n in ("lstm", "gru", "rnn_tanh", "rnn_relu") for o in ("input", "data"))
 # not core, and made of ops that have rows
 _MORE = (
     torch.ops.aten._native_batch_norm_legit,
@@ -44,7 +46,8 @@ def tracing() -> AbstractContextManager[None]:
 def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
-    return {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
+    found = {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
+    return found | {op: _dropping(decomposition_table[op]) for op in _RECURRENT}
 
 
 def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
@@ -53,6 +56,31 @@ def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
     if all(n.args[4:5] in ((), (0.0,)) and not n.kwargs.get("dropout_p") for n in nodes):
         return table()
     return {**table(), _ATTENTION: default_decompositions()[_ATTENTION]}
+
+
+def _dropping(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a recurrent network, layer by layer where it drops in between: PyTorch's rule of several layers drops nothing."""
+
+    def rule_of_layers(*args: Any, **kwargs: Any) -> Any:
+        given = signature(rule).bind(*args, **kwargs).arguments
+        layers, p = given["num_layers"], given["dropout"]
+        if layers == 1 or p == 0 or not given["train"]:
+            return rule(**given)
+        name = "input" if "input" in given else "data"
+        swapped = given.get("batch_first", False)
+        result = given[name].transpose(0, 1) if swapped else given[name]
+        given |= {"num_layers": 1, "dropout": 0.0} | ({"batch_first": False} if swapped else {})
+        weights, is_pair = given["params"], isinstance(given["hx"], (list, tuple))
+        states = [list(h.chunk(layers)) for h in (given["hx"] if is_pair else [given["hx"]])]
+        each = len(weights) // layers
+        last = []
+        for k, before in enumerate(zip(*states, strict=True)):
+            own = {"hx": before if is_pair else before[0], "params": weights[k * each : (k + 1) * each]}
+            result, *after = rule(**{**given, name: torch.dropout(result, p, True) if k else result, **own})
+            last.append(after)
+        return result.transpose(0, 1) if swapped else result, *(torch.cat(h) for h in zip(*last, strict=True))
+
+    return rule_of_layers
 
 
 def _has_row(op: Any) -> bool:
