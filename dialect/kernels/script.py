@@ -55,7 +55,11 @@ def setdefault(mapping: dict[Any, Any], key: Any, default: Any) -> Any:
 
 
 def popitem(mapping: dict[Any, Any]) -> tuple[Any, Any]:
-    return mapping.popitem()
+    """The first item: TorchScript's takes that, Python's the last. Raises KeyError where there is none."""
+    if not mapping:
+        raise KeyError("popitem(): dictionary is empty")
+    key = next(iter(mapping))
+    return key, mapping.pop(key)
 
 
 def update(mapping: dict[Any, Any], other: dict[Any, Any]) -> None:

@@ -77,6 +77,7 @@ _TEXTS: dict[str, type[Exception]] = {
     r"Dimension out of range|index out of range in self|Target -?\d+ is out of bounds": IndexError,
     r"select\(\): index -?\d+ out of range|index -?\d+ is out of bounds for dimension": IndexError,
     r"list\.remove\(x\)|\S+ is not in list|sto[dil]$|Expected \d+ elements in a list but found": ValueError,
+    r"popitem\(\): dictionary is empty": KeyError,
     r"division by 0|division by zero|modulo by zero": ZeroDivisionError,
 }
 

@@ -30,6 +30,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 
 MAY_BE_EMPTY = "tierup.may_be_empty"
+FITS = "tierup.fits"  # on ops of an index tensor that is known to be no larger than what it is for
 _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing
 
 
@@ -41,6 +42,17 @@ def is_checked(op: ir.Operation) -> bool:
 def reads_positions(op: ir.Operation) -> bool:
     """Whether an op reads elements of its first operand at positions that are checked."""
     return torch_name(op) in _READS
+
+
+def bounds_of_index(op: ir.Operation) -> list[tuple[int, int]]:
+    """Of an op with an index of its operand's rank: the operands, each with an axis, that the index may not be larger than along it."""
+    name = torch_name(op)
+    known = t.sizes_of(op.operands[0]) if name in _EACH else None
+    axis = None if known is None else t.known_int(op.operands[1])
+    if known is None or axis is None or not known[0]:
+        return []
+    rank = len(known[0])
+    return [(0, d) for d in range(rank) if d != axis % rank] + [(3, d) for d in range(rank) if name in _OF_SOURCE]
 
 
 @register
@@ -92,6 +104,31 @@ def _along(axis_operand: int | None, index_operand: int) -> Callable[[ir.Operati
         _in_range(index, t.integer(0), high)
 
     return handle
+
+
+def _each(op: ir.Operation) -> None:
+    """Positions along one axis, and an index that is no larger than what it is for, or nothing is read or written."""
+    _along(1, 2)(op)
+    holds = []
+    for i, axis in bounds_of_index(op) if FITS not in op.attributes else ():
+        size, limit = t.size(op.operands[2], axis), t.size(op.operands[i], axis)
+        if (number := t.known_int(size)) is None or (most := t.known_int(limit)) is None or number > most:
+            holds.append(size <= limit)
+    if not holds:
+        return
+    ok, result = reduce(and_, holds), op.results[0]
+    t.check(ok, "the index is larger than the tensor")
+    made = b.op("torch.prim.If", [ok], [result.type], regions=2)
+    result.replace_all_uses_with(made.results[0])
+    with ir.InsertionPoint(made.regions[1].blocks.append()):
+        other = op.operands[0]
+        if reads_positions(op):
+            rank = len(bounds_of_index(op)) + 1
+            sizes = [t.size(op.operands[2], axis) for axis in range(rank)]
+            other = b.value("torch.aten.new_zeros", [other, t.ints(sizes), *[t.none()] * 4], result.type)
+        b.op("torch.prim.If.yield", [other], [])
+    with ir.InsertionPoint(made.regions[0].blocks.append()):
+        op.move_before(b.op("torch.prim.If.yield", [result], []))
 
 
 def _listed(op: ir.Operation) -> None:
@@ -289,12 +326,11 @@ _READS = (
     "aten.index_select", "aten.gather", "aten.embedding", "aten.index.Tensor", "aten.index.Tensor_hacked_twin", "aten.select.int",
     "aten.select_copy.int",
 )  # fmt: skip
+_OF_SOURCE = ("aten.scatter.src", "aten.scatter_add")
+_EACH = ("aten.gather", "aten.scatter.value", *_OF_SOURCE)
 _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.index_select": _along(1, 2),
-    "aten.gather": _along(1, 2),
-    "aten.scatter.src": _along(1, 2),
-    "aten.scatter.value": _along(1, 2),
-    "aten.scatter_add": _along(1, 2),
+    **{name: _each for name in _EACH},
     "aten.embedding": _along(None, 1),
     "aten.index.Tensor": _listed,
     "aten.index.Tensor_hacked_twin": _listed,

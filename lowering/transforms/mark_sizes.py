@@ -2,20 +2,22 @@
 
     %0 = torch.aten.view %x, %sizes : ...              all sizes are known to inference, in terms of the arguments'
     %1 = torch.aten.index_select %x, %dim, %i : ...    %x may have no elements
-    %2 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
+    %2 = torch.aten.gather %x, %dim, %i, %false : ...  %i is no larger than %x beside the dim
+    %3 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
 
 becomes
 
     %0 = torch.aten.view %x, %sizes {tierup.tied} : ...
     %1 = torch.aten.index_select %x, %dim, %i {tierup.may_be_empty} : ...
-    %2 = torch.prim.Loop ... {tierup.steady}
+    %2 = torch.aten.gather %x, %dim, %i, %false {tierup.fits} : ...
+    %3 = torch.prim.Loop ... {tierup.steady}
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`.
 """
 
 from __future__ import annotations
 
-from tierup.dialect.facts.dims import at_least
+from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.structure import handed_over
@@ -26,7 +28,7 @@ from tierup.dialect.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY
 from tierup.lowering.building import builders as b
-from tierup.lowering.transforms.insert_bounds_checks import MAY_BE_EMPTY, reads_positions
+from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
 
@@ -44,6 +46,7 @@ class MarkSizes(Pass):
             inference = inference_of(function)
             _mark_tied(function, inference)
             _mark_empty(function, inference)
+            _mark_fitting(function, inference)
             _mark_steady(function, inference)
 
 
@@ -63,6 +66,19 @@ def _mark_empty(function: ir.Operation, inference: Inference) -> None:
         x = inference.values.get(op.operands[0]) if reads_positions(op) else None
         if isinstance(x, Tensor) and not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
             op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
+
+
+def _mark_fitting(function: ir.Operation, inference: Inference) -> None:
+    """Indices of a tensor's rank that are no larger than what they are for."""
+
+    def size(value: ir.Value, axis: int) -> Dim | None:
+        found = inference.values.get(value)
+        return found.shape[axis] if isinstance(found, Tensor) and found.shape is not None else None
+
+    for op in b.walk(function):
+        pairs = [(size(op.operands[i], axis), size(op.operands[2], axis)) for i, axis in bounds_of_index(op)]
+        if all(most is not None and n is not None and at_least(most - n, 0) for most, n in pairs) and pairs:
+            op.attributes[FITS] = ir.UnitAttr.get(op.context)
 
 
 def _mark_steady(function: ir.Operation, inference: Inference) -> None:

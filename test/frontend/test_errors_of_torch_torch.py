@@ -38,6 +38,10 @@ def looked_up(x: Tensor, names: dict[str, Tensor]):
     return x * names["k"]
 
 
+def emptied(x: Tensor, names: dict[str, Tensor]):
+    return names.popitem()
+
+
 def asserted(x: Tensor):
     assert x.size(0) == 4, "hm"
     return x
@@ -87,7 +91,7 @@ def itemised(x: Tensor, names: list[int]):
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, read, summed, multiplied)],
-    *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)),
+    *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
 _TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
 
@@ -99,7 +103,7 @@ def raised_by(f: Callable[..., Any], *arguments: Any) -> tuple[type[Exception], 
 
 
 @pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize(("program", "rest"), drawn("errors of torch", PROGRAMS, 5, lambda case: getattr(case[0], "__name__", "Recurrent")))
+@pytest.mark.parametrize(("program", "rest"), drawn("errors of torch", PROGRAMS, 6, lambda case: getattr(case[0], "__name__", "Recurrent")))
 def test_the_class_is_that_of_eager_mode(program: Any, rest: tuple[Any, ...], gradient: bool) -> None:
     def x() -> Tensor:
         return torch.arange(3.0, requires_grad=gradient)
@@ -126,3 +130,35 @@ def test_what_is_raised_outside_of_the_interpreter_is_left_alone() -> None:
     with pytest.raises(RuntimeError) as e:
         through_torch(hook, (), {})
     assert e.value is error
+
+
+def gathers(x: Tensor, i: Tensor, source: Tensor):
+    return torch.gather(x * 2, 1, i) + 1
+
+
+def scatters(x: Tensor, i: Tensor, source: Tensor):
+    return torch.scatter(x * 2, 0, i, source) + 1
+
+
+def fills(x: Tensor, i: Tensor, source: Tensor):
+    return torch.scatter(x * 2, 0, i, 2.0) + 1
+
+
+def adds(x: Tensor, i: Tensor, source: Tensor):
+    return torch.scatter_add(x * 2, 1, i, source) + 1
+
+
+@pytest.mark.parametrize("program", drawn("indices of a tensor's rank", [gathers, scatters, fills, adds], 2, lambda f: f.__name__ == "gathers"))
+def test_an_index_larger_than_its_tensor_raises_where_versions_take_any_sizes(program: Callable[..., Any]) -> None:
+    ours, sizes = tierup.torch.from_torchscript(torch.jit.script(program)), torch.Generator().manual_seed(0)
+    for _ in range(30):
+        shapes = torch.randint(2, 6, (3, 2), generator=sizes).tolist()
+        given = torch.randn(shapes[0]), torch.randint(0, 2, shapes[1]), torch.randn(shapes[2])
+        try:
+            expected = program(*given)
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match="no larger|Index tensor"):
+                ours(*given)
+        else:
+            torch.testing.assert_close(ours(*given), expected)
+    assert ours.stats().hits > 10

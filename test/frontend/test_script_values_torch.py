@@ -94,7 +94,8 @@ PROGRAMS = [
 
 def containers(x, y, n: int):
     given = {"a": x, "b": y}
-    last, item = given.popitem()
+    last, item = {"b": y}.popitem()
+    del given["b"]
     given.setdefault("a", y)
     given.setdefault("c", x + 1)
     emptied = {"a": x}
@@ -118,6 +119,23 @@ def containers(x, y, n: int):
     devices = x.device == torch.device("cpu"), torch.zeros(2, device=torch.device("cpu"))
     results = parted, given, last, item, emptied, paired, named, lists, same, len(gone), one, table, truths, torch.stack(spread)
     return results, devices, list(range(n)), list("ab"), (x, n, y)[1:]
+
+
+def popped(given: dict[str, torch.Tensor], n: int):
+    given["z"] = given["a"] * n
+    del given["a"]
+    given["a"] = given["z"] + 1
+    first = given.popitem()
+    return first, given.popitem(), list(given.keys())
+
+
+def test_popitem_takes_the_first_item_as_torchscript_does():
+    script = torch.jit.script(popped)
+    ours = from_torchscript(script)
+    for n in range(3):
+        given = [{"a": torch.ones(2) * n, "b": torch.zeros(2), "c": torch.ones(2)} for _ in range(2)]
+        torch.testing.assert_close(ours(given[0], n), script(given[1], n))
+        torch.testing.assert_close(*given)
 
 
 def lists_without_gradients(x, y, n: int):

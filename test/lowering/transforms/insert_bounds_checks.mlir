@@ -19,6 +19,24 @@ func.func @gather(%x: !torch.vtensor<[5,?],f32>, %at: !torch.vtensor<[3,2],si64>
 }
 
 // -----
+// An index whose size only the run knows may be larger than the tensor: then nothing is read.
+// CHECK-LABEL: func.func @larger
+// CHECK: torch.runtime.assert {{.*}}, "index out of range"
+// CHECK: [[FITS:%.+]] = torch.aten.le.int
+// CHECK-NEXT: torch.runtime.assert [[FITS]], "the index is larger than the tensor"
+// CHECK-NEXT: [[R:%.+]] = torch.prim.If [[FITS]]
+// CHECK-NEXT: torch.aten.gather
+// CHECK: else
+// CHECK: torch.aten.new_zeros
+// CHECK: return [[R]]
+func.func @larger(%x: !torch.vtensor<[?,4],f32>, %at: !torch.vtensor<[?,2],si64>) -> !torch.vtensor<[?,2],f32> {
+  %int1 = torch.constant.int 1
+  %false = torch.constant.bool false
+  %0 = torch.aten.gather %x, %int1, %at, %false : !torch.vtensor<[?,4],f32>, !torch.int, !torch.vtensor<[?,2],si64>, !torch.bool -> !torch.vtensor<[?,2],f32>
+  return %0 : !torch.vtensor<[?,2],f32>
+}
+
+// -----
 // Integers by a number that the run computes; not by one that is known, and not floats, whose remainder by 0 is NaN.
 // CHECK-LABEL: func.func @divisors
 // CHECK: [[OK:%.+]] = torch.aten.ne.int %arg1, %int0

@@ -27,6 +27,22 @@ func.func @marked(%x: !torch.vtensor<[?],f32> {tierup.guard = {dtype = "f32", ki
 }
 
 // -----
+// An index of no more rows than what it is for.
+// CHECK-LABEL: func.func @fits
+// CHECK: torch.aten.gather {{.*}} {tierup.fits}
+// CHECK: torch.aten.scatter.value
+// CHECK-NOT: tierup.fits
+func.func @fits(%x: !torch.vtensor<[?,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = ["s0", 4]}},
+                %i: !torch.vtensor<[?,1],si64> {tierup.guard = {dtype = "i64", kind = "array", sizes = ["s0", 1]}},
+                %j: !torch.vtensor<[?,1],si64> {tierup.guard = {dtype = "i64", kind = "array", sizes = ["s1", 1]}}) -> (!torch.vtensor<[?,1],f32>, !torch.vtensor<[?,4],f32>) attributes {tierup.entry} {
+  %one = torch.constant.int 1
+  %false = torch.constant.bool false
+  %0 = torch.aten.gather %x, %one, %i, %false : !torch.vtensor<[?,4],f32>, !torch.int, !torch.vtensor<[?,1],si64>, !torch.bool -> !torch.vtensor<[?,1],f32>
+  %1 = torch.aten.scatter.value %x, %one, %j, %one : !torch.vtensor<[?,4],f32>, !torch.int, !torch.vtensor<[?,1],si64>, !torch.int -> !torch.vtensor<[?,4],f32>
+  return %0, %1 : !torch.vtensor<[?,1],f32>, !torch.vtensor<[?,4],f32>
+}
+
+// -----
 // What the loop carries keeps its size.
 // CHECK-LABEL: func.func @steady
 // CHECK: torch.prim.Loop
