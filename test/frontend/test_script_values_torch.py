@@ -134,8 +134,10 @@ def test_popitem_takes_the_first_item_as_torchscript_does():
     ours = from_torchscript(script)
     for n in range(3):
         given = [{"a": torch.ones(2) * n, "b": torch.zeros(2), "c": torch.ones(2)} for _ in range(2)]
-        torch.testing.assert_close(ours(given[0], n), script(given[1], n))
-        torch.testing.assert_close(*given)
+        (mine, x), (more, y), left = ours(given[0], n)
+        (theirs, z), (others, w), kept = script(given[1], n)
+        assert (mine, more, left, list(given[0])) == (theirs, others, kept, list(given[1]))
+        torch.testing.assert_close((x, y), (z, w))
 
 
 def lists_without_gradients(x, y, n: int):
