@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -120,10 +121,12 @@ def to_arrays(value: Any, seen: dict[int, torch.Tensor] | None = None) -> Any:
     return found
 
 
-def to_tensors(value: Any) -> Any:
-    """A tree of arrays, numbers and None as one of tensors."""
+def to_tensors(value: Any, made: Mapping[int, torch.Tensor] | None = None) -> Any:
+    """A tree of arrays, numbers and None as one of tensors. `made`: tensors that stand for some of the arrays, by the arrays' ids."""
     if isinstance(value, (list, tuple)):
-        return type(value)(to_tensors(v) for v in value)
+        return type(value)(to_tensors(v, made) for v in value)
     if isinstance(value, dict):
-        return {k: to_tensors(v) for k, v in value.items()}
+        return {k: to_tensors(v, made) for k, v in value.items()}
+    if made is not None and id(value) in made:
+        return made[id(value)]
     return tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value

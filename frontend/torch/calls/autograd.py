@@ -69,8 +69,7 @@ def plain(executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[An
     for tensor in written:
         if not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
-    given = {id(leaf): t for leaf, t in zip(leaves, tensors, strict=True) if isinstance(t, torch.Tensor)}  # an argument may be a result
-    return tuple([given[id(value)] if id(value) in given else torch_tensors.to_tensors(value) for value in found])
+    return shared_memory.as_tensors(found, leaves, tensors)
 
 
 class _Call:
@@ -112,6 +111,9 @@ class _Call:
         first_content = len(results) - len(pair.written)
         self.refuse_leaves(results[first_content:])
         self.flows = pullback.flows
+        captured = zip(pair.captures, pullback.values, strict=True)
+        values = [v for capture, v in captured if capture.kind == "saved" and isinstance(v, np.ndarray)]
+        self.saved = {id(v): (v, torch_tensors.tensor(v)) for v in values}
         outputs, positions = self._place(results)
         ctx.set_materialize_grads(False)
         constants = [t for t, k in zip(outputs, positions, strict=True) if not self._flows_into(k)]
@@ -162,7 +164,8 @@ class _Call:
         pair, outputs, positions = self.pair, list[torch.Tensor](), list[int]()
         first_content = len(results) - len(pair.written)
         places: list[Any] = [None] * len(results)
-        shown = sorted(range(first_content), key=lambda k: _priority(results[k]))  # a base before its views, a view before its parts
+        # A base before its views, a view before its parts.
+        shown = sorted(range(first_content), key=lambda k: shared_memory.priority(results[k]))
         for k in (*range(first_content, len(results)), *shown):
             value = results[k]
             if not isinstance(value, np.ndarray):
@@ -182,25 +185,24 @@ class _Call:
                 if not value.flags.owndata and shared_memory.shares(value, [*self.leaves, *[results[p] for p in positions]]):
                     value = value.copy()
             places[k] = "output", len(outputs)
-            outputs.append(torch_tensors.tensor(value))
+            owns = value.flags.owndata
+            part = shared_memory.tensor_of(value, [kept for kept in self.saved.values() if not (owns and kept[0].flags.owndata)])
+            # What is a part of a value that is kept is no view of it to autograd, but counts writes with it.
+            outputs.append(torch_tensors.tensor(value) if part is None else part.detach())
             positions.append(k)
         self.places, self.arrays = places, results
         return outputs, positions
 
     def _kept(self, value: np.ndarray[Any, Any], outputs: Sequence[torch.Tensor], positions: Sequence[int]) -> torch.Tensor:
         """A captured value as a tensor that shares its memory, and the count of its writes, with the tensor that the memory is of."""
-        if value.flags.owndata:
-            return torch_tensors.tensor(value)
         if shared_memory.shares(value, [self.leaves[i] for i in self.pair.written]):
             return torch_tensors.tensor(value.copy())  # what it was before the write
-        i = shared_memory.owner_of(value, self.leaves)
-        if i is not None and isinstance(self.tensors[i], torch.Tensor):
-            return shared_memory.view(self.tensors[i], self.leaves[i], value)
-        made = [self.arrays[p] for p in positions]
-        i = shared_memory.owner_of(value, made)
-        if i is not None and shared_memory.is_at(outputs[i], made[i]):
-            return shared_memory.view(outputs[i], made[i], value)
-        return torch_tensors.tensor(value)
+        made = [(self.arrays[p], tensor) for p, tensor in zip(positions, outputs, strict=True)]
+        given = () if value.flags.owndata else zip(self.leaves, self.tensors, strict=True)
+        found = shared_memory.tensor_of(value, [*given, *made])
+        if found is not None:
+            return found.detach()  # it is what its memory is, but no view, of which autograd asks more
+        return self.saved[id(value)][1] if id(value) in self.saved else torch_tensors.tensor(value)
 
     def _shared(self, k: int, results: Sequence[Any], before: Sequence[int]) -> tuple[str, Any] | None:
         """Where a result lies that has no memory of its own, None for a copy of it or one that has."""
@@ -257,11 +259,6 @@ class _Call:
         if base.requires_grad and not self._flows_into(k):
             base = base.detach()
         return shared_memory.view(base, array, self.arrays[k])
-
-
-def _priority(value: Any) -> tuple[bool, int]:
-    """Of results, those first that others may be views of."""
-    return (not value.flags.owndata, -value.nbytes) if isinstance(value, np.ndarray) else (True, 0)
 
 
 class _Saved:

@@ -6,7 +6,7 @@ by PyTorch under its autograd: then writes through either are seen by both, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,12 +63,86 @@ def has_views(array: Array, result: Array) -> bool:
     return array.flags.c_contiguous or array.flags.f_contiguous or _corners(array, result) is not None
 
 
-def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
-    """`result`, which lies in the memory of `array`, as a view of the `tensor` that has this memory; the tensor itself where it is all."""
+def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Results, in trees, as tensors: an argument is the very tensor, what lies in the memory of one or of another result is a view of it.
+    `tensors`: of whose memory the leaves are made, as in `autograd.joined`."""
+    arrays = sorted(_arrays(found), key=priority)
+    if all(a.flags.owndata for a in arrays):
+        return tuple(map(torch_tensors.to_tensors, found))
+    known: list[tuple[Array, torch.Tensor]] = []  # arrays that are tensors already
+    for leaf, given in zip(leaves, tensors, strict=True):
+        for array, tensor in zip(leaf, given, strict=True) if isinstance(given, (list, tuple)) else ((leaf, given),):
+            if isinstance(tensor, torch.Tensor):
+                known.append((array, tensor))
+    roots = [_root(a) for a in arrays]
+    for array, root in zip(arrays, roots, strict=True):
+        tensor = tensor_of(array, known)
+        if tensor is None and root is not array and sum(r is root for r in roots) > 1:  # they are parts of what is no result
+            known.append((root, torch_tensors.tensor(root)))
+            tensor = tensor_of(array, known)
+        known.append((array, torch_tensors.tensor(array) if tensor is None else tensor))
+    made = {id(array): tensor for array, tensor in known}
+    return tuple([torch_tensors.to_tensors(value, made) for value in found])
+
+
+def tensor_of(array: Array, known: Sequence[tuple[Any, Any]]) -> torch.Tensor | None:
+    """The tensor of an array, or the view of one that the array is. `known`: arrays, and the tensors on the same memory. None where it lies
+    in none of these."""
+    for other, tensor in known:
+        if other is array:
+            return tensor  # type: ignore[no-any-return]  # a tensor, as arrays have
+    root = _root(array)
+    owners = [(a, t) for a, t in known if isinstance(t, torch.Tensor) and _root(a) is root]
+    if not owners and not root.flags.owndata:
+        owners = [(a, t) for a, t in known if isinstance(t, torch.Tensor) and np.may_share_memory(a, array)]
+    return next((part for a, t in owners if (part := part_of(t, a, array)) is not None), None)
+
+
+def _root(array: Array) -> Array:
+    """The array that NumPy made it of, by views."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _arrays(tree: Any) -> Iterator[Array]:
+    if isinstance(tree, np.ndarray):
+        yield tree
+    elif isinstance(tree, (list, tuple, dict)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _arrays(item)
+
+
+def priority(value: Any) -> tuple[bool, int]:
+    """Of results, those first that others may be views of."""
+    return (not value.flags.owndata, -value.nbytes) if isinstance(value, np.ndarray) else (True, 0)
+
+
+def part_of(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor | None:
+    """`result` as a view of the `tensor` that has the memory of `array`, or of its bits as another dtype, which has no gradient; None
+    where it does not lie there, or as no tensor does."""
+    storage, size = tensor.untyped_storage(), result.itemsize
+    away, dims = _address(result) - storage.data_ptr(), list(zip(result.shape, result.strides, strict=True))
+    strides = [max(s, 0) if n < 2 else s for n, s in dims]
+    end = away + (size + sum((n - 1) * s for n, s in dims) if result.size else 0)
+    if not 0 <= away <= end <= storage.nbytes() or any(s < 0 or s % size for s in (away, *strides)):
+        return None
     if result.dtype != array.dtype:
-        return torch_tensors.tensor(result)  # its bits as another dtype: there is no gradient of these
-    if _is_same(array, result):
+        dtype = torch_tensors.tensor(np.empty(0, result.dtype)).dtype
+        wide = max(size, tensor.itemsize)
+        tensor = tensor.detach().as_strided((storage.nbytes() // wide * wide // tensor.itemsize,), (1,), 0).view(dtype)
+    return tensor.as_strided(result.shape, [s // size for s in strides], away // size)
+
+
+def view(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor:
+    """`result`, which lies in the memory of `array`, as a view of the `tensor` of its values; the tensor itself where it is the array."""
+    if array is result:
         return tensor
+    part = part_of(tensor, array, result)
+    if part is not None:
+        return part
+    if result.dtype != array.dtype:
+        return torch_tensors.tensor(result)
     placed = _placed(tensor, array, result)
     assert placed is not None  # see `has_view`
     strides, offset = placed
@@ -122,11 +196,6 @@ def _index(array: Array, offset: int) -> list[int] | None:
         if array.shape[d] > 1 and array.strides[d]:
             index[d], offset = divmod(offset, array.strides[d] // array.itemsize)
     return index if offset == 0 else None
-
-
-def is_at(tensor: torch.Tensor, array: Array) -> bool:
-    """Whether a tensor has the memory of an array, not of a copy."""
-    return bool(tensor.data_ptr() == _address(array))
 
 
 def _is_same(a: Array, b: Array) -> bool:
