@@ -79,6 +79,9 @@ def pairs(x, y):
         np.floor_divide(x, 2),
         np.mod(x, 3),
         np.true_divide(x, 4),
+        *np.divmod(x, 3),
+        *np.divmod(7, y),
+        *divmod(x, y),
     )
 
 

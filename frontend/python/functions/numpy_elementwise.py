@@ -13,7 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function, method
-from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Value, is_none, is_number, number_kind
+from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number, number_kind
 from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import broadcast_rank, ufunc_dtype
@@ -66,6 +66,12 @@ def _operator(op: type) -> Handler:
         return array_operators.binary(frame, node, op, x1, x2)
 
     return handler
+
+
+@function(np.divmod)
+def divmod_(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
+    """The quotient's floor, and what is left."""
+    return Sequence("tuple", [_operator(op)(frame, node, x1, x2) for op in (ast.FloorDiv, ast.Mod)])
 
 
 _TRUTHS = (np.logical_and, np.logical_or, np.logical_xor)
