@@ -333,6 +333,35 @@ def test_dropout_in_training_draws_as_eager_and_has_gradients():
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
 
 
+class Parts(nn.Module):
+    """Results that do not fill their memory."""
+
+    def forward(self, x):
+        y = x * 2
+        z = torch.sin(x)
+        windows = (x + 1)[:, 1:].unfold(1, 2, 1)
+        return y[:, 1:], z[::2, 0], torch.diagonal(x + 3)[1:], x.sum(1, keepdim=True).expand(-1, 4), x[:, 2:], windows, x + 4
+
+
+def test_parts_of_what_is_computed_lie_as_eagers_in_every_call():
+    ours = from_export(export(Parts(), (torch.randn(5, 6),), dynamic_shapes=({0: Dim("n", min=3)},)))
+    for n in (5, 5, 4, 7):
+        x = torch.randn(n, 6)
+        found = [f(x) for f in (ours, Parts())]
+        torch.testing.assert_close(*found)
+        assert [r.stride() for r in found[0]] == [r.stride() for r in found[1]]
+    assert ours.stats().hits >= 2
+
+
+def test_the_gradient_of_a_part_is_eagers():
+    ours = from_export(export(Parts(), (torch.randn(5, 6),)))
+    for _ in range(2):
+        x = torch.randn(5, 6, requires_grad=True)
+        found = [torch.autograd.grad(sum(r.square().sum() for r in f(x)), x) for f in (ours, Parts())]
+        torch.testing.assert_close(*found)
+    assert "2 calls by tierup's forward and backward programs" in ours.explain()
+
+
 RECURRENT = {
     "LSTM": lambda: nn.LSTM(3, 2, 2, dropout=0.5, proj_size=1),
     "GRU": lambda: nn.GRU(3, 2, 3, dropout=0.5, bidirectional=True, batch_first=True, bias=False),

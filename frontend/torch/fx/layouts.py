@@ -75,10 +75,35 @@ def layout_of(node: Any) -> Layout | None:
     return Layout(None if several == sorted(several) or 0 in sizes else order, exact)
 
 
+def is_traced(node: Any) -> bool:
+    """Whether PyTorch knew where a node's tensor lies."""
+    return _traced(node) is not None
+
+
 def lies_alone(node: Node) -> bool:
     """Whether a result may have memory of its own: it fills it, from the beginning. Else it is a view of what it is a part of."""
     found = _traced(node)
     return found is None or (layout_of(node) is not None and _hint(found[0].storage_offset()) == 0)
+
+
+def strides_with_gaps(node: Any) -> tuple[int, ...] | None:
+    """Of a tensor that PyTorch traced and that is a part of its memory, or shows it more than once. None for others, and where only the run
+    knows them."""
+    found = _traced(node)
+    if found is None or layout_of(node) is not None or any(type(s) is not int for s in found[0].stride()):
+        return None
+    return tuple(found[2])
+
+
+def with_gaps(found: Any, strides: tuple[int, ...]) -> Any:
+    """A row-major result as one of these strides. What lies otherwise lies as the call's arguments made it, and is left."""
+    if not found.is_contiguous() or all(n == 1 or s == t for n, s, t in zip(found.shape, found.stride(), strides, strict=True)):
+        return found
+    shown = found
+    for dim, stride in enumerate(strides):
+        if stride == 0:
+            shown = shown.narrow(dim, 0, 1)
+    return found.new_empty_strided(shown.shape, strides).copy_(shown).expand(found.shape)
 
 
 def _traced(node: Any) -> tuple[torch.Tensor, list[int], list[int]] | None:

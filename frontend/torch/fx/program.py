@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 from tierup.dialect.parsing.context import thread_context
 from tierup.frontend.graph import built
 from tierup.frontend.torch.fx.graph import FxBuilder, Written
+from tierup.frontend.torch.fx.layouts import is_traced, layout_of, strides_with_gaps, with_gaps
 from tierup.frontend.torch.fx.nodes import place_of
 from tierup.frontend.torch.fx.results import root_of
 from tierup.frontend.torch.script.module import Attributes
@@ -50,11 +51,13 @@ class FxProgram:
     ) -> None:
         self.name, self.graph, self.used, self.options, self.foreign = name, graph, used, options, foreign
         self.owner, self.state, self.written, self.writes_last = owner, state or {}, written, bool(written)
-        self.finish: Callable[[Any], Any] | None = None
         self.original, self.lost = original, lost or {}
         self.eager = original if gradients == "torch" else None
         output = next(n for n in graph.graph.nodes if n.op == "output")
         self.results = list(output.args[0]) if results is None else results
+        in_rows = all(layout is not None and layout.order is None for n in used if is_traced(n) for layout in [layout_of(n)])
+        gaps = [(k, s) for k, s in enumerate(map(strides_with_gaps, results or ())) if s is not None and in_rows]
+        self.finish: Callable[[Any], Any] | None = partial(_with_gaps, gaps) if gaps else None
         contents = {(w.target, w.content) for w in written}
         of = zip(owners, map(root_of, self.results), strict=False)
         self.shown = {k for k, (owner, root) in enumerate(of) if (owner, root) in contents}
@@ -86,3 +89,11 @@ class FxProgram:
         """Where the user wrote the first op."""
         found = next(filter(None, map(place_of, self.graph.graph.nodes)), None)
         return f"{found[0]}:{found[1]}" if found else f"torch.fx {self.name}"
+
+
+def _with_gaps(gaps: Sequence[tuple[int, tuple[int, ...]]], results: Sequence[Any]) -> list[Any]:
+    """The results of a call, those with gaps between their elements as eager has them."""
+    found = list(results)
+    for k, strides in gaps:
+        found[k] = with_gaps(found[k], strides)
+    return found
