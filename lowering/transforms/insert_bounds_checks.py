@@ -46,13 +46,12 @@ def reads_positions(op: ir.Operation) -> bool:
 
 def bounds_of_index(op: ir.Operation) -> list[tuple[int, int]]:
     """Of an op with an index of its operand's rank: the operands, each with an axis, that the index may not be larger than along it."""
-    name = torch_name(op)
-    known = t.sizes_of(op.operands[0]) if name in _EACH else None
+    known = t.sizes_of(op.operands[0]) if _HANDLERS.get(torch_name(op)) is _each else None
     axis = None if known is None else t.known_int(op.operands[1])
     if known is None or axis is None or not known[0]:
         return []
-    rank = len(known[0])
-    return [(0, d) for d in range(rank) if d != axis % rank] + [(3, d) for d in range(rank) if name in _OF_SOURCE]
+    rank, has_source = len(known[0]), str(op.operands[3].type).startswith("!torch.vtensor")
+    return [(0, d) for d in range(rank) if d != axis % rank] + [(3, d) for d in range(rank) if has_source]
 
 
 @register
@@ -326,11 +325,12 @@ _READS = (
     "aten.index_select", "aten.gather", "aten.embedding", "aten.index.Tensor", "aten.index.Tensor_hacked_twin", "aten.select.int",
     "aten.select_copy.int",
 )  # fmt: skip
-_OF_SOURCE = ("aten.scatter.src", "aten.scatter_add")
-_EACH = ("aten.gather", "aten.scatter.value", *_OF_SOURCE)
 _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.index_select": _along(1, 2),
-    **{name: _each for name in _EACH},
+    "aten.gather": _each,
+    "aten.scatter.src": _each,
+    "aten.scatter.value": _each,
+    "aten.scatter_add": _each,
     "aten.embedding": _along(None, 1),
     "aten.index.Tensor": _listed,
     "aten.index.Tensor_hacked_twin": _listed,
