@@ -66,9 +66,10 @@ def has_views(array: Array, result: Array) -> bool:
 def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
     """Results, in trees, as tensors: an argument is the very tensor, what lies in the memory of one or of another result is a view of it.
     `tensors`: of whose memory the leaves are made, as in `autograd.joined`."""
-    arrays = sorted(_arrays(found), key=priority)
+    arrays = list(_arrays(found))
     if all(a.flags.owndata for a in arrays):
-        return tuple(map(torch_tensors.to_tensors, found))
+        return tuple([torch_tensors.to_tensors(value) for value in found])
+    arrays.sort(key=priority)
     known: list[tuple[Array, torch.Tensor]] = []  # arrays that are tensors already
     for leaf, given in zip(leaves, tensors, strict=True):
         for array, tensor in zip(leaf, given, strict=True) if isinstance(given, (list, tuple)) else ((leaf, given),):
@@ -90,7 +91,7 @@ def tensor_of(array: Array, known: Sequence[tuple[Any, Any]]) -> torch.Tensor | 
     in none of these."""
     for other, tensor in known:
         if other is array:
-            return tensor  # type: ignore[no-any-return]  # a tensor, as arrays have
+            return tensor
     root = _root(array)
     owners = [(a, t) for a, t in known if isinstance(t, torch.Tensor) and _root(a) is root]
     if not owners and not root.flags.owndata:
@@ -122,10 +123,10 @@ def part_of(tensor: torch.Tensor, array: Array, result: Array) -> torch.Tensor |
     """`result` as a view of the `tensor` that has the memory of `array`, or of its bits as another dtype, which has no gradient; None
     where it does not lie there, or as no tensor does."""
     storage, size = tensor.untyped_storage(), result.itemsize
-    away, dims = _address(result) - storage.data_ptr(), list(zip(result.shape, result.strides, strict=True))
-    strides = [max(s, 0) if n < 2 else s for n, s in dims]
-    end = away + (size + sum((n - 1) * s for n, s in dims) if result.size else 0)
-    if not 0 <= away <= end <= storage.nbytes() or any(s < 0 or s % size for s in (away, *strides)):
+    away = _address(result) - storage.data_ptr()
+    strides = [s if n > 1 else max(s, 0) for n, s in zip(result.shape, result.strides, strict=True)]
+    end = away + (size + sum([(n - 1) * s for n, s in zip(result.shape, strides, strict=True)]) if result.size else 0)
+    if not 0 <= away <= end <= storage.nbytes() or min(strides, default=0) < 0 or any(s % size for s in (away, *strides)):
         return None
     if result.dtype != array.dtype:
         dtype = torch_tensors.tensor(np.empty(0, result.dtype)).dtype
