@@ -11,6 +11,7 @@ from tierup.dialect import kernels, optable
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.inference import symbols
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.written import COPIES, INPLACE
@@ -211,7 +212,8 @@ class Reader:
     def origin(self, op: ir.Operation) -> Origin:
         """An op's name, and where the user wrote it."""
         place = diagnostics.place_of(op.location)
-        return Origin(op.name, place.file, place.line, place.column)
+        name = f"torch.{torch_name(op)}" if op.name == "torch.operator" else op.name
+        return Origin(name, place.file, place.line, place.column)
 
     def holds_memory(self, type_: ir.Type) -> bool:
         """Whether a value of this type can hold a tensor."""

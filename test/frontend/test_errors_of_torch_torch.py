@@ -73,6 +73,10 @@ def gathered(x: Tensor):
     return x.gather(0, torch.tensor([9]))
 
 
+def taken_along(x: Tensor):
+    return torch.take_along_dim(x, torch.tensor([[0]]), 0)
+
+
 def read(x: Tensor):
     return x.item()
 
@@ -90,7 +94,7 @@ def itemised(x: Tensor, names: list[int]):
 
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, read, summed, multiplied)],
+    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, read, summed, multiplied)],
     *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
 _TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
