@@ -70,8 +70,8 @@ stress: $(VENV)/installed-test  ## ten minutes of many threads under injected fa
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
 
-gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu_check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
-	@$(BIN)/python -m tierup.tools.gpu_bundle
+gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu/check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
+	@$(BIN)/python -m tierup.tools.gpu.bundle
 
 lint: $(VENV)/installed-lint  ## style, and the types of all of tierup
 	@$(BIN)/ruff check .

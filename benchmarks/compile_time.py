@@ -53,9 +53,9 @@ GRAPHS = {"pointwise": pointwise, "products": products}
 
 
 def measure(graph: str, ops: int) -> Row:
-    from tierup.lowering import compile as lowering
-    from tierup.lowering import llvm
-    from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
+    from tierup.lowering.base import llvm
+    from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Request
+    from tierup.lowering.compiling import compile as lowering
     from tierup.runtime.compiling import version as compiler
 
     text, sizes = GRAPHS[graph](ops)

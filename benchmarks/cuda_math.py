@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.registry import parse
+from tierup.dialect.passes.registry import parse
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import literals
 from tierup.lowering.cuda import targets

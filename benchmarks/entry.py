@@ -15,7 +15,7 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from tierup.dialect import registry
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes import registry
+from tierup.lowering.base.llvm import emit
 from tierup.lowering.building import literals
-from tierup.lowering.llvm import emit
 from tierup.lowering.objects import linking
 
 NUMPY = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}

@@ -22,11 +22,11 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from tierup.dialect.ir.walking import function_names, walk  # noqa: E402
+from tierup.dialect.language.text import parse_module  # noqa: E402
 from tierup.dialect.mlir import ir  # noqa: E402
-from tierup.dialect.parsing.text import parse_module  # noqa: E402
-from tierup.dialect.registry import parse, pipeline  # noqa: E402
+from tierup.dialect.passes.registry import parse, pipeline  # noqa: E402
 from tierup.frontend.jit import from_graph  # noqa: E402
-from tierup.frontend.mlir_file import load_text  # noqa: E402
+from tierup.frontend.mlir.file import load_text  # noqa: E402
 from tierup.runtime.compiling.regions import recorder_of, with_facts  # noqa: E402
 from tierup.runtime.interpreter.translate import translate  # noqa: E402
 

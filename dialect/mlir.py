@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from tierup.dialect.shielded import shielded
+from tierup.dialect.base.shielded import shielded
 
 _LIBRARIES = ("torch_mlir.passmanager", "torch_mlir.rewrite", "torch_mlir._mlir_libs._mlirDialectsLLVM", "torch_mlir._mlir_libs._torchMlir")
 shielded(lambda: [import_module(name) for name in _LIBRARIES])  # broken off in the midst, they register themselves twice, which aborts

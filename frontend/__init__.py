@@ -8,8 +8,8 @@ _EXPORTS = {
     "ProgramError": "tierup.frontend.errors",
     "build": "tierup.frontend.python.build",
     "GraphResult": "tierup.frontend.graph",
-    "load": "tierup.frontend.mlir_file",
-    "load_text": "tierup.frontend.mlir_file",
+    "load": "tierup.frontend.mlir.file",
+    "load_text": "tierup.frontend.mlir.file",
 }
 
 __all__ = ["GraphResult", "ProgramError", "UnsupportedSyntax", "build", "load", "load_text"]

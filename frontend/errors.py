@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.runtime import errors
+from tierup.runtime.base import errors
 
 
 class UnsupportedSyntax(SyntaxError):

@@ -13,7 +13,7 @@ from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.gradient_spec import GradientSpec, argument_numbers, function_of
 from tierup.frontend.python.building.values import FALSE, ZERO, Const, Method, Sequence, Value
-from tierup.runtime.function import Function
+from tierup.runtime.functions.function import Function
 
 Argnums = int | str | tuple[int | str, ...]
 

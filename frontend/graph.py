@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.language.text import text_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import text_of
-from tierup.dialect.records import dataclass
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import Leaf, OutputTree
+from tierup.runtime.functions.variant import Built
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.program import Program
-from tierup.runtime.variant import Built
+from tierup.runtime.programs.program import Program
 
 
 @dataclass(frozen=True)

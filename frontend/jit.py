@@ -11,19 +11,19 @@ from typing import Any, overload
 
 import numpy as np
 
-from tierup.dialect.spelling import printable
+from tierup.dialect.base.spelling import printable
 from tierup.frontend.graph import GraphResult, built
-from tierup.frontend.mlir_arguments import specialise, takes_only_leaves
-from tierup.frontend.mlir_file import load as load_graph
-from tierup.frontend.mlir_file import load_text
+from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
+from tierup.frontend.mlir.file import load as load_graph
+from tierup.frontend.mlir.file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import remember
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
-from tierup.runtime.function import Function
-from tierup.runtime.variant import Built
+from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.variant import Built
 
 _NOT_GIVEN = object()
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import kernels, optable
-from tierup.dialect.records import dataclass
+from tierup.dialect import optable
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.optable import kernels
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tierup.runtime.function import ENTRIES, Function
+from tierup.runtime.functions.function import ENTRIES, Function
 
 
 class TensorArguments:

@@ -1,6 +1,6 @@
 """`tierup.vjp`: the value of a function, and its vector-Jacobian product as a function of cotangents.
 
-Forward and backward are two programs (runtime/gradients/pair.py), each with versions of its own; here trees become flat leaves and back.
+Forward and backward are two programs (runtime/executors/gradients), each with versions of its own; here trees become flat leaves and back.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from tierup.frontend.jit import jit
 from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, explain_recursion, flatten, unflatten
-from tierup.runtime.function import Function
-from tierup.runtime.gradients import pair as gradient_pair
+from tierup.runtime.executors.gradients import pair as gradient_pair
+from tierup.runtime.functions.function import Function
 
 _MADE = "__tierup_vjp__"  # of a Python function: the tierup function that was made of it
 

@@ -1,10 +1,10 @@
-"""How a specialised program becomes machine code. Free of MLIR and LLVM until `compile.compile` or `objects.load.load` is imported."""
+"""How a specialised program becomes machine code. Free of MLIR and LLVM until `compiling.compile` or `artifacts.load` is imported."""
 
 from __future__ import annotations
 
 import importlib
 
-_PUBLIC = {"NativeCode": "artifacts.load", "Unsupported": "errors", "CompileError": "errors"}
+_PUBLIC = {"NativeCode": "artifacts.load", "Unsupported": "base.errors", "CompileError": "base.errors"}
 
 __all__ = sorted(_PUBLIC)  # noqa: PLE0604 - a list of str
 

@@ -77,13 +77,13 @@ def _words(command: Command) -> list[str]:
 
 
 def _tierup_opt(words: list[str]) -> int:
-    from tierup.tools import opt
+    from tierup.tools.opt import __main__ as opt
 
     return opt.main(words[1:])
 
 
 def _tierup_run(words: list[str]) -> int:
-    from tierup.tools import run as tool
+    from tierup.tools.run import __main__ as tool
 
     return tool.main(words[1:])
 
@@ -112,9 +112,11 @@ def preload() -> None:
     import filecheck.main  # noqa: F401
     import torch_mlir.dialects.builtin  # noqa: F401
 
-    import tierup.tools.opt
-    import tierup.tools.run  # noqa: F401
-    from tierup.dialect import gradients, optable, registry
+    import tierup.tools.opt.__main__
+    import tierup.tools.run.__main__  # noqa: F401
+    from tierup.dialect import optable
+    from tierup.dialect.ops import gradients
+    from tierup.dialect.passes import registry
 
     registry.passes()
     optable.table()

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tierup import torch as torch
     from tierup.dialect.passes.core import Pass as Pass
     from tierup.dialect.passes.core import PassFailure as PassFailure
-    from tierup.dialect.pipelines.custom import custom_pass as custom_pass
-    from tierup.dialect.pipelines.custom import register_pass as register_pass
-    from tierup.dialect.pipelines.custom import unregister_pass as unregister_pass
+    from tierup.dialect.passes.pipelines.custom import custom_pass as custom_pass
+    from tierup.dialect.passes.pipelines.custom import register_pass as register_pass
+    from tierup.dialect.passes.pipelines.custom import unregister_pass as unregister_pass
     from tierup.frontend import ops as ops
     from tierup.frontend.errors import ProgramError as ProgramError
     from tierup.frontend.errors import UnsupportedSyntax as UnsupportedSyntax
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from tierup.frontend.stopping import no_grad as no_grad
     from tierup.frontend.stopping import stop_gradient as stop_gradient
     from tierup.frontend.vjp import vjp as vjp
-    from tierup.runtime import events as events
-    from tierup.runtime import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.account.counters import counters as counters
     from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
     from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
-    from tierup.runtime.compiling.background import wait_for_compiles as wait_for_compiles
+    from tierup.runtime.base import events as events
+    from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
+    from tierup.runtime.base.errors import NotOptimized as NotOptimized
+    from tierup.runtime.base.errors import RecompileLimitWarning as RecompileLimitWarning
+    from tierup.runtime.base.options import assert_optimized as assert_optimized
+    from tierup.runtime.base.options import options as options
+    from tierup.runtime.compiling.scheduling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.cuda.arrays.arrays import device_array as device_array
     from tierup.runtime.cuda.bundle import load_plan as load_plan
     from tierup.runtime.cuda.capture import capture as capture
@@ -39,11 +43,7 @@ if TYPE_CHECKING:
     from tierup.runtime.cuda.errors import DriverError as DriverError
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
     from tierup.runtime.cuda.errors import PlanError as PlanError
-    from tierup.runtime.errors import NotDifferentiable as NotDifferentiable
-    from tierup.runtime.errors import NotOptimized as NotOptimized
-    from tierup.runtime.errors import RecompileLimitWarning as RecompileLimitWarning
-    from tierup.runtime.options import assert_optimized as assert_optimized
-    from tierup.runtime.options import options as options
+    from tierup.runtime.faults import faults as testing  # noqa: F401 - it is public by this name
 
 __version__ = "0.1.0"
 
@@ -54,19 +54,19 @@ _EXPORTS = {
     "NoDevice": "tierup.runtime.cuda.errors:NoDevice",
     "PlanError": "tierup.runtime.cuda.errors:PlanError",
     "ExecutedPlan": "tierup.runtime.account.last_plan:ExecutedPlan",
-    "NotDifferentiable": "tierup.runtime.errors:NotDifferentiable",
-    "NotOptimized": "tierup.runtime.errors:NotOptimized",
+    "NotDifferentiable": "tierup.runtime.base.errors:NotDifferentiable",
+    "NotOptimized": "tierup.runtime.base.errors:NotOptimized",
     "Pass": "tierup.dialect.passes.core:Pass",
     "PassFailure": "tierup.dialect.passes.core:PassFailure",
-    "RecompileLimitWarning": "tierup.runtime.errors:RecompileLimitWarning",
+    "RecompileLimitWarning": "tierup.runtime.base.errors:RecompileLimitWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
-    "assert_optimized": "tierup.runtime.options:assert_optimized",
+    "assert_optimized": "tierup.runtime.base.options:assert_optimized",
     "capture": "tierup.runtime.cuda.capture:capture",
     "counters": "tierup.runtime.account.counters:counters",
-    "custom_pass": "tierup.dialect.pipelines.custom:custom_pass",
+    "custom_pass": "tierup.dialect.passes.pipelines.custom:custom_pass",
     "device_array": "tierup.runtime.cuda.arrays.arrays:device_array",
-    "events": "tierup.runtime.events",
+    "events": "tierup.runtime.base.events",
     "grad": "tierup.frontend.gradients:grad",
     "jit": "tierup.frontend.jit:jit",
     "last_executed_plan": "tierup.runtime.account.last_plan:last_executed_plan",
@@ -74,15 +74,15 @@ _EXPORTS = {
     "load_plan": "tierup.runtime.cuda.bundle:load_plan",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
-    "options": "tierup.runtime.options:options",
-    "register_pass": "tierup.dialect.pipelines.custom:register_pass",
+    "options": "tierup.runtime.base.options:options",
+    "register_pass": "tierup.dialect.passes.pipelines.custom:register_pass",
     "stop_gradient": "tierup.frontend.stopping:stop_gradient",
-    "testing": "tierup.runtime.faults",
+    "testing": "tierup.runtime.faults.faults",
     "torch": "tierup.torch",
-    "unregister_pass": "tierup.dialect.pipelines.custom:unregister_pass",
+    "unregister_pass": "tierup.dialect.passes.pipelines.custom:unregister_pass",
     "value_and_grad": "tierup.frontend.gradients:value_and_grad",
     "vjp": "tierup.frontend.vjp:vjp",
-    "wait_for_compiles": "tierup.runtime.compiling.background:wait_for_compiles",
+    "wait_for_compiles": "tierup.runtime.compiling.scheduling.background:wait_for_compiles",
 }
 
 # without "torch": `from tierup import *` must not hide PyTorch
@@ -131,7 +131,7 @@ def __getattr__(name: str) -> Any:
     if name == "torch":  # it may be what asks, with its import under way
         value = import_module(module)
     else:
-        from tierup.dialect.shielded import shielded  # here: importing tierup loads nothing
+        from tierup.dialect.base.shielded import shielded  # here: importing tierup loads nothing
 
         value = shielded(lambda: _loaded(module))
     if attribute:
@@ -158,8 +158,8 @@ def _loaded(module: str) -> Any:
 def _started_and_loaded(module: str) -> Any:
     """Where a module makes functions, the worker that will compile them is started first: it imports at the same time."""
     if module == "tierup.frontend.jit":
-        from tierup.runtime import options
-        from tierup.runtime.compiling import early
+        from tierup.runtime.base import options
+        from tierup.runtime.compiling.processes import early
 
         early.expect(options.current())
     return import_module(module)

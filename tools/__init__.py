@@ -1,1 +1,1 @@
-"""Command-line programs: `tierup-opt` (opt.py) and `tierup-run` (run.py). Nothing is imported here."""
+"""Command-line programs: `tierup-opt` (opt), `tierup-run` (run), `tierup-reduce` (reduce), `tierup-compile`. Nothing is imported here."""

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.dialect.spelling import closest
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.spelling import closest
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.interpreter.parameters import Kind, Parameter
 

@@ -11,20 +11,20 @@ from pathlib import Path
 from tierup import __version__
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import built
-from tierup.frontend.mlir_file import load
-from tierup.lowering.abi import ArgumentSpec
+from tierup.frontend.mlir.file import load
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.base.errors import UnsupportedOp
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling import placement
+from tierup.runtime.compiling.processes import placement
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.errors import BundleError
-from tierup.runtime.errors import UnsupportedOp
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
+from tierup.runtime.programs.program import Program
 from tierup.tools.argument_specs import FORMS, BadSpec, check_types, read_specs, specs_of_types
 
 Say = Callable[[str], object]  # progress

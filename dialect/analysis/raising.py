@@ -17,11 +17,12 @@ from itertools import product
 from math import inf, nan, prod
 from typing import Any
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
 from tierup.dialect.analysis.points_to import BODIES
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import at_least
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import CHECKS, blocks
 from tierup.dialect.mlir import ir

@@ -14,7 +14,7 @@ raises stays in it.
 
 from __future__ import annotations
 
-from tierup.dialect.inference.infer import InferenceError
+from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, move_out, take_place, yield_
 from tierup.dialect.mlir import ir

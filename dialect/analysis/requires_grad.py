@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tierup.dialect.contracts import STRUCTURE
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
 from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS
 from tierup.dialect.ir.walking import Notes, callee_of
+from tierup.dialect.language.contracts import STRUCTURE
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 
 Size = int | str | None  # static, a symbol (at least 2, equal wherever the name stands), unknown
 

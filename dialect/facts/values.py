@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim
-from tierup.dialect.records import dataclass
 
 Shape = tuple[Dim, ...]
 

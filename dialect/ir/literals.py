@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics

@@ -49,7 +49,7 @@ def _rows(family: ModuleType) -> Iterable[Op]:
 
 def rows_of(family: str) -> Iterable[Op]:
     """The ops of one family."""
-    return _rows(import_module(f"tierup.dialect.optable.families.{family}"))
+    return _rows(import_module(f"tierup.dialect.ops.{family}"))
 
 
 def of_kind(kind: Kind) -> list[Op]:

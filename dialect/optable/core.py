@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Expr, symbol
 from tierup.dialect.facts.values import Int, Opaque, Shape, Tensor, Value
-from tierup.dialect.records import dataclass
 
 
 class Kind(Enum):
@@ -98,7 +98,7 @@ class Op:
 
     name: str
     kind: Kind
-    kernel: str  # tier 0, torch's semantics: "family:op.tier0", or "module.function" under tierup.dialect.kernels
+    kernel: str  # tier 0, torch's semantics: "family:op.tier0", or "module.function" under tierup.dialect.optable.kernels
     infer: InferRule
     results: int = 1  # or AS_MANY
     aliasing: Aliasing = Aliasing.FRESH

@@ -25,13 +25,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.optable.core import EXACT, GradientRule, Infer, InferRule, Kind, Op, ShapeError
 from tierup.dialect.optable.operands import lifted
 
 R = TypeVar("R")
 Kernel = Callable[..., Any]
-_PLACE = "tierup.dialect.optable.families."
+_PLACE = "tierup.dialect.ops."
 
 
 _TIER_0 = Infer()  # what rules are given of arrays: all is known, so that they note nothing in it

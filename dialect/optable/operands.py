@@ -13,8 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import (
     Bool,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, at_least, floordiv, maximum, minimum
 from tierup.dialect.facts.values import Shape
 from tierup.dialect.optable.core import Infer, ShapeError, format_shape
-from tierup.dialect.records import dataclass
 
 Pairs = tuple[tuple[Dim, Dim], ...]  # per spatial dim: before and after
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tierup.dialect.dtypes import DType, scalar_type
+from tierup.dialect.base.dtypes import DType, scalar_type
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable import operands as read

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
+from tierup.dialect.base.spelling import closest
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics, option_limits
 from tierup.dialect.passes.diagnostics import Diagnostic
 from tierup.dialect.passes.entry_points import ENTRY_POINTS, may_be_brought
-from tierup.dialect.spelling import closest
 
 # every module in them is a pass file
 PACKAGES = (

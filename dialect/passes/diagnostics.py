@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.spelling import unescaped
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.spelling import unescaped
 
 _FILE_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 _PLAIN_LOCATION = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')

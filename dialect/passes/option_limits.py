@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 
 @dataclass(frozen=True)

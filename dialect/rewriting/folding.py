@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes, kernels
+from tierup.dialect.base import dtypes
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.values import List, Tensor, Value
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import READERS, TYPES, constant
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import NUMPYS_STEPS, Kind, Op, Promotion
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.written import COPIES, INPLACE

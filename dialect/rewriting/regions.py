@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from tierup.dialect.facts.inference.infer import Inference, infer_function
+from tierup.dialect.facts.inference.refine import both, is_called, match_edges
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import Inference, infer_function
-from tierup.dialect.inference.refine import both, is_called, match_edges
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import arguments_of, blocks, is_used, last_of, move_out, set_signature, take_place
 from tierup.dialect.ir.torch_types import follows

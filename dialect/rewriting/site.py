@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect import optable
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.dims import Dim, Expr
+from tierup.dialect.facts.inference.infer import Inference, InferenceError
+from tierup.dialect.facts.inference.refined_types import refined_type
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Tensor, Value
-from tierup.dialect.inference.infer import Inference, InferenceError
-from tierup.dialect.inference.refined_types import refined_type
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, yield_

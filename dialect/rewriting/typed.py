@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function, promotion
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function, promotion
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir.walking import torch_name, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tierup.dialect import ops
 from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.profiled import CPU, Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import LIST_WRITERS
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.rewriting.core import create, items_of, number, under_casts

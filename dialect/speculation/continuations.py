@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.structure import captured, external_operands, is_used, last_of, maker, read_others, signature
 from tierup.dialect.ir.walking import unerased, walk

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import ops
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, symbol
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import infer_function
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import if_, last_of, maker, move_into, yield_
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 from tierup.dialect.rewriting import regions

@@ -5,7 +5,7 @@ A record on an argument is what its spec says: callers ensure it, so types and d
 
 from __future__ import annotations
 
-from tierup.dialect.registry import NamedPipeline
+from tierup.dialect.passes.registry import NamedPipeline
 
 REQUIRED = NamedPipeline(
     "legacy-required",

@@ -8,7 +8,7 @@ where the ancestors packed all and unpacked these; the dead code elimination beh
 
 from __future__ import annotations
 
-from tierup.dialect.registry import NamedPipeline
+from tierup.dialect.passes.registry import NamedPipeline
 
 _FUSE = "tierup-fuse-groups{policy=tensor-expressions}"
 

@@ -20,17 +20,17 @@ becomes, for `{entry=f wrt=0 cotangents}`,
 Sizes and dtypes that are known leave the last four ops out. Without `cotangents` there is one result, of rank 0. The gradients of the
 arguments `wrt` (numbers, in order; all tensors of floating or unknown dtype when there are none) stand behind the results, and with
 `keep-results=false` in their place. Calls are inlined and writes made values first; branches and loops have gradients too. An op without
-a rule (dialect/gradients) on the way, a function that writes its arguments, and an argument or result of integers are errors.
+a rule (dialect/ops/gradients) on the way, a function that writes its arguments, and an argument or result of integers are errors.
 """
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.differentiation import gradient_of_function
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

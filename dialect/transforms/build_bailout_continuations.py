@@ -43,11 +43,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Annotated
 
+from tierup.dialect.base.spelling import closest
 from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, PassFailure, functions, register
+from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, functions, register
 from tierup.dialect.speculation.continuations import build
-from tierup.dialect.spelling import closest
 
 
 @register

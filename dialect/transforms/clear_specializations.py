@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refine import place_of_casts
+from tierup.dialect.facts.inference.refine import place_of_casts
 from tierup.dialect.ir.structure import last_of, signature
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
 
 

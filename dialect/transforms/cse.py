@@ -20,7 +20,7 @@ numbers or have other effects, profiles, guards and checks (see tierup-remove-re
 regions, and every op that touches memory with a writer anywhere in the function. Results that the caller could tell apart stay apart:
 two outputs never become one object.
 
-MLIR's `cse` does this on value tensors, by the effects in parsing/effects.py. It knows no identity: it makes two outputs one, and one
+MLIR's `cse` does this on value tensors, by the effects in language/effects.py. It knows no identity: it makes two outputs one, and one
 tensor of many that a loop put into a list; it looks at no writer behind a branch, and it merges nothing that may raise.
 """
 
@@ -35,7 +35,7 @@ from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 # Known ops without a row that compute their result from their operands alone.
 _PURE = frozenset({

@@ -14,8 +14,8 @@ from typing import Annotated
 
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.pipelines import custom
-from tierup.dialect.registry import OneOf, Pass, PassFailure, register
+from tierup.dialect.passes.pipelines import custom
+from tierup.dialect.passes.registry import OneOf, Pass, PassFailure, register
 
 
 @register

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import move_out, take_place
 from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.rewriting.outlining import outline
 

@@ -28,22 +28,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.contracts import STRUCTURE
+from tierup.dialect.facts.inference.infer import infer_function
+from tierup.dialect.facts.inference.refined_types import cast, refined_type, value_of_fact
+from tierup.dialect.facts.inference.refined_uses import replace_uses
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
-from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
 from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.language import ops
+from tierup.dialect.language.contracts import STRUCTURE
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.speculation.guard_facts import Proven, meet, proves
 from tierup.dialect.speculation.resume_points import root
 

@@ -8,7 +8,7 @@ becomes
     %2 = torch.aten.square %1 : ...
     %0 = torch.aten.mean %2, %none : !torch.vtensor<[2,3],f32>, !torch.none -> !torch.vtensor<[],f32>
 
-The formulas are those that tier 0 computes (dialect/formulas). Only where types are known (`tierup-infer-types` first), since it is ranks
+The formulas are those of tier 0 (dialect/optable/formulas). Only where types are known (`tierup-infer-types` first), since it is ranks
 and dtypes that say what is to be computed, and the numbers among the operands. What an op refuses is still refused: sizes that must be
 equal, and are not known to be, are compared, and so are values, as binary_cross_entropy does (`torch.runtime.assert`). What
 the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stale_types`).
@@ -16,14 +16,14 @@ the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stal
 
 from __future__ import annotations
 
-from tierup.dialect.fusion.formula_expansion import build, is_formula
-from tierup.dialect.inference.infer import Inference
-from tierup.dialect.inference.refine import STALE
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.infer import Inference
+from tierup.dialect.facts.inference.refine import STALE
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.fusion.formula_expansion import build, is_formula
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import drop_unused
 from tierup.dialect.rewriting.site import Keep, Site
 from tierup.dialect.rewriting.typed import infer_or_remark

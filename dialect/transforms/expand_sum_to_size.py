@@ -15,12 +15,12 @@ symbolic size is at least 2, and was repeated from 1 or not at all; where two sy
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.facts.values import Int, List, NoneValue, Tensor
-from tierup.dialect.inference.refine import STALE
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.site import Keep, Site, tied
 from tierup.dialect.rewriting.typed import rewrite_typed
 

@@ -25,14 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, symbol
+from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.refine import STALE
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.rewriting.core import Rule, create, number, rewrite
 

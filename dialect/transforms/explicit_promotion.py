@@ -14,15 +14,15 @@ becomes, since np.int32 + np.float32 is np.float64,
 
 from __future__ import annotations
 
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.inference.refine import is_called, match_edges, splice
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.facts.inference.refine import is_called, match_edges, splice
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
 from tierup.dialect.rewriting.site import Keep, Site
 

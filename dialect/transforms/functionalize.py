@@ -37,18 +37,18 @@ affair: a guard keeps such calls away.
 
 from __future__ import annotations
 
-from tierup.dialect.functional.memory import Entry, Ref, holds_tensors, value_type
-from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
-from tierup.dialect.functional.regions import regions
-from tierup.dialect.functional.views import identity, perhaps_identity, read_only
-from tierup.dialect.functional.walk import Walker
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import LIST_WRITERS, attributes_of, last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import functions, refuse_several_blocks
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.functional.memory import Entry, Ref, holds_tensors, value_type
+from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
+from tierup.dialect.passes.functional.regions import regions
+from tierup.dialect.passes.functional.views import identity, perhaps_identity, read_only
+from tierup.dialect.passes.functional.walk import Walker
+from tierup.dialect.passes.registry import Pass, register
 
 WRITEBACKS = "tierup.writebacks"
 ALIASES = "tierup.result_aliases"

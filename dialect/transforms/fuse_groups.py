@@ -30,7 +30,7 @@ op must stay between them.
 
 With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
 begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
-that the run computes (dialect/fusion/policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
+that the run computes (fusion/policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
 and chunks anywhere, slices and unsqueezes too. An op under NumPy's promotion rules joins when
 `tierup-explicit-promotion` can say it in torch ops, which it does later, in the group alone.
 """
@@ -45,24 +45,24 @@ from itertools import count
 from typing import Annotated
 
 from tierup.dialect import optable
+from tierup.dialect.base.spelling import closest
 from tierup.dialect.facts.dims import Dim, Expr, symbol
 from tierup.dialect.facts.dims import symbols as dim_symbols
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.fusion.building import build, drop_unused
-from tierup.dialect.fusion.grouping import plan
-from tierup.dialect.fusion.merging import has_neighbours, merge
-from tierup.dialect.fusion.nativeness import REFUSED
-from tierup.dialect.fusion.policies import POLICIES, NativePolicy
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import ops_of, torch_name, walk
+from tierup.dialect.language.ops import DEFINITIONS, fusion_group
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops import DEFINITIONS, fusion_group
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
+from tierup.dialect.passes.fusion.building import build, drop_unused
+from tierup.dialect.passes.fusion.grouping import plan
+from tierup.dialect.passes.fusion.merging import has_neighbours, merge
+from tierup.dialect.passes.fusion.nativeness import REFUSED
+from tierup.dialect.passes.fusion.policies import POLICIES, NativePolicy
+from tierup.dialect.passes.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
 from tierup.dialect.rewriting import regions
-from tierup.dialect.spelling import closest
 
 _PLACE = re.compile(r":\d+:\d+$")  # file:line:column
 EXCLUDED = "tierup.excluded"  # what a module says beside the option `excluded`; the pass takes it away

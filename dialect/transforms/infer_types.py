@@ -23,12 +23,12 @@ becomes
 from __future__ import annotations
 
 from tierup.dialect.analysis.raising_arms import leave_out_arm, stands_in_arm
-from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import STALE, specialise
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.infer import InferenceError
+from tierup.dialect.facts.inference.refine import STALE, specialise
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

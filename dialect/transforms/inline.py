@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, PassFailure, functions, parse, register
+from tierup.dialect.passes.registry import Pass, PassFailure, functions, parse, register
 
 _FALLBACK = "tierup.fallback"
 _NO_INLINE = "no_inline"

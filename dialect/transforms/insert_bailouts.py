@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops
-from tierup.dialect.inference.refine import is_called
+from tierup.dialect.facts.inference.refine import is_called
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.resume_points import live_values
 

@@ -30,15 +30,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import InferenceError, infer_function
-from tierup.dialect.inference.refine import splice
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import InferenceError, infer_function
+from tierup.dialect.facts.inference.refine import splice
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.ops import check
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops import check
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 

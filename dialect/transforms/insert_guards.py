@@ -24,17 +24,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tierup.dialect import ops
+from tierup.dialect.facts.inference.infer import InferenceError
+from tierup.dialect.facts.inference.refined_types import refined_type, value_of_fact
+from tierup.dialect.facts.inference.refined_uses import replace_uses
 from tierup.dialect.facts.profiled import TOP, Fact, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refined_types import refined_type, value_of_fact
-from tierup.dialect.inference.refined_uses import replace_uses
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.walking import unerased, walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

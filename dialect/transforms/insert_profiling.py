@@ -45,15 +45,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import ops
-from tierup.dialect.contracts import STRUCTURE, VALUES
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
+from tierup.dialect.language.contracts import STRUCTURE, VALUES
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
 _SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operands decide sizes

@@ -38,12 +38,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refine import is_called
+from tierup.dialect.facts.inference.refine import is_called
 from tierup.dialect.ir.structure import is_used, last_of, maker, set_signature
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import PassFailure
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import bool_of, create, says_as_much
 from tierup.dialect.speculation.bailout_checks import Checks
 from tierup.dialect.speculation.exits import BAILOUT, Leaving

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.ir.walking import symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting.outlining import outline
 
 FALLBACK = "tierup.fallback"

@@ -28,7 +28,7 @@ from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Scope
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import register
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, is_none, items_of, number, replace
 
 

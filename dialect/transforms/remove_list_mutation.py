@@ -15,7 +15,7 @@ becomes
 first uses and stand in its block: up to there nobody else knows the list, so no other alias need be looked for. A write at an
 index that only the run knows, or out of range, and every one after it, stays.
 
-A list of tensors to which a loop appends in each iteration becomes one that the loop carries (dialect/functional/carried_lists.py).
+A list of tensors to which a loop appends in each iteration becomes one that the loop carries (dialect/passes/functional/carried_lists.py).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tierup.dialect.functional.carried_lists import carry_lists
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.functional.carried_lists import carry_lists
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import create, drop_unused, int_of
 
 _CONSTRUCT = "torch.prim.ListConstruct"

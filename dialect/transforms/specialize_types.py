@@ -28,17 +28,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tierup.dialect.facts import profiled
+from tierup.dialect.facts.inference import refine
+from tierup.dialect.facts.inference.infer import InferenceError
+from tierup.dialect.facts.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import refine
-from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.structure import set_signature, unprofiled
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

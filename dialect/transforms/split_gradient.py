@@ -22,17 +22,17 @@ becomes, for `{entry=f wrt=0}`,
 
 `tierup.captures` says where the first arguments of backward come from; the cotangents of `results` follow: of all tensors that may have one
 when none is named. Gradients are those of `wrt` (all tensors of floating or unknown dtype when none is named) that depend on these results.
-What is captured, and what is computed again: dialect/autodiff/capturing.py. Errors are those of `tierup-add-gradients`.
+What is captured, and what is computed again: dialect/passes/autodiff/capturing.py. Errors are those of `tierup-add-gradients`.
 """
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.differentiation import value_form
-from tierup.dialect.autodiff.split_gradient import split_gradient
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.autodiff.differentiation import value_form
+from tierup.dialect.passes.autodiff.split_gradient import split_gradient
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.transforms.add_gradients import floats
 
 

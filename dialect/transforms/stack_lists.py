@@ -21,21 +21,21 @@ becomes
     } : ...
     %0 = torch.aten.select.int %r#1, %int0, %k : ...
 
-So gradients save what a loop carries (autodiff/reverse_loops.py), and so it has native code. The tensor's dtype and sizes must be the same
+So gradients save what a loop carries (reverse/loops.py), and so it has native code. The tensor's dtype and sizes must be the same
 in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it, to stack it, or to
 join it (`aten.cat`); else the list stays. A stack is the tensor itself, its rows moved to where they are to be; of no rows there is none,
 in PyTorch neither, which is checked.
 Sizes that are symbols are asked of what the loop carries, or of an argument. The iterations of a loop that ends by its
-condition are counted first, by running a copy of it (dialect/autodiff/counting_loops.py): twice in native code is less than once in tier 0.
+condition are counted first, by running a copy of it (autodiff/counting_loops.py): twice in native code is less than once in tier 0.
 """
 
 from __future__ import annotations
 
-from tierup.dialect.autodiff.stacked_lists import stack_lists
-from tierup.dialect.inference.refine import STALE
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.autodiff.stacked_lists import stack_lists
+from tierup.dialect.passes.registry import Pass, functions, register
 
 
 @register

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import forget_results, hand_over, last_of, set_signature, signature
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.pipeline import parse
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.pipelines.pipeline import parse
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting.core import drop_unused, items_of
 
 LIST_RESULTS = "tierup.list_results"

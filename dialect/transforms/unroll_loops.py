@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.loops import loops_inside, size_of
 from tierup.dialect.rewriting.unrolling import unroll_by, unroll_whole
 

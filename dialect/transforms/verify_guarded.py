@@ -16,16 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import Contract
+from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import Inference, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.contracts import Contract
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 _CASTS = ("torch.tensor_static_info_cast", "torch.prim.unchecked_cast")
 _CONJUNCTION = "torch.aten.__and__.bool"

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import Contract, check_graph
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.contracts import Contract, check_graph
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import functions
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 PROFILE, COUNT_RUN = "tierup.profile", "tierup.count_run"
 

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import STRUCTURE, VALUES, Contract
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import LIST_WRITERS, blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import torch_name, walk
+from tierup.dialect.language.contracts import STRUCTURE, VALUES, Contract
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import functions
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
 

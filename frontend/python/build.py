@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.shielded import shielded
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.pipelines.pipeline import parse as parse_pipeline
-from tierup.dialect.shielded import shielded
+from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.python.building.emit import Emitter

@@ -7,10 +7,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import NoneValue, Tensor, Value
-from tierup.dialect.kernels.by_torch import MAY_HAND_ON, spelled
 from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, declared
+from tierup.dialect.optable.kernels.by_torch import MAY_HAND_ON, spelled
 
 
 def schema_of(node: Any) -> Any:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ops.scalars.facts import exception_named
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.optable.families.scalars.facts import exception_named
-from tierup.runtime.errors import origin_of
+from tierup.runtime.base.errors import origin_of
 
 
 class UnsupportedProgram(TypeError):

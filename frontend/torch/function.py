@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.calls import untraced
 from tierup.frontend.torch.errors import AsksForGradients, error_of_torch, through_torch
-from tierup.runtime import events
-from tierup.runtime.events import Event, EventKind
-from tierup.runtime.function import ENTRIES, Function
+from tierup.runtime.base import events
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.function import ENTRIES, Function
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script.module import Attributes

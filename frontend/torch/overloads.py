@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tierup.dialect.kernels.torch_tensors import is_tensor
+from tierup.dialect.optable.kernels.torch_tensors import is_tensor
 from tierup.frontend.torch.function import TorchFunction
 
 _NUMBERS = {"IntType": (int,), "FloatType": (float, int), "BoolType": (bool,), "NumberType": (int, float), "StringType": (str,)}

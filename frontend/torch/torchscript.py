@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.records import cached_property
+from tierup.dialect.base.records import cached_property
+from tierup.dialect.language.context import thread_context
 from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
@@ -16,8 +16,8 @@ from tierup.frontend.torch.script.graph import GraphBuilder
 from tierup.frontend.torch.script.module import Attributes
 from tierup.frontend.torch.script.results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
-from tierup.runtime.function import Function
-from tierup.runtime.variant import Built
+from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.variant import Built
 
 FOREIGN = ("torch", "error")
 

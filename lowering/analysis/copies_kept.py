@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tierup.dialect.analysis.points_to import IDENTITIES
-from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY
 from tierup.dialect.ir.structure import last_of, maker, take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY
 from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t

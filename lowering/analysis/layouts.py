@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.memory_order import compared, elementwise_order
 from tierup.dialect.facts.values import Int, Tensor
-from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
 from tierup.dialect.optable.rows import row_of
-from tierup.lowering.abi import dense_strides
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
+from tierup.lowering.base.abi import dense_strides
 
 _PRESERVING = frozenset(
     f"torch.aten.{n}"

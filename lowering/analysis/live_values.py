@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Union
 
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
@@ -18,10 +18,10 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.dialect.speculation.resume_points import root
-from tierup.lowering.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of
 from tierup.lowering.analysis import signature
 from tierup.lowering.analysis.read_only import ReadOnly
 from tierup.lowering.analysis.views import Unknown, View, view_of
+from tierup.lowering.base.abi import ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec, words_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.origins import origin

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 
 from tierup.dialect.facts import dims
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Int
-from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.structure import CASTS, handed_over
 from tierup.dialect.ir.walking import Notes

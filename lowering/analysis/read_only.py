@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 
 from tierup.dialect.analysis.showing import sources
-from tierup.dialect.functional.read_only import perhaps_read_only
-from tierup.dialect.functional.views import is_read_only
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.by_answers import answer
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.passes.functional.read_only import perhaps_read_only
+from tierup.dialect.passes.functional.views import is_read_only
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering.analysis.own_memory import Paths, is_view
 from tierup.lowering.analysis.views import Unknown, View, view_of

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias, stands_alone
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts import dims
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.facts.inference.refine import splice
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
-from tierup.dialect.inference.infer import Inference, InferenceError, infer_function
-from tierup.dialect.inference.refine import splice
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines import analyses
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol
+from tierup.dialect.passes.pipelines import analyses
 from tierup.lowering.analysis.stated import guards
 from tierup.lowering.analysis.views import View, contiguous_strides
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol
 from tierup.lowering.building.refused import Refused
 
 WRITEBACKS = "tierup.writebacks"

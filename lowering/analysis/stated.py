@@ -24,10 +24,10 @@ from tierup.dialect.facts.dims import Dim, Expr
 from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import functions
+from tierup.dialect.passes.registry import functions
 from tierup.dialect.transforms.lower_bailouts import FORCED
-from tierup.lowering import llvm
-from tierup.lowering.abi import INT64_MIN, ArgumentKind, ArgumentSpec, ExitSite, Layout, Live, ResultKind, ResultSpec
+from tierup.lowering.base import llvm
+from tierup.lowering.base.abi import INT64_MIN, ArgumentKind, ArgumentSpec, ExitSite, Layout, Live, ResultKind, ResultSpec
 
 ENTRY = "tierup.entry"
 GUARD = "tierup.guard"

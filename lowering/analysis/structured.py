@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, move_out, take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, lifted
 from tierup.lowering.building.generics import NAMED_PRODUCTS, OVERWRITES, inputs_of, iterators_of, maps_of

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Shape, Tensor
-from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.exits import where_control_stayed
 
 

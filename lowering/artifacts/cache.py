@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.artifacts import encoding
 from tierup.lowering.artifacts.places import Placed, moved, moved_text, placed
+from tierup.lowering.base.abi import Artifact, Request
 from tierup.lowering.objects import keys, store
 
 if TYPE_CHECKING:
     from tierup.lowering.artifacts.gpu import CudaArtifact
-    from tierup.lowering.driver import Keep
+    from tierup.lowering.compiling.driver import Keep
 
 A = TypeVar("A", str, "Artifact", "CudaArtifact")
 
@@ -77,7 +77,7 @@ def obtain(request: Request, keep_stages: Keep | None = None) -> tuple[Artifact,
     found = get(request)
     if found is not None:
         return found, True
-    from tierup.lowering.compile import compile  # here: loads MLIR
+    from tierup.lowering.compiling.compile import compile  # here: loads MLIR
 
     made = compile(request, keep=keep_stages)
     put(request, made)

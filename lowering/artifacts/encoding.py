@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from tierup.dialect.facts.dims import Call, Expr, Symbol
-from tierup.lowering import abi
+from tierup.lowering.base import abi
 
 _LENGTH = 8
 _ENUMS: dict[str, type[Enum]] = {kind.__name__: kind for kind in (abi.ArgumentKind, abi.Layout, abi.ResultKind)}

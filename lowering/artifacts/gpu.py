@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim
-from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentSpec, ErrorSite, ExitSite, ResultSpec
 from tierup.lowering.artifacts.host_steps import HostProgram
+from tierup.lowering.base.abi import ArgumentSpec, ErrorSite, ExitSite, ResultSpec
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 Step = tuple[Any, ...]  # a name and what it says of: numbers, names and tuples of them, nested as JSON is
 NOTHING = -1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import weakref
 
-from tierup.lowering import faults
-from tierup.lowering.abi import Artifact
+from tierup.lowering.base import faults
+from tierup.lowering.base.abi import Artifact
 from tierup.lowering.entry import given
 from tierup.lowering.externals import blas
 from tierup.lowering.objects import linking, perf_map

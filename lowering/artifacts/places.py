@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from tierup.dialect.records import dataclass
-from tierup.dialect.spelling import unescaped
-from tierup.lowering.abi import Artifact, ErrorSite, ExitSite
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.spelling import unescaped
+from tierup.lowering.base.abi import Artifact, ErrorSite, ExitSite
 
 if TYPE_CHECKING:
     from tierup.lowering.artifacts.gpu import CudaArtifact

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category, DType
 from tierup.dialect.ir.attributes import i64
 from tierup.dialect.mlir import ir
 
@@ -261,7 +261,7 @@ class Scalar(_Value):
         return self.convert("arith.bitcast", {4: dtypes.f32, 8: dtypes.f64}[self.dtype.itemsize])
 
     def cast(self, dtype: DType) -> Scalar:
-        """Converted as tier 0 converts (dialect/kernels/casts.py): to the halves by way of f32, floats to small integers by way
+        """Converted as tier 0 converts (dialect/optable/kernels/casts.py): to the halves by way of f32, floats to small integers by way
         of i64, NaN to True, integers wrap. A float that i64 (i32 for i32) cannot hold gives its least number, as x86 has it."""
         if dtype is self.dtype:
             return self

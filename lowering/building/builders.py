@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tierup.dialect.dtypes import BY_NAME, bool_
+from tierup.dialect.base.dtypes import BY_NAME, bool_
 from tierup.dialect.ir.structure import is_used, maker
 from tierup.dialect.ir.walking import ops_of as ops_of
 from tierup.dialect.ir.walking import unerased as unerased

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.records import dataclass
 
 _NAMED = re.compile(r'"(?P<op>torch\.[\w.]+|func\.[\w.]+|tierup\.[\w.]+)"\(')
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.passes.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.building.origins import Origin, origin
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ir import constants, torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of

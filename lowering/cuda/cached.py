@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tierup.lowering.abi import Request
 from tierup.lowering.artifacts import cache
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.places import Placed, placed
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.assembling import libdevice
 from tierup.lowering.objects import keys, store
 
 if TYPE_CHECKING:
-    from tierup.lowering.driver import Keep
+    from tierup.lowering.compiling.driver import Keep
 
 
 def get(request: Request, target: str, *, libraries: bool = True) -> CudaArtifact | None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from tierup.dialect import registry
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.lowering.abi import Request
+from tierup.dialect.passes import registry
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import Request
 from tierup.lowering.building import builders as b
+from tierup.lowering.compiling.driver import Keep
+from tierup.lowering.compiling.requests import driver_of, emitted, failures_are_errors, kernel_of, parse, translated
 from tierup.lowering.cuda import host_program, targets
 from tierup.lowering.cuda.assembling import ptx
 from tierup.lowering.cuda.module_target import TARGET, TF32
 from tierup.lowering.cuda.pipelines import NVVM, STAGES
 from tierup.lowering.cuda.transforms.math_to_libdevice import LIBDEVICE
-from tierup.lowering.driver import Keep
-from tierup.lowering.requests import driver_of, emitted, failures_are_errors, kernel_of, parse, translated
 
 
 def compile(  # noqa: A001 - the field's word

@@ -17,13 +17,13 @@ from tierup.dialect.ir.structure import handed_over, last_of
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.artifacts.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
+from tierup.lowering.base.errors import Unsupported
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import CmpF, CmpI
 from tierup.lowering.building.origins import Origin, origin
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS
-from tierup.lowering.errors import Unsupported
 from tierup.lowering.transforms.outline_exits import EXIT
 
 _ARITHMETIC = {

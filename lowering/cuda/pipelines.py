@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
-from tierup.dialect.registry import NamedPipeline
-from tierup.lowering import pipelines
-from tierup.lowering.pipelines import ORDER, TENSORS, TORCH
+from tierup.dialect.passes.registry import NamedPipeline
+from tierup.lowering.compiling import pipelines
+from tierup.lowering.compiling.pipelines import ORDER, TENSORS, TORCH
 
 BUFFERS = NamedPipeline(
     "lower-gpu-buffers",

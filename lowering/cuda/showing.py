@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tierup.lowering.abi import Request
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.assembling import libdevice, ptxas
 from tierup.lowering.cuda.compile import compile as compile_cuda

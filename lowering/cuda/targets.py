@@ -8,8 +8,8 @@ release notes: sm_70 6.0, sm_80 7.0, sm_90 7.8, sm_100 8.6); warp-synchronising 
 
 from __future__ import annotations
 
-from tierup.dialect.records import dataclass
-from tierup.dialect.spelling import closest
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.spelling import closest
 
 
 @dataclass(frozen=True)

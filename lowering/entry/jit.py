@@ -12,10 +12,10 @@ import llvmlite
 import numpy as np
 from llvmlite import binding as llvm
 
-from tierup.dialect import forking
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry import last as entry_last
-from tierup.lowering.entry import python as entry_python
+from tierup.lowering.entry.generated import python as entry_python
 from tierup.lowering.externals import polling
 from tierup.lowering.objects import keys, linking, perf_map, store
 
@@ -125,7 +125,7 @@ def _image(triple: str) -> bytes:
     kept = store.read(name) if usable else None
     if kept is not None:
         return kept
-    from tierup.lowering.entry.dispatch import build_module  # here: a process that finds the object needs none of it
+    from tierup.lowering.entry.generated.dispatch import build_module  # here: a process that finds the object needs none of it
 
     image = _compile(str(build_module(triple)), triple)
     if usable:
@@ -135,7 +135,7 @@ def _image(triple: str) -> bytes:
 
 def depends_on() -> tuple[str, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
-    beside = (keys.tree("lowering", "abi"), keys.tree("lowering/externals", "polling"), keys.tree("dialect", "dtypes"))
+    beside = (keys.tree("lowering/base", "abi"), keys.tree("lowering/externals", "polling"), keys.tree("dialect/base", "dtypes"))
     return (
         keys.contents(keys.tree("lowering/entry"), *beside),
         sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",

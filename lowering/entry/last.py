@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 
 KEY = "tierup_last_version_key"  # the symbol by which generated code finds the key
 FRAME_KEY = "tierup_frame_key"  # that of `allocations.py`

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import evaluate
-from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec
+from tierup.lowering.base.abi import EXIT_BASE, ArgumentKind, ArgumentSpec, ExitSite, Live, ResultKind, ResultSpec
 from tierup.lowering.entry.records import VersionRecord
 
 free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("free", ctypes.pythonapi))

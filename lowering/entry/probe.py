@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, VersionRecord
 
@@ -103,7 +103,7 @@ def _check_arrays() -> None:
 
 def _check_call() -> None:
     """The probe kernel doubles a float32 vector and returns its int argument + 1, as a tuple with a float as it came."""
-    from tierup.lowering.entry.table import NativeTable  # here: not before the layouts are known to fit
+    from tierup.lowering.entry.tables.table import NativeTable  # here: not before the layouts are known to fit
 
     missed: list[tuple[object, ...]] = []
 

@@ -12,9 +12,9 @@ from enum import Enum, IntEnum
 from types import CellType
 from typing import Any
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, symbol
-from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ExitSite, ResultKind, ResultSpec
 
 # From this much work on, the GIL is released around the kernel. Releasing costs some 30 ns, and getting it back can take
 # a switch interval (5 ms) when other threads are busy: not worth it for work of a few microseconds.

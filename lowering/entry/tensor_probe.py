@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tierup.dialect import dtypes, forking
+from tierup.dialect.base import dtypes, forking
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.jit import code
 from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, SlowCause, VersionRecord

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building.arith import Number, Scalar, attribute, constant, element_type, known
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Union
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.math import coefficients
 from tierup.lowering.math.constants import F32, F64, Constants

@@ -6,7 +6,7 @@ Muller et al., "Handbook of Floating-Point Arithmetic", ch. 11. f32 runs in plai
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.lowering.building.arith import Scalar, absolute, whole_power
 from tierup.lowering.math.constants import known_number
 from tierup.lowering.math.double_word import Pair, add, fast_two_sum, product, quotient, two_product

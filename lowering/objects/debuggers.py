@@ -14,7 +14,7 @@ import os
 from functools import cache
 from typing import Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.lowering.objects import elf
 
 VARIABLE = "TIERUP_GDB"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tierup.dialect.records import cached_property, dataclass
+from tierup.dialect.base.records import cached_property, dataclass
 
 X86_64 = 62  # e_machine
 SYMTAB, RELA, NOBITS = 2, 4, 8  # sh_type

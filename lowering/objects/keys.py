@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.passes.entry_points import told_in
-from tierup.dialect.records import dataclass
 from tierup.lowering.objects import store
 from tierup.lowering.objects.build_id import build_id
 
@@ -55,7 +55,7 @@ def tree(folder: str, beginning: str = "") -> Tree:
 @cache
 def environment() -> str:
     """What compiled code depends on beside the program: the compilers, our sources, the CPU."""
-    from tierup.lowering.llvm import host  # loads LLVM, which running code needs anyway
+    from tierup.lowering.base.llvm import host  # loads LLVM, which running code needs anyway
 
     libraries = (Tree(package, folder, _LIBRARIES) for package in ("torch_mlir", "llvmlite") for folder in _folders(package))
     return f"{contents(*libraries, tree('dialect'), tree('lowering'))}\n{host()}"

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.objects import debuggers, elf
 
 _PC32, _PLT32, _64, _PC64 = 2, 4, 1, 24

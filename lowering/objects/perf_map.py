@@ -13,7 +13,7 @@ import stat
 from functools import cache
 from pathlib import Path
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.lowering.objects import elf
 
 VARIABLE = "TIERUP_PERF"

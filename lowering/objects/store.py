@@ -31,9 +31,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tierup.dialect import switches
-from tierup.dialect.spelling import printable
-from tierup.lowering import faults
+from tierup.dialect.base import switches
+from tierup.dialect.base.spelling import printable
+from tierup.lowering.base import faults
 
 SUFFIX = ".artifact"
 KEY = "key"

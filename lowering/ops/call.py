@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS
-from tierup.dialect.records import dataclass
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building.arith import INDEX, Number, Scalar, constant
 from tierup.lowering.building.sizes import Size

@@ -1,11 +1,11 @@
-"""Tensors made from numbers: dialect/optable/families/scalars/factories.py as loops. `empty` is zeros, so that every run gives the same."""
+"""Tensors made from numbers: dialect/ops/scalars/factories.py as loops. `empty` is zeros, so that every run gives the same."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.building import builders as b

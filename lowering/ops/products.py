@@ -1,4 +1,4 @@
-"""Matrix products: dialect/optable/families/products.py as linalg's contractions.
+"""Matrix products: dialect/ops/products.py as linalg's contractions.
 
 Products of f32 and f64 are linalg.matmul and batch_matmul, which products_to_blas turns into calls or loops. The halves are summed in
 f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes

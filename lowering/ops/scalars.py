@@ -1,4 +1,4 @@
-"""Numbers of the program, and numbers read off tensors: dialect/optable/families/scalars/numbers.py on i64, f64 and i1. Ints wrap.
+"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tierup.dialect import dtypes
-from tierup.dialect.optable.families.pointwise.division import floor_divide, remainder
+from tierup.dialect.base import dtypes
+from tierup.dialect.ops.pointwise.division import floor_divide, remainder
 from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors

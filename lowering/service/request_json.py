@@ -6,8 +6,8 @@ import json
 import math
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
+from tierup.dialect.base import dtypes
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, Request
 
 _PLAIN = ("entry", "level", "fast_math", "threads", "target", "force", "tf32")
 

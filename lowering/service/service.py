@@ -25,9 +25,9 @@ import weakref
 from io import FileIO
 from typing import IO, Any, cast
 
-from tierup.dialect import forking
-from tierup.dialect.forking import no_fork
-from tierup.lowering.errors import CompilerCrashed, WorkerUnavailable
+from tierup.dialect.base import forking
+from tierup.dialect.base.forking import no_fork
+from tierup.lowering.base.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.service.worker import HELLO, receive, send, settings
 
 COMPILES_PER_WORKER = 500  # 45 MB of what LLVM keeps, and starting anew costs half a second

@@ -24,7 +24,7 @@ from importlib import import_module
 from io import FileIO
 from typing import Any
 
-from tierup.lowering.errors import RemoteError
+from tierup.lowering.base.errors import RemoteError
 
 HELLO = "ready"
 _LENGTH = 8

@@ -13,9 +13,9 @@ marked as it is, and stay functions; so do its exits (tierup-outline-exits), and
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import PART, RESULT_KINDS
 from tierup.lowering.transforms.outline_exits import EXIT
 from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.lowering.analysis.stated import ERROR_SITES, RESULT_KINDS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

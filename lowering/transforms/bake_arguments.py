@@ -14,13 +14,13 @@ The arguments stay, unused. Sizes may hang on the values, so types are inferred 
 
 from __future__ import annotations
 
-from tierup.dialect.inference.refine import STALE
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
-from tierup.lowering.abi import ArgumentKind
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.base.abi import ArgumentKind
 from tierup.lowering.building import torch_ops as t
 
 _PYTHON = {ArgumentKind.BOOL: bool, ArgumentKind.INT: int, ArgumentKind.FLOAT: float}

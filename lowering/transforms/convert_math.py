@@ -11,10 +11,10 @@ MLIR's passes do it: convert-math-to-llvm, and for what has no intrinsic convert
 
 from __future__ import annotations
 
-from tierup.dialect import registry
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import registry
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.registry import Pass, register
 
 # Their result is memory that somebody else has to free.
 _VIEWS = frozenset({

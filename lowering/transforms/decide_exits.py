@@ -17,14 +17,14 @@ check stands before have said to inference what symbols are, and become casts. S
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
-from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, live_words
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.live_values import hand_over
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, EXIT_SITES, attribute, guards
+from tierup.lowering.base.abi import ERROR_BASE, EXIT_BASE, live_words
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.transforms.outline_exits import EXITS

@@ -19,17 +19,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import NoneValue, Tensor
-from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
-from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.speculation.exits import where_control_stayed
-from tierup.lowering.abi import ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.analysis.own_memory import ensure_apart, ensure_own, is_made
 from tierup.lowering.analysis.read_only import ReadOnly
 from tierup.lowering.analysis.signature import (
@@ -44,6 +43,7 @@ from tierup.lowering.analysis.signature import (
 )
 from tierup.lowering.analysis.stated import ENTRY, RESULTS, TIES, attribute, guards
 from tierup.lowering.analysis.views import Unknown, View, view_of
+from tierup.lowering.base.abi import ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.refused import Refused

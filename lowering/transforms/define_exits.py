@@ -21,12 +21,12 @@ A `tierup.forced` function counts how often it is asked, and compares.
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.after_exits import written_after
 from tierup.lowering.analysis.aliasing import base, may_alias
 from tierup.lowering.analysis.stated import ERROR_SITES

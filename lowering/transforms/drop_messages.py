@@ -13,12 +13,12 @@ A kernel leaves with a status, and tier 0 runs the call again and raises. So wha
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import str_of
 from tierup.lowering.building import builders as b
 

@@ -12,11 +12,11 @@ math.floor, math.absf, ...) is left to LLVM, and what is marked `tierup.library_
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.lowering.analysis.stated import NO_FMA
 from tierup.lowering.building.arith import Scalar, dtype_of
 from tierup.lowering.math import table

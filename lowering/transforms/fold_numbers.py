@@ -11,12 +11,12 @@ Ops that may raise stay.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.values import Bool, Float, Int
 from tierup.dialect.ir.constants import TYPES
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY
 from tierup.lowering.building import builders as b

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import again, is_identity, is_parallel, maps_of
 

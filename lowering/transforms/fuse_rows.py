@@ -19,11 +19,11 @@ from dataclasses import field
 from math import prod
 from typing import Annotated
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 from tierup.lowering.analysis.aliasing import ALLOCATIONS
 from tierup.lowering.analysis.row_runs import Member, Run, runs
 from tierup.lowering.building import builders as b

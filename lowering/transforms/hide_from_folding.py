@@ -26,15 +26,15 @@ reads beyond both. `tierup-restore-hidden` undoes the rest.
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
 from tierup.lowering.building import builders as b

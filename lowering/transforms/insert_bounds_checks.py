@@ -18,13 +18,13 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import Category
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t

@@ -23,12 +23,12 @@ from functools import reduce
 from math import prod
 from operator import and_
 
-from tierup.dialect.inference.infer import promotion
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.infer import promotion
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 

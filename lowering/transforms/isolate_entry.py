@@ -16,10 +16,10 @@ is refused.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.lowering.analysis.stated import ENTRY, entry_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

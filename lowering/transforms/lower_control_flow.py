@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import handed_over, take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import bool_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import INDEX, Scalar, of

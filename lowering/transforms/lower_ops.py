@@ -40,13 +40,13 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.ops import pointwise, scalars, tensors

@@ -17,14 +17,14 @@ An op with a size that may be negative is `tierup.known` instead of `tierup.tied
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, at_least
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.inference.infer import Inference
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY
 from tierup.lowering.building import builders as b

@@ -19,11 +19,11 @@ fresh memory and arguments are only read.
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import hand_over, last_of, maker, set_signature
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import of

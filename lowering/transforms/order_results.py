@@ -19,14 +19,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.layouts import order_in_memory
 from tierup.lowering.analysis.signature import argument_views, inference_of, terminator
 from tierup.lowering.analysis.stated import ENTRY, RESULTS, attribute, guards, records
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 
 SOURCE = "tierup.source"
 ORDERS = "tierup.orders"

@@ -22,11 +22,11 @@ knows what a test wants, and hands the live values over itself.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.passes.registry import Pass, PassFailure, functions, register
 from tierup.lowering.analysis.stated import RESULT_KINDS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

@@ -31,14 +31,14 @@ from __future__ import annotations
 
 import math
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of, with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
-from tierup.lowering.abi import ERROR_BASE, INTERRUPTED
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
+from tierup.lowering.base.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, known, minimum, of, select

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import AtLeast, Pass, PassFailure, register
+from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of

@@ -14,15 +14,15 @@ left. The values that guards promise of numbers are put in later, where the kern
 
 from __future__ import annotations
 
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.refine import match_edges
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.refine import match_edges
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
-from tierup.lowering.abi import ArgumentKind
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.lowering.analysis import signature
 from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.base.abi import ArgumentKind
 from tierup.lowering.building import builders as b
 
 

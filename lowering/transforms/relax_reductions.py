@@ -13,10 +13,10 @@ Products whose order is free say so themselves (lowering/ops/reductions/sums.py)
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import inputs_of, is_parallel
 

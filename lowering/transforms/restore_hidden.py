@@ -13,9 +13,9 @@ A value that is to have memory of its own (`own`) and that no op makes any more 
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis import copies_kept
 from tierup.lowering.building import builders as b
 

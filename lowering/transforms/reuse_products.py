@@ -17,10 +17,10 @@ cuts between ops; before tierup-separate-results.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import OVERWRITES, again, is_parallel, maps_of
 

@@ -16,15 +16,15 @@ A result with an order of dims is permuted to it. What is said of symbols goes, 
 
 from __future__ import annotations
 
-from tierup.dialect.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import hand_over, is_used, set_signature
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import ALIASES, WRITEBACKS, terminator
 from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 

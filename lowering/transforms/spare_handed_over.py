@@ -15,10 +15,10 @@ look for buffers which nothing but a loop and a deallocation uses (tierup-fuse-r
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base, may_alias
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

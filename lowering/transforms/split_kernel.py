@@ -29,11 +29,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes, symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import AtLeast, Pass, functions, register
+from tierup.dialect.passes.registry import AtLeast, Pass, functions, register
 from tierup.lowering.analysis.stated import PART, RESULT_KINDS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.option_limits import AtLeast
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t

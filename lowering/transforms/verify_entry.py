@@ -6,9 +6,9 @@ guards has no lowering, since types of its tensors are not known, so this pass s
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.passes.registry import Pass, PassFailure, functions, register
 from tierup.lowering.analysis.stated import entry_of
 
 _REMEDY = '`tierup-run --repeat 2 --emit=recorded` and f.plan("recorded") print such a one'

@@ -10,12 +10,12 @@ What nobody uses is dropped on the way to machine code, and what only that uses;
 from __future__ import annotations
 
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY
 from tierup.lowering.building import builders as b

@@ -9,14 +9,14 @@ Among values, which all are row-major, such a view could always be had; tier 0 a
 from __future__ import annotations
 
 from tierup.dialect.analysis.contiguity import doubtful_view
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.typed import infer_or_remark
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, Layout
 from tierup.lowering.analysis.stated import ENTRY, guards
+from tierup.lowering.base.abi import ArgumentKind, Layout
 from tierup.lowering.building.refused import Refused
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
-from tierup.dialect import forking
-from tierup.dialect.records import dataclass
-from tierup.runtime.protocols import ProgramExecutor
+from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
+from tierup.runtime.base.protocols import ProgramExecutor
 
 
 @dataclass(frozen=True)

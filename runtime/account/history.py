@@ -7,15 +7,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tierup.dialect import forking
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime import events
+from tierup.runtime.base import events
+from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.base.once import Once
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.errors import NotOptimized
-from tierup.runtime.events import Event, EventKind
-from tierup.runtime.once import Once
-from tierup.runtime.options import Options
 
 _EVENTS_KEPT = 64
 _OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets

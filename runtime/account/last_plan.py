@@ -12,12 +12,12 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 if TYPE_CHECKING:
     from ctypes import c_int64
 
-    from tierup.runtime.protocols import AnyVersion, CompiledVersion, Executed
+    from tierup.runtime.base.protocols import AnyVersion, CompiledVersion, Executed
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 
 @dataclass(frozen=True)

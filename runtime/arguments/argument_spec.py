@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.profiled import CPU
-from tierup.dialect.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.speculation.reasons import Reason
 
 Kind = tuple[str, tuple[int, ...]] | None  # of a leaf: an array's dtype and its sizes, 2 for all that are more; None for other leaves

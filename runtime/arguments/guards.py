@@ -1,6 +1,6 @@
 """The guards of a version in Python: do these arguments fit, and if not, which guard says so.
 
-The native entry (`lowering/entry/guards.py`) checks the same in the same order; this module is what the pure-Python entry
+The native entry (`lowering/entry/generated/guards.py`) checks the same in the same order; this module is what the pure-Python entry
 runs and what `explain()` asks.
 """
 
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import evaluate
-from tierup.dialect.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
+from tierup.lowering.base.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry.records import VersionRecord
 
 device_arrays: set[type] = set()  # of arrays that lie on a device, which versions for devices take too; who defines one adds it

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.runtime.arguments.trees import INT64, Leaf, flatten
 
 _MISSING = object()

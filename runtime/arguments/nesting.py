@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 from tierup.runtime.interpreter.parameters import Parameter
 
 

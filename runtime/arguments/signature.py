@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 
 STATIC_KINDS = ("none", "str", "object")
 

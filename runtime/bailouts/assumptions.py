@@ -15,29 +15,30 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.facts import profiled
-from tierup.dialect.kernels import drawing
+from tierup.dialect.optable.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
+from tierup.lowering.base.abi import EXIT_BASE, ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime import faults
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs
 from tierup.runtime.bailouts.continuations import Continuations, Tally
 from tierup.runtime.bailouts.site_log import SiteLog
+from tierup.runtime.base.options import Options
+from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
-from tierup.runtime.compiling import later, steps
-from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.later import Later
+from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.new_version import Produce, make_version
-from tierup.runtime.context import Context
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import Flat
-from tierup.runtime.publication import Publication
-from tierup.runtime.strategy import Speculation
+from tierup.runtime.compiling.scheduling import later
+from tierup.runtime.compiling.scheduling.backoff import Postponing
+from tierup.runtime.compiling.scheduling.later import Later
+from tierup.runtime.faults import faults
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.program import Program
+from tierup.runtime.programs.publication import Publication
+from tierup.runtime.programs.strategy import Speculation
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.facts import profiled
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime import faults
 from tierup.runtime.account.history import History
 from tierup.runtime.bailouts.site_log import SiteLog
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options
+from tierup.runtime.base.protocols import MakeExecutor, ProgramExecutor
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import MakeExecutor, ProgramExecutor
+from tierup.runtime.compiling.scheduling.backoff import Postponing
+from tierup.runtime.faults import faults
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded

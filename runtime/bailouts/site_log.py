@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 

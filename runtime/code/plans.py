@@ -16,21 +16,21 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.shielded import shielded
 from tierup.dialect.passes.entry_points import ENTRY_POINTS
-from tierup.dialect.records import dataclass
-from tierup.dialect.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering import llvm
-from tierup.lowering.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.artifacts import cache
 from tierup.lowering.artifacts.load import NativeCode, load
 from tierup.lowering.artifacts.places import Placed, placed
+from tierup.lowering.base import llvm
+from tierup.lowering.base.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.objects import keys, store
 from tierup.lowering.service import request_json
-from tierup.runtime import events
+from tierup.runtime.base import events
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump
-from tierup.runtime.events import Event, EventKind
-from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
     from tierup.lowering.artifacts.gpu import CudaArtifact
@@ -204,6 +204,6 @@ def _name(where: Placed, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str
 
 def has_custom_passes() -> bool:
     """Whether passes of the user's own are registered in this process."""
-    custom = sys.modules.get("tierup.dialect.pipelines.custom")
+    custom = sys.modules.get("tierup.dialect.passes.pipelines.custom")
     registered = getattr(custom, "registered", None)  # not imported, or by another thread at this moment: nothing is registered
     return custom is not None and registered is not None and any(registered(when) for when in custom.WHEN)

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tierup.dialect import registry
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.walking import function_names, torch_name, walk
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module, text_of
-from tierup.dialect.passes import diagnostics
-from tierup.dialect.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROFILE_ASSUMPTIONS
-from tierup.dialect.records import dataclass
+from tierup.dialect.passes import diagnostics, registry
+from tierup.dialect.passes.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROFILE_ASSUMPTIONS
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
-from tierup.lowering import faults
-from tierup.lowering.abi import ArgumentSpec
 from tierup.lowering.analysis.stated import state
-from tierup.lowering.pipelines import REFINE
+from tierup.lowering.base import faults
+from tierup.lowering.base.abi import ArgumentSpec
+from tierup.lowering.compiling.pipelines import REFINE
 from tierup.runtime.compiling.given_bailouts import bailouts_of, refuse_sizes, without_continuations
 from tierup.runtime.compiling.regions import (
     SplitCode,
@@ -42,7 +41,7 @@ from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.program import BAILOUT
+from tierup.runtime.programs.program import BAILOUT
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of, i64
 from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.pipelines.default import TO_VALUES
+from tierup.dialect.passes.pipelines.default import TO_VALUES
 from tierup.dialect.rewriting.regions import inline
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import run
 

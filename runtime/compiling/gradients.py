@@ -8,26 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from tierup.dialect import dtypes, registry
-from tierup.dialect.autodiff.differentiation import take_written, value_form
-from tierup.dialect.autodiff.flows import Flows, add_flows, has_paths
-from tierup.dialect.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.parsing.text import parse_module, text_of
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.autodiff.differentiation import take_written, value_form
+from tierup.dialect.passes.autodiff.flows import Flows, add_flows, has_paths
+from tierup.dialect.passes.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
+from tierup.dialect.passes.registry import PassFailure
 from tierup.dialect.rewriting.core import under_casts
 from tierup.dialect.transforms.unpack_list_arguments import is_tensor_list, unpack_list_arguments
 from tierup.runtime.arguments.gradient_kinds import Equal, Kind, Sizes
 from tierup.runtime.arguments.nesting import Nesting
-from tierup.runtime.errors import NotDifferentiable, Origin
+from tierup.runtime.base.errors import NotDifferentiable, Origin
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from tierup.dialect.pipelines.reproducer import Reproducer
+from tierup.dialect.passes.pipelines.reproducer import Reproducer
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec, Artifact
+from tierup.lowering.base.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.externals import allocating, polling
 from tierup.lowering.service import request_json
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, LoadedCode, NotCompiled
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
-from tierup.runtime.strategy import Speculation
+from tierup.runtime.programs.program import Program
+from tierup.runtime.programs.strategy import Speculation
 
 Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], CompilerOutput]  # graph, its entry, guards, options; raises NotCompiled
 Make = Callable[[Program, Speculation, tuple[ArgumentSpec, ...], Options, int, Produce], Version]  # as `make_version`

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 
-from tierup.lowering import compile as lowering
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.compiling import compile as lowering
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import request_for
 from tierup.runtime.compiling import version
-from tierup.runtime.options import Options
 
 _GRAPH = """
 func.func @main(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.source = "jit"} {

@@ -9,31 +9,31 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import dtypes, registry
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
-from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.attributes import i64, profiled_attr
 from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.parsing.text import parse_module, text_of
-from tierup.dialect.passes import diagnostics
-from tierup.dialect.pipelines.default import PROFILE, VERSIONED
-from tierup.dialect.registry import NamedPipeline
+from tierup.dialect.passes import diagnostics, registry
+from tierup.dialect.passes.fusion.grouping import weight
+from tierup.dialect.passes.pipelines.default import PROFILE, VERSIONED
+from tierup.dialect.passes.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
-from tierup.lowering import faults
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.base import faults
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec
 from tierup.runtime.code import dump
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import run
 from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Record, Tier0
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.publication import Publication
+from tierup.runtime.programs.publication import Publication
 
 Facts = dict[int, Fact | None]
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from tierup.dialect import dtypes, ops, registry
 from tierup.dialect.analysis.contiguity import doubtful_view
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.walking import function_names
+from tierup.dialect.language import ops
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module, text_of
-from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import NamedPipeline
+from tierup.dialect.passes import diagnostics, registry
+from tierup.dialect.passes.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.torchscript.legacy import NONDIFF, OPTIMIZE, REQUIRED, SPECIALIZE
 from tierup.dialect.torchscript.profiling import INSENSITIVE
 from tierup.dialect.transforms.fuse_groups import exclude
-from tierup.lowering import faults
+from tierup.lowering.base import faults
 from tierup.runtime.arguments.argument_spec import CallSpec, TensorSpec
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.regions import SplitCode, ValueGraph, cut, publication_of

@@ -1,7 +1,7 @@
 """The compiler's steps by name, for the runtime: `regions.instrument(graph, entry)` is that function of `runtime/compiling/regions.py`.
 
-A step takes texts and gives texts. It is done by the worker that is up (`runtime/compiling/placement.py`): that is what a compiler which
-crashes takes along. Else it is done here, by a module that loads MLIR when the first is wanted (`runtime/compiling/in_process.py`).
+A step takes texts and gives texts. It is done by the worker that is up (`processes/placement.py`): that is what a compiler which
+crashes takes along. Else it is done here, by a module that loads MLIR when the first is wanted (`processes/in_process.py`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.forking import fork_allowed, no_fork
-from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime import options
-from tierup.runtime.compiling import in_process, placement
+from tierup.dialect.base.forking import fork_allowed, no_fork
+from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.base import options
+from tierup.runtime.compiling.processes import in_process, placement
 
 __all__ = ["Steps", "bailouts", "gradients", "regions", "specialized", "version"]
 _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given objects of this process, and run no passes

@@ -12,34 +12,33 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tierup.dialect import registry
-from tierup.dialect.functional.walk import Acts
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module, text_of
-from tierup.dialect.passes import diagnostics
+from tierup.dialect.passes import diagnostics, registry
 from tierup.dialect.passes.core import functions
-from tierup.dialect.pipelines import custom
-from tierup.dialect.pipelines.default import TO_VALUES
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.passes.functional.walk import Acts
+from tierup.dialect.passes.pipelines import custom
+from tierup.dialect.passes.pipelines.default import TO_VALUES
+from tierup.dialect.passes.registry import PassFailure
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.transforms.lower_bailouts import FORCED
-from tierup.lowering.abi import ArgumentSpec, Request
 from tierup.lowering.analysis.stated import state, state_cpu
 from tierup.lowering.artifacts import cache
+from tierup.lowering.base.abi import ArgumentSpec, Request
+from tierup.lowering.base.errors import CompileError, Unsupported
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
-from tierup.lowering.driver import Driver
-from tierup.lowering.errors import CompileError, Unsupported
+from tierup.lowering.compiling.driver import Driver
+from tierup.lowering.compiling.pipelines import SPECIALISE, STAGES
 from tierup.lowering.objects import store
-from tierup.lowering.pipelines import SPECIALISE, STAGES
+from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
-from tierup.runtime.options import Options
 
 if TYPE_CHECKING:
-    from tierup.lowering.abi import Artifact
     from tierup.lowering.artifacts.gpu import CudaArtifact
+    from tierup.lowering.base.abi import Artifact
 
 
 def recorded(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
@@ -147,7 +146,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
 
 def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:
     """The texts of a version's stages, compiled again for the purpose."""
-    from tierup.lowering import compile as lowering  # here: a version whose code is on disk needs none of it
+    from tierup.lowering.compiling import compile as lowering  # here: a version whose code is on disk needs none of it
 
     return lowering.compile(request, stages=wanted).stages
 

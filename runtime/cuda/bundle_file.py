@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Call, Dim, Symbol, polynomial
-from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ErrorSite, ResultKind, ResultSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram, Step, walk
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ErrorSite, ResultKind, ResultSpec
 from tierup.lowering.service.request_json import spec_of
 from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.cuda.host.interpreter import STEPS

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import evaluate
-from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import walk
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of, empty, put
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError

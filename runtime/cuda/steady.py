@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.dialect.records import dataclass
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory
 from tierup.runtime.cuda.arrays.layouts import Layout, layout
 from tierup.runtime.cuda.device.devices import Device

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
-from tierup.dialect import forking
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,

@@ -11,7 +11,7 @@ arguments that the kernel saw, hidden inputs included. No argument has been writ
 `status - EXIT_BASE` of `record.exits`) `live` is a tuple of the bailout's operands, for its continuation; at other statuses None. Without
 `failed`, `slow` is called.
 
-The native entry is `lowering/entry/table.py`; `PythonTable` here has the same semantics, for interpreters on which the native entry's
+The native entry is `entry/tables/table.py`; `PythonTable` here has the same semantics, for interpreters on which the native entry's
 self-probe fails, for `options(entry="python")`, and as the readable account of what a dispatch is.
 """
 
@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import evaluate
-from tierup.lowering import abi
-from tierup.lowering.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
+from tierup.lowering.base import abi
+from tierup.lowering.base.abi import ArgumentKind, ResultKind, ResultSpec, live_words, scalar_bits
 from tierup.lowering.entry.live import free, live_values, view
 from tierup.lowering.entry.records import (
     RELEASE_WORK,
@@ -44,14 +44,14 @@ from tierup.lowering.entry.records import (
     VersionRecord,
     work_of,
 )
-from tierup.lowering.entry.versions import Versions
-from tierup.runtime import faults
+from tierup.lowering.entry.tables.versions import Versions
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.guards import Mismatch, fit
 from tierup.runtime.dispatching.dispatch_chain import HashedOrder
+from tierup.runtime.faults import faults
 
 if TYPE_CHECKING:
-    from tierup.lowering.entry.table import NativeTable
+    from tierup.lowering.entry.tables.table import NativeTable
 
 DispatchTable: TypeAlias = "PythonTable | NativeTable"
 
@@ -66,7 +66,7 @@ def make_table(
     where = Inputs(inputs) if isinstance(inputs, int) else inputs
     if entry == "native" and native_unavailable() is None:
         from tierup.lowering.entry import last as entry_last
-        from tierup.lowering.entry.table import NativeTable  # here: loads llvmlite
+        from tierup.lowering.entry.tables.table import NativeTable  # here: loads llvmlite
 
         last_plan.watch_dispatcher(entry_last.cell)
         return NativeTable(where, slow, failed)

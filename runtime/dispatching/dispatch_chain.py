@@ -1,4 +1,4 @@
-"""The order in which the pure-Python entry tries versions: as `lowering/entry/chain.py`, a few in a row, the static ones behind by hash."""
+"""The order in which the pure-Python entry tries versions: as `entry/tables/chain.py`, a few in a row, the static ones behind by hash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.lowering.abi import ArgumentKind, scalar_bits
+from tierup.lowering.base.abi import ArgumentKind, scalar_bits
 from tierup.lowering.entry.records import LINEAR, VersionRecord, is_static
 from tierup.runtime.arguments.guards import device_arrays
 

@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime.context import Context
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import Options
-from tierup.runtime.strategy import SPECULATED_KINDS, Speculation
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.strategy import SPECULATED_KINDS, Speculation
 
 _CALLS_KEPT = 8  # of each version
 _VERSIONS_KEPT = 64

@@ -13,8 +13,8 @@ import threading
 import time
 import weakref
 
-from tierup.dialect import forking
-from tierup.runtime.protocols import ProgramExecutor
+from tierup.dialect.base import forking
+from tierup.runtime.base.protocols import ProgramExecutor
 
 
 class Waiting:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
 from tierup.runtime.code.plans import LoadedCode
-from tierup.runtime.strategy import Speculation
+from tierup.runtime.programs.strategy import Speculation
 
 
 @dataclass(frozen=True, eq=False)

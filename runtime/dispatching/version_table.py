@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.lowering.entry.records import VersionRecord
-from tierup.runtime import faults
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.version import Version
+from tierup.runtime.faults import faults
 
 if TYPE_CHECKING:
     from tierup.runtime.dispatching.direct import DirectTable, Owner

@@ -10,32 +10,32 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import counters
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.history import History
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.once import Once
+from tierup.runtime.base.options import Changed, Options, Overrides
+from tierup.runtime.base.protocols import Place, ProgramExecutor
 from tierup.runtime.code import plans
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.background import queue
-from tierup.runtime.context import Context
+from tierup.runtime.compiling.scheduling.background import queue
 from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.releasing import waiting
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.events import EventKind
 from tierup.runtime.executors.host import HOST
 from tierup.runtime.executors.profiling import ProfilingExecutor
-from tierup.runtime.once import Once
-from tierup.runtime.options import Changed, Options, Overrides
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import Place, ProgramExecutor
-from tierup.runtime.splits.split import Split
+from tierup.runtime.executors.splits.split import Split
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.executors.gradients.pair import Gradients
     from tierup.runtime.executors.specializing import SpecializingExecutor
-    from tierup.runtime.gradients.pair import Gradients
 
 DEVICE_STAGES = ("kernels", "nvvm", "ptx")  # that only code for a device has
 ALSO_DEVICE_STAGES = ("torch", "linalg", "buffers", "optimized")
@@ -167,7 +167,7 @@ class Executor:
     def gradients(self) -> Gradients:
         """The programs of this one's gradients; none before they are asked for."""
         if self._gradients is None:
-            from tierup.runtime.gradients.pair import Gradients  # here: most programs have none
+            from tierup.runtime.executors.gradients.pair import Gradients  # here: most programs have none
 
             with self._lock:
                 if self._gradients is None:

@@ -9,9 +9,9 @@ from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.dispatching.dispatch import make_table
 
 if TYPE_CHECKING:
-    from tierup.runtime.program import Program
-    from tierup.runtime.protocols import Answer, Call, FindSplit, Flat
-    from tierup.runtime.publication import Publication
+    from tierup.runtime.base.protocols import Answer, Call, FindSplit, Flat
+    from tierup.runtime.programs.program import Program
+    from tierup.runtime.programs.publication import Publication
 
 
 class Host:

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.background import queue
-from tierup.runtime.context import Context
+from tierup.runtime.compiling.scheduling.background import queue
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.executors.misses import RECORDED, Misses
 from tierup.runtime.executors.simple import SimplePlan
-from tierup.runtime.options import Options
-from tierup.runtime.splits.recorded import Classes, RecordedSplits
-from tierup.runtime.strategy import SpeculationLog
+from tierup.runtime.executors.splits.recorded import Classes, RecordedSplits
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.strategy import SpeculationLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.bailouts.assumptions import Assumptions
+    from tierup.runtime.base.protocols import Flat, SplitInPlace
     from tierup.runtime.dispatching.direct import DirectTable
-    from tierup.runtime.protocols import Flat, SplitInPlace
-    from tierup.runtime.splits.guarded import GuardedSplits
+    from tierup.runtime.executors.splits.guarded import GuardedSplits
 
 
 class Life:
@@ -43,7 +43,7 @@ class Life:
         self.splitting: RecordedSplits | GuardedSplits = RecordedSplits(context, self._refused)
         if context.make_continuation is not None:
             from tierup.runtime.bailouts.assumptions import Assumptions  # here: most programs are called without
-            from tierup.runtime.splits.guarded import GuardedSplits
+            from tierup.runtime.executors.splits.guarded import GuardedSplits
 
             self.assumptions = Assumptions(context)
             self.splitting = GuardedSplits(context, self.assumptions, self._refused)

@@ -1,6 +1,6 @@
 """Versions in the making: which one a call gets next, how it is compiled, and what of it becomes known.
 
-A speculation is noted as being compiled before anything is compiled, and that ends in one place however it ends (`compiling/attempt.py`).
+A speculation is noted as being compiled before anything is compiled, and that ends in one place however it ends (`scheduling/attempt.py`).
 """
 
 from __future__ import annotations
@@ -9,31 +9,31 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from tierup.dialect.shielded import shielded
+from tierup.dialect.base.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.runtime.arguments.signature import Signature, classes_of, signature_of
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
-from tierup.runtime.compiling import placement
-from tierup.runtime.compiling.attempt import Attempt
-from tierup.runtime.compiling.background import queue
-from tierup.runtime.compiling.backoff import Backoff
-from tierup.runtime.compiling.job import CompileJob
 from tierup.runtime.compiling.new_version import Make, from_disk, make_version
-from tierup.runtime.context import Context
+from tierup.runtime.compiling.processes import placement
+from tierup.runtime.compiling.scheduling.attempt import Attempt
+from tierup.runtime.compiling.scheduling.background import queue
+from tierup.runtime.compiling.scheduling.backoff import Backoff
+from tierup.runtime.compiling.scheduling.job import CompileJob
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import Options
-from tierup.runtime.strategy import Classes, Speculation, SpeculationLog, with_values
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.strategy import Classes, Speculation, SpeculationLog, with_values
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.bailouts.assumptions import Assumptions
     from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.base.protocols import Flat
     from tierup.runtime.executors.plan_log import PlanLog
-    from tierup.runtime.program import Program
-    from tierup.runtime.protocols import Flat
+    from tierup.runtime.programs.program import Program
 
 
 Log = TypeVar("Log", bound="SpeculationLog | PlanLog")

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime import faults
 from tierup.runtime.arguments import guards
+from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.once import warn
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
-from tierup.runtime.errors import NotOptimized
-from tierup.runtime.events import EventKind
-from tierup.runtime.once import warn
+from tierup.runtime.faults import faults
 
 if TYPE_CHECKING:
     from tierup.runtime.account.history import EventTemplate
     from tierup.runtime.arguments.signature import Signature
-    from tierup.runtime.context import Context
+    from tierup.runtime.base.options import Options
+    from tierup.runtime.base.protocols import Flat
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.options import Options
-    from tierup.runtime.protocols import Flat
-    from tierup.runtime.strategy import SpeculationLog
+    from tierup.runtime.programs.context import Context
+    from tierup.runtime.programs.strategy import SpeculationLog
 
 FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED)
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec
 from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import Options
-from tierup.runtime.strategy import Classes, Speculation, Underway, symbolic, with_values
+from tierup.runtime.programs.strategy import Classes, Speculation, Underway, symbolic, with_values
 
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
 

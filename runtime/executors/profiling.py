@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tierup.runtime.account.stats import Stats
-from tierup.runtime.context import Context
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.life import Life
+from tierup.runtime.programs.context import Context
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.dispatching.direct import DirectTable
-    from tierup.runtime.splits.split import Split
+    from tierup.runtime.executors.splits.split import Split
 
 
 class ProfilingExecutor:

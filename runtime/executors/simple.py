@@ -5,13 +5,13 @@ The ancestor's executor at bailout depth 0 does the same: it never profiles, and
 
 from __future__ import annotations
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.runtime.account.history import History
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.backoff import Postponing
+from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.interpreter.tier0 import Tier0
-from tierup.runtime.program import Program
+from tierup.runtime.programs.program import Program
 
 
 class SimplePlan:

@@ -9,29 +9,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect.kernels import drawing
+from tierup.dialect.optable.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.options import Options
+from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling import later, steps
-from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.later import Later
-from tierup.runtime.context import Context
+from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.scheduling import later
+from tierup.runtime.compiling.scheduling.backoff import Postponing
+from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
-from tierup.runtime.errors import NotOptimized
 from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.executors.plan_log import MOST_VERSIONS, PlanLog
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import Flat
-from tierup.runtime.splits.split import Split, culprits, cut_into_split
-from tierup.runtime.splits.table import SPLITTABLE, SplitTable
+from tierup.runtime.executors.splits.split import Split, culprits, cut_into_split
+from tierup.runtime.executors.splits.table import SPLITTABLE, SplitTable
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.regions import SplitCode, ValueGraph

@@ -11,23 +11,24 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
 from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options
+from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling import later, steps
-from tierup.runtime.compiling.backoff import Postponing
-from tierup.runtime.compiling.later import Later
-from tierup.runtime.context import Context
+from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.scheduling import later
+from tierup.runtime.compiling.scheduling.backoff import Postponing
+from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.events import EventKind
 from tierup.runtime.executors.specialized_plan import SpecializedPlan, ValuesProgram
-from tierup.runtime.options import Options
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import Flat
-from tierup.runtime.splits.split import Split
+from tierup.runtime.executors.splits.split import Split
+from tierup.runtime.programs.context import Context
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

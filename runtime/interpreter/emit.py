@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tierup.runtime.errors import Origin, UnsupportedOp
+from tierup.runtime.base.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter.graph import Body, Function, Global, If, Let, Loop, Node, Piece, Var, expressions, variables
 from tierup.runtime.interpreter.memory import Memory
 from tierup.runtime.interpreter.names import Names

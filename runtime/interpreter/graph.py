@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from tierup.dialect.records import dataclass
-from tierup.runtime.errors import Origin
+from tierup.dialect.base.records import dataclass
+from tierup.runtime.base.errors import Origin
 
 
 class Var:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 
 Convert = Callable[[object, "Kind", "Parameter"], object]
 NATIVE = frozenset(d.numpy for d in dtypes.ALL)

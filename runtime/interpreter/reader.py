@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tierup.dialect import kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.inference import symbols
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.written import COPIES, INPLACE
 from tierup.dialect.passes import diagnostics
-from tierup.runtime.errors import Origin, UnsupportedOp
+from tierup.runtime.base.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call, nodes
 
 Handler = Callable[["Reader", ir.Operation, "list[Piece]"], None]  # of one kind of op: see structural.py

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.facts.profiled import Fact, Profiled
-from tierup.dialect.kernels.axes import quiet
-from tierup.runtime.errors import GuardFailed
+from tierup.dialect.optable.kernels.axes import quiet
+from tierup.runtime.base.errors import GuardFailed
 
 Gradient = np.ndarray | None  # None is an undefined gradient, which counts as zero
 Binary = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -14,7 +14,7 @@ from tierup.dialect import optable
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
-from tierup.runtime.errors import UnsupportedOp
+from tierup.runtime.base.errors import UnsupportedOp
 from tierup.runtime.interpreter.graph import Global, If, Loop, Piece, Var, call, group, listing
 from tierup.runtime.interpreter.reader import Handler, Reader, support
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.runtime.interpreter.parameters import fits, shape_text
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tierup.dialect.facts import dims
+from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.inference import symbols
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir

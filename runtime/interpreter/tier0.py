@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.kernels.axes import quiet
-from tierup.dialect.records import cached_property, dataclass
-from tierup.runtime.errors import Origin, locate
+from tierup.dialect.base.records import cached_property, dataclass
+from tierup.dialect.optable.kernels.axes import quiet
+from tierup.runtime.base.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, Parameter
 
 Record = Callable[[int, object], object]

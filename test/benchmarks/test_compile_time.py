@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import compile_time
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
 
 
 @pytest.mark.parametrize("graph", compile_time.GRAPHS)

@@ -15,10 +15,10 @@ from corpus_compare import arrays, assert_same, assert_same_exception, sharing
 
 from tierup.frontend.jit import jit, load
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.base.options import options
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.function import Function
-from tierup.runtime.options import options
-from tierup.runtime.splits.split import Split
+from tierup.runtime.executors.splits.split import Split
+from tierup.runtime.functions.function import Function
 
 
 @dataclass

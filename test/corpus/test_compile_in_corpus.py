@@ -11,14 +11,14 @@ import test_corpus  # noqa: F401 - adds the programs
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import text_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import text_of
-from tierup.lowering.compile import lowered_module
-from tierup.lowering.driver import Driver
+from tierup.lowering.compiling.compile import lowered_module
+from tierup.lowering.compiling.driver import Driver
 from tierup.runtime.code.plans import CompilerOutput
 from tierup.runtime.compiling import version
-from tierup.tools import opt
+from tierup.tools.opt import __main__ as opt
 
 WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "bailout"}}
 

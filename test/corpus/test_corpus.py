@@ -19,17 +19,17 @@ import pytest
 from corpus import PROGRAMS, Program
 from sampling import drawn
 
-from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.fusion.grouping import weight
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import Signature
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.compiling.attempt import Attempt
+from tierup.runtime.compiling.scheduling.attempt import Attempt
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.making import VersionMaker
-from tierup.runtime.options import Options
-from tierup.runtime.strategy import Speculation
+from tierup.runtime.programs.strategy import Speculation
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (

@@ -8,8 +8,8 @@ import test_corpus
 from corpus import HERE, PROGRAMS, Keywords, Program
 
 import tierup
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure, named_pipelines, pipeline
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import PassFailure, named_pipelines, pipeline
 
 assert test_corpus.MODULES  # importing them filled PROGRAMS
 

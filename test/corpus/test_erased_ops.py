@@ -17,9 +17,9 @@ from sampling import drawn
 from stale_keys import StaleKey, stale_keys
 
 from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module
 from tierup.frontend.jit import jit
 
 WAYS: dict[str, dict[str, Any]] = {

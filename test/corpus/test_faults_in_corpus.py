@@ -19,9 +19,9 @@ from test_corpus import MODULES
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.jit import jit, load
-from tierup.lowering import faults as stages
-from tierup.runtime.events import Event, EventKind
-from tierup.runtime.function import Function
+from tierup.lowering.base import faults as stages
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.function import Function
 
 assert MODULES  # importing them has added their rows to PROGRAMS
 

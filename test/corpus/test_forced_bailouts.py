@@ -18,8 +18,8 @@ from test_corpus import MODULES
 import tierup
 from tierup.frontend.jit import jit, load
 from tierup.runtime.bailouts.continuations import Continuations
-from tierup.runtime.events import Event, EventKind
-from tierup.runtime.function import Function
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.function import Function
 
 assert MODULES  # importing them has added their rows to PROGRAMS
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import functions
-from tierup.runtime.errors import GuardFailed
+from tierup.dialect.passes.registry import functions
+from tierup.runtime.base.errors import GuardFailed
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import LOOK_LIKE_RESULTS, translate
 

@@ -20,9 +20,9 @@ from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure, functions, parse
+from tierup.dialect.passes.registry import PassFailure, functions, parse
 from tierup.runtime.interpreter.translate import translate
 
 

@@ -16,8 +16,8 @@ from random_graphs import Body, Func, Memory, Node, Val
 from tierup.dialect import optable
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor, Tuple, Value
 from tierup.dialect.ir import torch_types
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
-from tierup.dialect.parsing.context import thread_context
 
 T = TypeVar("T")
 MAX_DEPTH = 3

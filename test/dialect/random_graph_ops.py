@@ -10,7 +10,8 @@ from pointwise_samples import OPS
 from random_graph_builder import Bits, Builder, forgotten
 from random_graphs import Memory, Node, Val, sizes_of
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Int, List, Tensor, Tuple
 from tierup.dialect.optable.core import Aliasing
 

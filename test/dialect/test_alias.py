@@ -8,8 +8,8 @@ import pytest
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
 
 
 @dataclass

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tierup.dialect import contracts, optable
-from tierup.dialect.inference import infer
-from tierup.dialect.ops import DEFINITIONS
+from tierup.dialect import optable
+from tierup.dialect.facts.inference import infer
+from tierup.dialect.language import contracts
+from tierup.dialect.language.ops import DEFINITIONS
 from tierup.runtime.interpreter import structural, tierup_ops
 
 _TERMINATORS = {"func.func", "func.return", "torch.prim.If.yield", "torch.prim.Loop.condition"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import optable
+from tierup.dialect.language import effects
+from tierup.dialect.language.context import new_context
 from tierup.dialect.mlir import ir, passmanager, register_torch_dialect
-from tierup.dialect.parsing import effects
-from tierup.dialect.parsing.context import new_context
 
 
 def _has_interface(name: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 
 SOURCES = Path(forking.__file__).resolve().parents[1]
 pytestmark = [
@@ -163,7 +163,7 @@ def test_a_fork_in_the_midst_of_another_thread_s_first_function():
     code = """
 import os, threading, time
 import faulthandler
-import tierup.dialect.forking  # what watches over forks is there
+import tierup.dialect.base.forking  # what watches over forks is there
 threading.Thread(target=lambda: tierup.jit).start()
 for seconds in (0.02, 0.05, 0.1, 0.1, 0.1):
     time.sleep(seconds)
@@ -189,7 +189,7 @@ def test_a_lock_that_is_gone_is_forgotten():
 def test_llvms_lock_is_one_of_them():
     from llvmlite.binding import ffi
 
-    from tierup.lowering import llvm
+    from tierup.lowering.base import llvm
 
     llvm.initialise()
     holder = holding(ffi.lib._lock, 0.3)
@@ -201,7 +201,7 @@ def test_no_other_locks_are_made_in_tierup():
     """A lock that is made otherwise, or one inside of what the standard library offers, would stay held in a child."""
     foreign = re.compile(r"threading\.(R?Lock|Condition|Semaphore|BoundedSemaphore|Event|Barrier)\(|functools import .*cached_property")
     allowed = {
-        "dialect/forking.py", "dialect/records.py",
+        "dialect/base/forking.py", "dialect/base/records.py",
         "lowering/service/service.py",  # a semaphore that a child makes anew
     }  # fmt: skip
     found = set()
@@ -223,7 +223,7 @@ def last_hook():  # hooks run backwards: after tierup's, when it waits for no im
 
 os.register_at_fork(before=last_hook)
 import numpy
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 
 class Slow:  # an import of a part of numpy that takes long
     def find_spec(self, name, path=None, target=None):

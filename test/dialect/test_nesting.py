@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tierup import load
-from tierup.dialect import registry
 from tierup.dialect.ir.nesting import MAX_BRACKETS, MAX_REGIONS
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import InvalidIR, check_nesting, parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import InvalidIR, check_nesting, parse_module
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.registry import PassFailure
 from tierup.frontend.errors import ProgramError
-from tierup.frontend.mlir_file import load_text
+from tierup.frontend.mlir.file import load_text
 
 
 def _attribute(value: str) -> str:

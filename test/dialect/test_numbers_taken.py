@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from native_samples import SAMPLES
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
 from tierup.dialect.analysis.raising import takes_every_number
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Opaque, Str, Tensor, Value
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import REFUSALS, Kind, Promotion
 from tierup.frontend.jit import jit
 

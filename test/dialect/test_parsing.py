@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tierup.dialect.language.context import new_context, thread_context
+from tierup.dialect.language.text import InvalidIR, parse_file, parse_module, verify_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import new_context, thread_context
-from tierup.dialect.parsing.text import InvalidIR, parse_file, parse_module, verify_module
 from tierup.dialect.passes import diagnostics
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts import dims
+from tierup.dialect.facts.inference.infer import infer_function
 from tierup.dialect.facts.values import Int, Tensor
-from tierup.dialect.inference.infer import infer_function
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import functions
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import functions
 
 SLICE = "!torch.vtensor, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor"
 PROGRAM = f"""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import tierup
-from tierup.dialect import registry
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes import registry
 from tierup.dialect.torchscript import ancestors
 
 ROOT = Path(__file__).resolve().parents[2]

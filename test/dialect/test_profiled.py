@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import TOP, UNDEFINED, Profiled, ProfiledScalar
 

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from random_graph_strategy import Program, programs
 
 from tierup.dialect import transforms
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.pipelines.named import PIPELINE_MODULES
-from tierup.dialect.registry import PassFailure, find, named_pipelines, parse
+from tierup.dialect.passes.pipelines.named import PIPELINE_MODULES
+from tierup.dialect.passes.registry import PassFailure, find, named_pipelines, parse
 from tierup.dialect.torchscript import transforms as of_torchscript
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierup.dialect import records
+from tierup.dialect.base import records
 
 
 def make(dataclass: Any, frozen: bool = True) -> tuple[type, type, type]:

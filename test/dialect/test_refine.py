@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.inference.infer import InferenceError
+from tierup.dialect.facts.inference.refine import specialise
 from tierup.dialect.facts.values import Bool, Int, NoneValue, Tensor, Value
-from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import specialise
-from tierup.dialect.parsing.text import parse_module, verify_module
+from tierup.dialect.language.text import parse_module, verify_module
 
 
 def specialised(text: str, *arguments: Value) -> tuple[str, list]:

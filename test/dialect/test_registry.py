@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import ops, registry
+from tierup.dialect.language import ops
+from tierup.dialect.language.context import new_context, thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import new_context, thread_context
-from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes import core as passes
-from tierup.dialect.pipelines import mlir_passes, pipeline
-from tierup.dialect.registry import Pass, PassFailure, PipelineError, register
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.pipelines import mlir_passes, pipeline
+from tierup.dialect.passes.registry import Pass, PassFailure, PipelineError, register
 
 TWO = """
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
@@ -299,7 +300,7 @@ def test_pass_managers_live_as_long_as_their_context() -> None:
 def test_other_distributions_add_passes_through_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "foreign_pass.py").write_text(
         "from dataclasses import dataclass\n"
-        "from tierup.dialect.registry import Pass, register\n"
+        "from tierup.dialect.passes.registry import Pass, register\n"
         "@register\n@dataclass(frozen=True)\nclass Foreign(Pass):\n"
         '    """Foreign."""\n    name = "foreign"\n    def run(self, module): ...\n'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.pipelines.reproducer import Reproducer, read
+from tierup.dialect.passes.pipelines.reproducer import Reproducer, read
 
 MODULE = 'func.func @f() attributes {a = "{-# mlir_reproducer #-}"} {\n  return\n}\n'
 

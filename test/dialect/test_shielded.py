@@ -11,8 +11,8 @@ import weakref
 
 import pytest
 
-from tierup.dialect import shielded as module
-from tierup.dialect.shielded import shielded
+from tierup.dialect.base import shielded as module
+from tierup.dialect.base.shielded import shielded
 
 
 class Interruption(BaseException):
@@ -147,7 +147,7 @@ while True:
         break
     except Interruption:
         tries += 1
-from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.language.context import thread_context
 thread_context()
 print(tries > 0)
 """
@@ -159,7 +159,7 @@ print(tries > 0)
 def test_what_is_shielded_has_a_compiler_s_stack_whatever_the_limit(kibibytes):
     program = (
         "import resource, sys\n"
-        "from tierup.dialect.shielded import shielded\n"
+        "from tierup.dialect.base.shielded import shielded\n"
         "def deep(n): return 0 if n == 0 else 1 + max([n - 1], key=deep)\n"  # through C: every level takes some of its stack
         "sys.setrecursionlimit(100_000)\n"
         "assert shielded(lambda: deep(3000)) == 3000\n"

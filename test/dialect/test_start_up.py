@@ -10,7 +10,7 @@ import pytest
 
 READ_A_PROGRAM = """
 import sys
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
 module = parse_module('''
 func.func @f(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
@@ -35,7 +35,7 @@ def test_who_wants_the_generated_classes_gets_them() -> None:
     assert _run(wants).splitlines()[-1] == "AtenTanhOp"
 
 
-@pytest.mark.parametrize("module", ["dtypes", "facts.dims", "facts.values", "facts.profiled", "optable", "spelling", "speculation.reasons"])
+@pytest.mark.parametrize("module", ["base.dtypes", "facts.dims", "facts.values", "facts.profiled", "optable", "base.spelling", "speculation.reasons"])
 def test_mlir_free_modules_import_no_mlir(module: str) -> None:
     loaded = _run(f"import sys, tierup.dialect.{module}\nprint([m for m in sys.modules if 'mlir' in m or m == 'llvmlite'])")
     assert loaded.strip() == "[]"
@@ -43,10 +43,10 @@ def test_mlir_free_modules_import_no_mlir(module: str) -> None:
 
 def test_what_starts_the_worker_is_there_before_numpy_mlir_and_llvm() -> None:
     """The worker imports while the rest is imported here: what comes before its start is time that both lose."""
-    loaded = _run("import sys, tierup.runtime.compiling.early, tierup.lowering.service.service\nprint(*sys.modules)").split()
-    assert not {"numpy", "torch_mlir", "llvmlite", "tierup.frontend.jit", "tierup.runtime.compiling.placement"} & set(loaded)
+    loaded = _run("import sys, tierup.runtime.compiling.processes.early, tierup.lowering.service.service\nprint(*sys.modules)").split()
+    assert not {"numpy", "torch_mlir", "llvmlite", "tierup.frontend.jit", "tierup.runtime.compiling.processes.placement"} & set(loaded)
     asks = "import os\nos.environ.update(TIERUP_WORKER='1', TIERUP_CACHE='0')\nimport tierup\ntierup.jit\n"
-    started = _run(f"{asks}from tierup.runtime.compiling import workers\nprint(*workers.services)")
+    started = _run(f"{asks}from tierup.runtime.compiling.processes import workers\nprint(*workers.services)")
     assert started.strip() == "waited for"
 
 
@@ -63,7 +63,7 @@ f(np.ones(3, np.float32))
 def test_a_first_call_imports_nothing_that_only_other_programs_need(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(FIRST_CALL + "print(*sys.modules)")
     there = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=True).stdout.split()
-    others = ("tierup.dialect.autodiff", "tierup.dialect.fusion", "tierup.dialect.transforms", "tierup.dialect.torchscript", "tierup.lowering.compile")
+    others = ("tierup.dialect.passes.autodiff", "tierup.dialect.passes.fusion", "tierup.dialect.transforms", "tierup.dialect.torchscript", "tierup.lowering.compiling.compile")
     assert not [m for m in there if m.startswith((*others, "difflib", "importlib.metadata", "typing_extensions", "torch_mlir.dialects"))]
 
 
@@ -85,7 +85,7 @@ def test_imports_leave_the_garbage_collector_as_it_was(before: str, after: str) 
 
 def test_imports_collect_nothing() -> None:
     counts = "sum(g['collections'] for g in gc.get_stats())"
-    assert _run(f"import gc, numpy, tierup\nimport tierup.dialect.shielded\ngc.collect()\nn = {counts}\ntierup.jit\nprint({counts} - n)").strip() == "0"
+    assert _run(f"import gc, numpy, tierup\nimport tierup.dialect.base.shielded\ngc.collect()\nn = {counts}\ntierup.jit\nprint({counts} - n)").strip() == "0"
 
 
 def test_no_dialect_of_a_compile_is_searched_for_op_by_op() -> None:
@@ -100,8 +100,8 @@ class Counting:
         searched[name] += 1
         return find(name, path, target)
 sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Counting
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
-from tierup.lowering.compile import compile
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Request
+from tierup.lowering.compiling.compile import compile
 compile(Request('''
 func.func @main(%x: !torch.vtensor<[4,4],f32>, %y: !torch.vtensor<[4,4],f32>) -> !torch.vtensor<[4,4],f32> {
   %one = torch.constant.int 1

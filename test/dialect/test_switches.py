@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tierup.dialect.switches import is_on
+from tierup.dialect.base.switches import is_on
 
 
 @pytest.mark.parametrize(("value", "unset", "on"), [("1", False, True), ("0", True, False), ("", True, True), ("", False, False)])

@@ -28,6 +28,6 @@ def test_the_example_prints_what_the_page_says_and_the_log_says_it_as_it_happens
 
 
 def test_every_kind_of_event_is_on_the_page() -> None:
-    from tierup.runtime.events import EventKind
+    from tierup.runtime.base.events import EventKind
 
     assert [kind.value for kind in EventKind if kind.value not in PAGE] == []

@@ -24,7 +24,7 @@ def test_the_examples_hold(tmp_path, capsys):
 
 def test_every_option_that_the_page_names_is_one():
     named = {name for options in re.findall(r"options\(([^)`]*)\)", PAGE) for name in re.findall(r"(\w+)=", options)}
-    assert named and named <= set(tierup.runtime.options.Options.__dataclass_fields__)
+    assert named and named <= set(tierup.runtime.base.options.Options.__dataclass_fields__)
 
 
 def test_everything_of_a_function_that_the_page_names_is_there():

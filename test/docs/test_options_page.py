@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tierup.runtime.options import Options, table
-from tierup.tools import optiondoc, passdoc
+from tierup.runtime.base.options import Options, table
+from tierup.tools.pages import optiondoc, passdoc
 
 
 def test_the_page_is_current() -> None:
-    assert (passdoc.DOCS / "options.md").read_text() == optiondoc.options_page(), "run python -m tierup.tools.passdoc"
+    assert (passdoc.DOCS / "options.md").read_text() == optiondoc.options_page(), "run python -m tierup.tools.pages.passdoc"
 
 
 def test_every_option_has_a_row_with_its_default_and_meaning() -> None:

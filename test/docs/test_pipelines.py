@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tierup.dialect import registry
+from tierup.dialect.passes import registry
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipelines.md").read_text()
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from sampling import drawn  # noqa: E402
 from torch.export import export  # noqa: E402
 
-from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
 from tierup.torch import backend, compiled_graphs, from_export, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch

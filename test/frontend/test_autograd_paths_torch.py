@@ -14,7 +14,7 @@ from torch_generator import Features, differences, leaves, program, shown  # noq
 
 import tierup  # noqa: E402
 from tierup.frontend.torch import from_torchscript  # noqa: E402
-from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
-from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import gradients
+from tierup.dialect.ops import gradients
 
 X = np.arange(12, dtype=np.float64).reshape(3, 4)
 HERE = __file__

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tierup
-from tierup.runtime.function import Function
-from tierup.tools.run import main
+from tierup.runtime.functions.function import Function
+from tierup.tools.run.__main__ import main
 
 T = "!torch.vtensor"
 Load = Callable[..., Function]

@@ -7,7 +7,7 @@ import pytest
 
 import tierup
 from tierup.frontend.errors import ProgramError
-from tierup.frontend.mlir_file import load, load_text
+from tierup.frontend.mlir.file import load, load_text
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode
 
 ONE = """func.func @f(%x: !torch.vtensor<[2,?],f32> {tierup.name = "x"}, %n: !torch.int) -> !torch.vtensor<[2,?],f32> {

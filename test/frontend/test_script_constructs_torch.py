@@ -521,7 +521,7 @@ def test_an_op_that_changes_a_shape_in_place_is_refused_with_the_line():
 
 
 def test_kernels_by_torch_have_names_of_their_own():
-    from tierup.dialect.kernels import by_torch
+    from tierup.dialect.optable.kernels import by_torch
 
     names = ["aten.scaled_dot_product_attention", "aten.index_add_.x", "aten.index_add._x", "aten.a_d.b", "aten.a.d.b"]
     assert len({by_torch.spelled(n) for n in names}) == len(names)

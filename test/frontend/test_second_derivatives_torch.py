@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.export import export  # noqa: E402
 
-from tierup.runtime.errors import NotDifferentiable  # noqa: E402
+from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
 from tierup.torch import from_export, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tierup
-import tierup.runtime.function
+import tierup.runtime.functions.function
 from tierup.frontend.python.building import source
 
 FACTOR = 2
@@ -138,7 +138,7 @@ def test_parsing_that_never_succeeds_raises(monkeypatch: pytest.MonkeyPatch) -> 
         tierup.jit(double)(np.arange(3.0))
 
 
-@pytest.mark.parametrize("module", [argparse, dataclasses, typing, np.lib._function_base_impl, tierup.runtime.function], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [argparse, dataclasses, typing, np.lib._function_base_impl, tierup.runtime.functions.function], ids=lambda m: m.__name__)
 def test_functions_that_other_people_wrote_are_found_by_their_code(module: ModuleType) -> None:
     owners = (module, *(v for v in vars(module).values() if isinstance(v, type) and v.__module__ == module.__name__))
     functions = [f for o in owners for f in vars(o).values() if isinstance(f, FunctionType) and Path(f.__code__.co_filename).exists()]

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tierup.dialect import optable
-from tierup.frontend.torch.script import synonyms as script_synonyms
+from tierup.frontend.torch.script.nodes import synonyms as script_synonyms
 from tierup.torch import from_torchscript
 
 pytestmark = pytest.mark.torch

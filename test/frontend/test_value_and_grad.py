@@ -13,8 +13,8 @@ from gradient_oracle import assert_close, differences
 
 import tierup
 from tierup.dialect.ir.walking import function_names
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
 from tierup.frontend.python.gradients.calls import own_memory
 
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from checking import Refused
 from numpy_programs import NumpyProgram, numpy_program
 from running import function_of, made
 
-from tierup.dialect.dtypes import from_numpy
+from tierup.dialect.base.dtypes import from_numpy
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.build import build

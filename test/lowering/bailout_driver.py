@@ -12,11 +12,11 @@ from guard_harness import BAILOUTS, Guarded, text_of
 from kernel_harness import spec_of
 from spine_harness import assert_same
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
-from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse
 from tierup.lowering.artifacts.load import load
-from tierup.lowering.compile import compile
+from tierup.lowering.base.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
+from tierup.lowering.compiling.compile import compile
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.compiling.version import specialise

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Dim, substitute
+from tierup.dialect.facts.inference.infer import infer_function
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor
-from tierup.dialect.inference.infer import infer_function
 from tierup.dialect.ir import torch_types
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.lowering import abi
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request, ResultKind
 from tierup.lowering.analysis.signature import argument_type, argument_values
 from tierup.lowering.artifacts.load import load
-from tierup.lowering.compile import compile
+from tierup.lowering.base import abi
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, Request, ResultKind
+from tierup.lowering.compiling.compile import compile
 
 _libc = ctypes.CDLL(None)
 _libc.free.argtypes = [ctypes.c_void_p]

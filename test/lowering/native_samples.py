@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 
 Sample = tuple[str, tuple[Any, ...], "int | str"]
 _random = np.random.default_rng(0)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from kernel_harness import Failed, call, fill, spec_of
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.ir import torch_types
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.lowering.abi import ArgumentSpec, Request
-from tierup.lowering.compile import compile
+from tierup.dialect.optable import kernels
+from tierup.lowering.base.abi import ArgumentSpec, Request
+from tierup.lowering.compiling.compile import compile
 
 
 @dataclass

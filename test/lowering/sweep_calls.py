@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pointwise_samples import OPS, values
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 
 Rng = np.random.Generator
 Call = tuple[str, tuple[Any, ...], "int | str"]

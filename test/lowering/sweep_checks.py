@@ -9,7 +9,7 @@ from single_op import Failed, difference, flat, native, tier0
 
 from tierup.dialect import optable
 from tierup.dialect.optable.core import Kind
-from tierup.lowering.errors import Unsupported
+from tierup.lowering.base.errors import Unsupported
 
 _EITHER_ZERO = ("max", "min", "clamp", "relu", "hardtanh", "hardsigmoid", "hardswish")  # of 0.0 and -0.0 NumPy's loops take the one or the other
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tierup
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import arith
 from tierup.lowering.building.arith import INDEX, SIGNED_INDEX, U32, CmpF, CmpI, Scalar, constant, maximum, minimum, select

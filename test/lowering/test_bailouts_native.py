@@ -14,11 +14,11 @@ from bailout_driver import Native
 from kernel_harness import spec_of
 from spine_harness import assert_same
 
-from tierup.dialect import dtypes
-from tierup.dialect.parsing.text import parse_module
-from tierup.lowering.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
-from tierup.lowering.compile import compile
-from tierup.lowering.errors import Unsupported
+from tierup.dialect.base import dtypes
+from tierup.dialect.language.text import parse_module
+from tierup.lowering.base.abi import ERROR_BASE, EXIT_BASE, Request, ResultKind
+from tierup.lowering.base.errors import Unsupported
+from tierup.lowering.compiling.compile import compile
 from tierup.runtime.dispatching.dispatch import make_table
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from kernel_harness import call, spec_of, typed
 
-from tierup.lowering.abi import Request
-from tierup.lowering.compile import compile
+from tierup.lowering.base.abi import Request
+from tierup.lowering.compiling.compile import compile
 
 T = "!torch.vtensor"
 

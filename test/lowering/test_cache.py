@@ -14,9 +14,9 @@ import pytest
 from kernel_harness import call, spec_of, typed
 
 import tierup
-from tierup.lowering.abi import Request
 from tierup.lowering.artifacts import cache, encoding, places
-from tierup.lowering.compile import compile
+from tierup.lowering.base.abi import Request
+from tierup.lowering.compiling.compile import compile
 from tierup.lowering.cuda.compile import compile as compile_for_device
 from tierup.lowering.objects import store
 
@@ -95,7 +95,7 @@ def test_a_hit_needs_no_mlir(request_: Request) -> None:
     cache.obtain(request_)
     code = (
         "import sys\n"
-        "from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request\n"
+        "from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, Request\n"
         "from tierup.lowering.artifacts import cache\n"
         f"request = Request({request_.ir!r}, 'main', (ArgumentSpec(ArgumentKind.ARRAY, 'f32', (6,)),), level=1)\n"
         "assert cache.get(request) is not None\n"

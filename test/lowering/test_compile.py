@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from kernel_harness import Failed, build, call, spec_of, symbolic, typed
 
-from tierup.lowering.abi import ERROR_BASE, ArgumentKind, ArgumentSpec, Request, ResultKind
 from tierup.lowering.artifacts.load import load
-from tierup.lowering.compile import compile
-from tierup.lowering.errors import BadRequest, CompileError, Unsupported
+from tierup.lowering.base.abi import ERROR_BASE, ArgumentKind, ArgumentSpec, Request, ResultKind
+from tierup.lowering.base.errors import BadRequest, CompileError, Unsupported
+from tierup.lowering.compiling.compile import compile
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
 ADD = """

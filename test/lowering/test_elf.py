@@ -7,7 +7,7 @@ import re
 import pytest
 from llvmlite import binding as llvm
 
-from tierup.lowering import llvm as ours
+from tierup.lowering.base import llvm as ours
 from tierup.lowering.objects import elf
 
 TEXT = """

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierup.dialect.facts.dims import floordiv, symbol
-from tierup.lowering import abi
 from tierup.lowering.artifacts import encoding
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram
+from tierup.lowering.base import abi
 
 DIMS = (3, symbol("s0"), symbol("s0") * symbol("s1", 5) * 2 + 7, floordiv(symbol("s0"), 3))
 RESULTS = tuple(abi.ResultSpec(kind, "f32", DIMS, 2, DIMS[2], (1, DIMS[1])) for kind in abi.ResultKind)

@@ -9,8 +9,8 @@ import pytest
 from kernel_harness import build, call, symbolic
 
 import tierup
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse, pipeline
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse, pipeline
 from tierup.dialect.torchscript.transforms.batch_matmul import BatchMatmul
 
 T = "!torch.vtensor"

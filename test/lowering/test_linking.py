@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tierup.lowering import llvm
+from tierup.lowering.base import llvm
 from tierup.lowering.objects import debuggers, elf, linking
 
 # data that is written, and not; tables of addresses and of jumps; functions inside and outside; what the process exports

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvm
 
+from tierup.lowering.base.llvm import initialise
 from tierup.lowering.building import literals
-from tierup.lowering.llvm import initialise
 
 _BITS = {"half": ("i16", np.uint16), "float": ("i32", np.uint32), "double": ("i64", np.uint64), "bfloat": ("i16", np.uint16)}
 

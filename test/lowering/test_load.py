@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tierup.lowering import abi, llvm
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Artifact, Request
 from tierup.lowering.artifacts import load
-from tierup.lowering.compile import compile
+from tierup.lowering.base import abi, llvm
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Artifact, Request
+from tierup.lowering.compiling.compile import compile
 from tierup.lowering.objects import perf_map
 
 T = "!torch.vtensor<[3],f32>"

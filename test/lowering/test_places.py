@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_encoding import ARTIFACT, DEVICE
 
+from tierup.dialect.language.context import new_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import new_context
-from tierup.lowering.abi import ErrorSite, ExitSite
 from tierup.lowering.artifacts.places import moved, moved_text, placed
+from tierup.lowering.base.abi import ErrorSite, ExitSite
 
 FILES = ["f.py", 'a "quoted".py', "back\\slash.py", "café.py", "日本.py", "x:1:2.py", "0", "", 'loc(', '":1:2', "with at in.py"]
 

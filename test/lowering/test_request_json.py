@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, Request
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, Request
 from tierup.lowering.service import request_json
 
 ARGUMENTS = (

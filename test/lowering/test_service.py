@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import tierup
-from tierup.lowering.errors import CompilerCrashed, RemoteError, WorkerUnavailable
+from tierup.lowering.base.errors import CompilerCrashed, RemoteError, WorkerUnavailable
 from tierup.lowering.service.service import Service
 
 FUNCTIONS = "worker_functions"
@@ -328,7 +328,7 @@ def test_an_interpreter_that_exits_while_a_worker_works_ends_at_once_without_a_w
     code = f"""
 import threading, time
 from tierup.lowering.service.service import Service
-from tierup.lowering.errors import CompilerCrashed
+from tierup.lowering.base.errors import CompilerCrashed
 service = Service()
 service.call("os", "getpid")
 def work():

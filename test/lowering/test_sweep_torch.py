@@ -16,9 +16,9 @@ from sweep_calls import draw_from_memory  # noqa: E402
 from sweep_checks import shown  # noqa: E402
 from torch_oracle import close, from_torch, run, run_torch  # noqa: E402
 
-from tierup.dialect import dtypes  # noqa: E402
-from tierup.dialect.inference.infer import InferenceError  # noqa: E402
-from tierup.lowering.errors import Unsupported  # noqa: E402
+from tierup.dialect.base import dtypes  # noqa: E402
+from tierup.dialect.facts.inference.infer import InferenceError  # noqa: E402
+from tierup.lowering.base.errors import Unsupported  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 _REFUSALS = (Unsupported, Failed, InferenceError)

@@ -9,8 +9,8 @@ import pytest
 from kernel_harness import call
 from single_op import difference, program, tier0
 
-from tierup.lowering import llvm
-from tierup.lowering.compile import compile
+from tierup.lowering.base import llvm
+from tierup.lowering.compiling.compile import compile
 
 _X = np.concatenate([np.linspace(-12, 12, 4001), [0.0, -0.0, np.inf, -np.inf, np.nan]])
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kernel_harness import build, call, symbolic
 
 from tierup.dialect.facts.dims import substitute, symbol
-from tierup.lowering.abi import ResultKind
 from tierup.lowering.analysis.views import contiguous_strides, reshaped_strides
-from tierup.lowering.errors import Unsupported
+from tierup.lowering.base.abi import ResultKind
+from tierup.lowering.base.errors import Unsupported
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 

@@ -93,7 +93,7 @@ def prepare() -> None:
     for info in pkgutil.walk_packages(tierup.dialect.__path__, "tierup.dialect."):
         if not info.name.startswith(("tierup.dialect.transforms", "tierup.dialect.torchscript")):
             importlib.import_module(info.name)
-    for name in ("tierup.tools.opt", "tierup.runtime.interpreter.translate", "mutant_child"):
+    for name in ("tierup.tools.opt.__main__", "tierup.runtime.interpreter.translate", "mutant_child"):
         importlib.import_module(name)
 
 

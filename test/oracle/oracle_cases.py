@@ -16,7 +16,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 
 DTYPES = {getattr(torch, d.numpy.name): d.name for d in dtypes.ALL}
 _BY_NAME = {name: dtype for dtype, name in DTYPES.items()}

@@ -11,7 +11,7 @@ import oracle_skips as skips
 import torch
 from oracle_cases import Case
 
-from tierup.runtime.errors import NotDifferentiable, NotOptimized
+from tierup.runtime.base.errors import NotDifferentiable, NotOptimized
 from tierup.torch import UnsupportedProgram, from_torchscript
 
 TIER0 = {"optimize": False}

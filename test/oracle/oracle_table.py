@@ -24,7 +24,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from tierup.dialect.dtypes import ALL
+from tierup.dialect.base.dtypes import ALL
 
 T = TypeVar("T")
 HERE = Path(__file__).resolve().parent

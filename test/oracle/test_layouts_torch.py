@@ -18,7 +18,7 @@ from oracle_cases import Case, cases, dtypes_of
 from oracle_table import PAGE, SEED
 from sampling import IS_EXHAUSTIVE
 
-from tierup.runtime.errors import NotOptimized
+from tierup.runtime.base.errors import NotOptimized
 from tierup.torch import UnsupportedProgram, from_torchscript
 
 pytestmark = pytest.mark.torch

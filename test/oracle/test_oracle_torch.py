@@ -21,7 +21,8 @@ from oracle_table import PAGE, SEED, drawn
 from sampling import IS_EXHAUSTIVE
 from sampling import drawn as drawn_of
 
-from tierup.dialect import kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.optable import kernels
 from tierup.torch import from_torchscript
 
 pytestmark = pytest.mark.torch

@@ -20,9 +20,9 @@ FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md"
 USE = """
 import pathlib, sys
 import numpy as np
-import tierup, tierup.tools.opt, tierup.lowering.compile, tierup.runtime.executors.executor
+import tierup, tierup.tools.opt.__main__, tierup.lowering.compiling.compile, tierup.runtime.executors.executor
 from tierup import jit
-from tierup.dialect.parsing.context import new_context
+from tierup.dialect.language.context import new_context
 print(pathlib.Path(tierup.__file__).parent)
 print(tierup.ops.relu(np.array([-1.0, 2.0])).tolist())
 """
@@ -83,7 +83,7 @@ def test_a_wheel_holds_every_module_and_works(tree: Path, tmp_path: Path) -> Non
     site = unpack(wheel, tmp_path / "site")
     assert use(site, tmp_path) == [str(site / "tierup"), "[0.0, 2.0]"]
     entry_points = next(site.glob("*.dist-info/entry_points.txt")).read_text()
-    assert "tierup-opt = tierup.tools.opt:main" in entry_points and "tierup-run = tierup.tools.run:main" in entry_points
+    assert "tierup-opt = tierup.tools.opt.__main__:main" in entry_points and "tierup-run = tierup.tools.run.__main__:main" in entry_points
 
 
 def test_a_source_distribution_makes_the_same_wheel(tree: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Who knows whom in a folder: each package in it, and each file that stands alone, imports what stands before it in its table, and there is
-no circle of files. Imports for type checkers and in functions count; only runtime/protocols.py, which is types alone, names what comes later.
+no circle of files. Imports for type checkers and in functions count; only runtime/base/protocols.py, which is types alone, names what comes later.
 """
 
 import ast

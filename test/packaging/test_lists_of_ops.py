@@ -22,14 +22,14 @@ ALLOWED = {
     "dialect/analysis/contiguity.py:_DROPPING": _OPERANDS,
     "dialect/analysis/contiguity.py:_SAME": _TWO,
     "dialect/analysis/raising.py:_ASSIGNMENTS": _TWO,
-    "dialect/functional/views.py:_PERHAPS_IDENTITIES": "what NumPy's Python gives its argument itself for, of the views that it has",
-    "dialect/functional/views.py:_READ_ONLY": "views that NumPy locks; others are locked by who makes them",
-    "dialect/functional/views.py:_MAY_COPY": "of the views that NumPy's Python has those that may copy",
-    "dialect/functional/views.py:_INVERSES": _CODE,
-    "dialect/fusion/policies.py:_EXPRESSIONS": "what TorchScript's fuser took into a group: its choice, not a fact of the ops",
-    "dialect/gradients/formulas.py:_SPECIAL": _CODE,
+    "dialect/passes/functional/views.py:_PERHAPS_IDENTITIES": "what NumPy's Python gives its argument itself for, of the views that it has",
+    "dialect/passes/functional/views.py:_READ_ONLY": "views that NumPy locks; others are locked by who makes them",
+    "dialect/passes/functional/views.py:_MAY_COPY": "of the views that NumPy's Python has those that may copy",
+    "dialect/passes/functional/views.py:_INVERSES": _CODE,
+    "dialect/passes/fusion/policies.py:_EXPRESSIONS": "what TorchScript's fuser took into a group: its choice, not a fact of the ops",
+    "dialect/ops/gradients/formulas.py:_SPECIAL": _CODE,
     "dialect/rewriting/numpy_rules/pointwise.py:_OF_TENSORS": "the same op on a tensor, which a rewriting of this file makes of one on a number",
-    "dialect/pipelines/mlir_crashes.py:_LOOKED_AT": "what torch-mlir crashes for",
+    "dialect/passes/pipelines/mlir_crashes.py:_LOOKED_AT": "what torch-mlir crashes for",
     "dialect/torchscript/transforms/decompose_ops.py:RULES": _CODE,
     "dialect/torchscript/transforms/peephole_alias_sensitive.py:_CONVOLUTIONS": "what TorchScript's pass looks at",
     "dialect/transforms/expose_statistics.py:RULES": _CODE,
@@ -59,11 +59,15 @@ def _lists(source: str) -> Iterator[str]:
                 yield target.id
 
 
+# beside definitions and the recipes for native code, which name ops
+_NOT_DEFINITIONS = ("dialect/ops/gradients/", "dialect/optable/formulas/", "dialect/optable/kernels/")
+
+
 def _places() -> Iterator[str]:
     for folder in ("dialect", "lowering", "runtime"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
-            if not name.startswith(("dialect/optable/", "lowering/ops/")):  # definitions, and the recipes for native code
+            if name.startswith(_NOT_DEFINITIONS) or not name.startswith(("dialect/ops/", "dialect/optable/", "lowering/ops/")):
                 yield from (f"{name}:{found}" for found in _lists(path.read_text()))
 
 

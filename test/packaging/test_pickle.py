@@ -12,7 +12,7 @@ RUN_WHAT_THEY_READ = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpi
                       "multiprocessing.pool", "multiprocessing.shared_memory", "concurrent.futures.process"}  # fmt: skip
 ALLOWED = {
     ("lowering/service/worker.py", "pickle"),  # between a process and the worker that it started: subprocess' pipes
-    ("tools/reduce_judge.py", "pickle"),  # from a fork to its parent: os.pipe
+    ("tools/reduce/judge.py", "pickle"),  # from a fork to its parent: os.pipe
 }
 
 

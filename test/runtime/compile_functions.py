@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from tierup.lowering import llvm
+from tierup.lowering.base import llvm
 from tierup.runtime.compiling.version import produce
 
 

@@ -8,7 +8,8 @@ import pytest
 from sampling import IS_EXHAUSTIVE
 
 import tierup
-from tierup.runtime.compiling import job, new_version
+from tierup.runtime.compiling import new_version
+from tierup.runtime.compiling.scheduling import job
 from tierup.runtime.dispatching import handed_over
 from tierup.runtime.executors import life, making, specialized_plan
 

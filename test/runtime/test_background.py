@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import registry
+from tierup.dialect.passes import registry
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime.compiling import background, later, placement
-from tierup.runtime.compiling import workers as compilers
-from tierup.runtime.compiling.background import Queue, queue
-from tierup.runtime.events import EventKind
+from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.compiling.processes import placement
+from tierup.runtime.compiling.processes import workers as compilers
+from tierup.runtime.compiling.scheduling import background, later
+from tierup.runtime.compiling.scheduling.background import Queue, queue
 from tierup.runtime.executors.making import VersionMaker
 
 SECONDS = 200
@@ -557,8 +558,8 @@ def test_a_child_of_fork_compiles_what_its_parent_had_asked_for_and_the_parent_g
 EXIT = """
 import sys, threading, time
 import numpy as np, tierup
-from tierup.runtime.compiling import placement
-from tierup.runtime.compiling import workers
+from tierup.runtime.compiling.processes import placement
+from tierup.runtime.compiling.processes import workers
 sys.path.insert(0, {helpers!r})
 placement.COMPILER = ("compile_functions", "slow")
 
@@ -650,7 +651,7 @@ f(x), f(x)
 assert f.wait(200)
 f(x)
 assert f.stats().hits == 1
-print([m for m in sys.modules if m in ("tierup.lowering.compile", "tierup.runtime.compiling.version")])
+print([m for m in sys.modules if m in ("tierup.lowering.compiling.compile", "tierup.runtime.compiling.version")])
 """
     )
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300, env=dict(os.environ))

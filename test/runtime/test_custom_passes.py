@@ -16,8 +16,8 @@ import tierup
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import core as passes
-from tierup.dialect.pipelines import custom
-from tierup.runtime.events import EventKind
+from tierup.dialect.passes.pipelines import custom
+from tierup.runtime.base.events import EventKind
 
 
 @dataclass(frozen=True)

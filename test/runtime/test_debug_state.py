@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.explaining.debug_state import Text
+from tierup.runtime.functions.debug_state import Text
 
 
 def scale(x):
@@ -234,7 +234,7 @@ def test_taking_it_makes_no_text(monkeypatch):
     for _ in range(3):
         f(X)
     f.debug_state()  # what it imports is there now
-    monkeypatch.setattr("tierup.dialect.parsing.text.parse_module", None)
+    monkeypatch.setattr("tierup.dialect.language.text.parse_module", None)
     assert f.debug_state().programs[0].executors[0].versions
 
 

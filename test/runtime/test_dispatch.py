@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.lowering import abi
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.base import abi
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import probe as entry_probe
 from tierup.lowering.entry.records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
 from tierup.runtime.dispatching.dispatch import PythonTable, make_table, native_unavailable
@@ -113,6 +113,6 @@ def test_unknown_work_is_counted_in_elements() -> None:
 
 def test_the_table_is_the_twin() -> None:
     public = {n for n in dir(PythonTable) if not n.startswith("_")}
-    from tierup.lowering.entry.table import NativeTable
+    from tierup.lowering.entry.tables.table import NativeTable
 
     assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel", "release", "set_tensors"}  # what only native versions need

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering import compile as lowering
+from tierup.lowering.compiling import compile as lowering
 from tierup.lowering.transforms.fuse_pointwise import FusePointwise
 from tierup.runtime.code import dump
-from tierup.tools import opt
+from tierup.tools.opt import __main__ as opt
 
 STAGES = ["pristine", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm"]
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect.optable.families.reductions import ordering
+from tierup.dialect.ops.reductions import ordering
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.base.events import Event, EventKind, log_listener
 from tierup.runtime.dispatching.version import Version
-from tierup.runtime.events import Event, EventKind, log_listener
-from tierup.runtime.function import Function
+from tierup.runtime.functions.function import Function
 
 
 def leaving(function: Callable[..., Any], **options: Any) -> Function:

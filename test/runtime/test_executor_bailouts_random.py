@@ -13,14 +13,14 @@ from random_graph_strategy import Program, decode
 from sampling import IS_EXHAUSTIVE
 
 import tierup
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import functions
-from tierup.runtime import faults
-from tierup.runtime import program as executed
+from tierup.dialect.passes.registry import functions
+from tierup.runtime.base.options import Overrides, options
 from tierup.runtime.executors.executor import Executor
+from tierup.runtime.faults import faults
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.options import Overrides, options
+from tierup.runtime.programs import program as executed
 
 MOST = 1000 if IS_EXHAUSTIVE else 2  # evaluations that lose an assumption
 # of the first 1500 those whose programs assume something: the types of most follow from their arguments'

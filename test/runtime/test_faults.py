@@ -9,9 +9,9 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering import faults as stages
-from tierup.runtime import faults as injector
-from tierup.runtime.events import EventKind
+from tierup.lowering.base import faults as stages
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.faults import faults as injector
 
 
 def scale(x):

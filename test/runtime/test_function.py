@@ -11,7 +11,7 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 
 SCALE = 2.0
 WEIGHTS = np.arange(4, dtype=np.float32)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import registry
-from tierup.dialect.parsing.text import parse_module
-from tierup.tools.run import main
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes import registry
+from tierup.tools.run.__main__ import main
 
 LOOP = """
 func.func @main(%x: !torch.vtensor {tierup.name = "x"}, %n: !torch.int {tierup.name = "n"}) -> !torch.vtensor {

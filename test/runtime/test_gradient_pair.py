@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import gradients
+from tierup.dialect.ops import gradients
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.mlir_file import load
+from tierup.frontend.mlir.file import load
+from tierup.runtime.base.errors import NotDifferentiable
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Overrides
 from tierup.runtime.compiling import gradients as compile_gradients
-from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.events import EventKind
 from tierup.runtime.executors.executor import Executor
-from tierup.runtime.function import Function
-from tierup.runtime.gradients.pair import forward
+from tierup.runtime.executors.gradients.pair import forward
+from tierup.runtime.functions.function import Function
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.options import Overrides
-from tierup.runtime.program import Program
+from tierup.runtime.programs.program import Program
 
 RNG = np.random.default_rng(7)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime.gradients.pair import forward
+from tierup.runtime.executors.gradients.pair import forward
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.arguments.guards import Mismatch, bind, explain, extent, first_mismatch, overlaps_itself
 

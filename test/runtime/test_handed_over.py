@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 
 WAYS = {
     "default": {},

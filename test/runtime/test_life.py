@@ -9,9 +9,9 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import table
 from tierup.runtime.compiling import version as compile_version
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import table
 
 
 def scale(x):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime import events
+from tierup.runtime.base import events
 
 PROGRAM = """
 import numpy as np, tierup

@@ -8,7 +8,7 @@ import pytest
 import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments import guards
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.executors.misses import layout_key
 
 pytestmark = pytest.mark.filterwarnings("ignore::tierup.RecompileLimitWarning")

@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from tierup.runtime.options import Options, Overrides, current, options, table
+from tierup.runtime.base.options import Options, Overrides, current, options, table
 
 
 def test_a_block_changes_options_and_restores_them():

@@ -10,11 +10,11 @@ from graph_stages import build
 from sampling import IS_EXHAUSTIVE, SEED
 from test_executor_bailouts_random import assert_same, drawn, gives_leaves
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.runtime import program as executed
+from tierup.dialect.language.text import parse_module
+from tierup.runtime.base.options import Overrides
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.interpreter.translate import translate
-from tierup.runtime.options import Overrides
+from tierup.runtime.programs import program as executed
 
 ENTRY = "f"
 SETS: dict[str, dict[str, Any]] = {

@@ -16,9 +16,9 @@ import pytest
 
 import tierup
 from tierup.lowering.objects import store
+from tierup.runtime.base.options import Options
 from tierup.runtime.code import plans
-from tierup.runtime.compiling import placement
-from tierup.runtime.options import Options
+from tierup.runtime.compiling.processes import placement
 
 PROGRAM = """
 import sys
@@ -30,7 +30,7 @@ def f(x, n: int):
 for i in range(3):
     assert np.allclose(f(np.full(5, .5), 3), np.tanh(.5) * {factor} * 1.5)
 (version,) = f.versions
-print(version.compiled.from_disk, 'tierup.lowering.compile' in sys.modules, f.stats().hits, 'loaded from disk' in f.explain())
+print(version.compiled.from_disk, 'tierup.lowering.compiling.compile' in sys.modules, f.stats().hits, 'loaded from disk' in f.explain())
 f.explain().encode()
 print('tanh' in f.plan('specialized') and 'llvm' in f.plan('llvm') and 'tierup.check' in f.plan('guarded'))
 """
@@ -221,7 +221,7 @@ def test_passes_of_the_users_own_are_run_whatever_is_on_disk(tmp_path: Path) -> 
 def test_a_compiler_that_another_thread_is_importing_stands_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
     f = tierup.jit(lambda x: x * 2, entry="python")
     f(np.ones(3)), f(np.ones(3))
-    for name in ("tierup.dialect.pipelines.custom", "tierup.runtime.compiling.version"):
+    for name in ("tierup.dialect.passes.pipelines.custom", "tierup.runtime.compiling.version"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))  # what such a module looks like
     assert not plans.has_custom_passes()
     assert f.release()

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering import faults as stages
-from tierup.runtime import faults
+from tierup.lowering.base import faults as stages
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.compiling import version as compile_version
-from tierup.runtime.events import EventKind
+from tierup.runtime.faults import faults
 
 
 def scale(x):

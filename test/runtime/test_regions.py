@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime.errors import NotOptimized
-from tierup.runtime.publication import Publication
+from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.programs.publication import Publication
 
 RNG = np.random.default_rng(7)
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "versions.md").read_text()
 

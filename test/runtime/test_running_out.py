@@ -11,10 +11,11 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime.compiling import background, placement
+from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.compiling import version as compile_version
-from tierup.runtime.events import EventKind
+from tierup.runtime.compiling.processes import placement
+from tierup.runtime.compiling.scheduling import background
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
@@ -161,7 +162,7 @@ def test_without_a_home_versions_are_made(tmp_path, options):
 def test_too_many_open_files_are_a_passing_cause(tmp_path, options):
     before = """
 import resource
-import tierup.frontend.python.build, tierup.runtime.compiling.version, tierup.lowering.compile
+import tierup.frontend.python.build, tierup.runtime.compiling.version, tierup.lowering.compiling.compile
 f = tierup.jit(lambda x: x)
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))

@@ -9,10 +9,10 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.compiling import in_process
-from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.events import EventKind
-from tierup.runtime.gradients import pair
+from tierup.runtime.base.errors import NotDifferentiable
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.compiling.processes import in_process
+from tierup.runtime.executors.gradients import pair
 
 X, W = np.linspace(-1, 1, 8, dtype=np.float32), np.eye(4, dtype=np.float32)
 
@@ -95,8 +95,8 @@ def called(function, options, calls):
 def test_what_runs_out_in_a_step_postpones_it(monkeypatch, step, function, options, how):
     whole = called(function, options | how, 8)
     if how and step == "version.produce":
-        from tierup.lowering.errors import WorkerUnavailable
-        from tierup.runtime.compiling import placement
+        from tierup.lowering.base.errors import WorkerUnavailable
+        from tierup.runtime.compiling.processes import placement
 
         def unavailable(*_, **__):
             raise WorkerUnavailable("no processes here")

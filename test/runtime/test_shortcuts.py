@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tierup
-from tierup.runtime import shortcuts
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputUnion, unflatten
+from tierup.runtime.functions import shortcuts
 
 LEAVES = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

@@ -7,7 +7,7 @@ import pytest
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.executors.specialized_plan import MOST_VERSIONS
 
 

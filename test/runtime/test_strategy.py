@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import signature_of
-from tierup.runtime.options import Options
-from tierup.runtime.strategy import Speculation, SpeculationLog
+from tierup.runtime.base.options import Options
+from tierup.runtime.programs.strategy import Speculation, SpeculationLog
 
 
 def sig(*shapes, dtype=np.float32):

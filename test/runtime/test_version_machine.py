@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import tierup
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.events import EventKind
 
 pytestmark = pytest.mark.filterwarnings("ignore::tierup.RecompileLimitWarning")
 

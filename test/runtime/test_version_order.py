@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.arguments import guards
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
-from tierup.runtime.events import EventKind
-from tierup.runtime.strategy import Speculation
+from tierup.runtime.programs.strategy import Speculation
 
 STATIC = {"num_profiled_runs": 0, "fusion_strategy": [("static", 99)], "bailout_depth": 99, "level": 0}
 

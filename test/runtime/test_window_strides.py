@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.dialect import registry
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes import registry
 from tierup.lowering.building import builders
 
 T, L, B, I = "!torch.vtensor", "!torch.list<int>", "!torch.bool", "!torch.none"  # noqa: E741

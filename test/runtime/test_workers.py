@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering.errors import WorkerUnavailable
-from tierup.runtime import faults
-from tierup.runtime.compiling import in_process, placement, steps, workers
-from tierup.runtime.events import EventKind
+from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.processes import in_process, placement, workers
+from tierup.runtime.faults import faults
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
@@ -155,7 +156,7 @@ def test_a_compile_that_takes_too_long_is_given_up(compiler, worker, monkeypatch
 def test_what_the_user_s_own_passes_are_to_see_is_compiled_in_this_process():
     import os
 
-    from tierup.dialect.pipelines.custom import custom_pass
+    from tierup.dialect.passes.pipelines.custom import custom_pass
 
     seen = []
 
@@ -190,8 +191,10 @@ import sys
 print("begins")
 import numpy as np
 import tierup
-from tierup.runtime.compiling import placement
-from tierup.runtime.compiling import in_process, steps, workers
+from tierup.runtime.compiling.processes import placement
+from tierup.runtime.compiling import steps
+from tierup.runtime.compiling.processes import in_process
+from tierup.runtime.compiling.processes import workers
 
 @tierup.jit
 def f(x):
@@ -199,7 +202,7 @@ def f(x):
 
 for _ in range(4):
     f(np.ones(3))
-print(f.stats().hits, workers.asked, bool(workers.services), "tierup.lowering.compile" in sys.modules)
+print(f.stats().hits, workers.asked, bool(workers.services), "tierup.lowering.compiling.compile" in sys.modules)
 """
 
 

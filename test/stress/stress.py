@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import tierup
-from tierup.lowering import faults as stages
-from tierup.runtime.function import Function
+from tierup.lowering.base import faults as stages
+from tierup.runtime.functions.function import Function
 
 SECONDS_PER_PHASE = 4.0
 SECONDS_WITHOUT_PROGRESS = 120.0  # a compile waits for others, and the machine may be busy

@@ -6,12 +6,12 @@ import pytest
 from sampling import IS_EXHAUSTIVE, SEED
 from stress import INPUTS, Slot, Stress, chain, run
 
-from tierup.runtime import faults
+from tierup.runtime.faults import faults
 
 SECONDS = 20 if IS_EXHAUSTIVE else 6
 
 
-@pytest.mark.filterwarnings("ignore::tierup.runtime.errors.RecompileLimitWarning")
+@pytest.mark.filterwarnings("ignore::tierup.runtime.base.errors.RecompileLimitWarning")
 def test_many_threads_under_faults_get_right_results_and_counts():
     assert run(SECONDS, SEED) > 0
     assert not faults.active

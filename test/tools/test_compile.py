@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.cuda import bundle_file
 from tierup.tools.argument_specs import BadSpec, read_specs

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module
-from tierup.tools.opt import main
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
+from tierup.tools.opt.__main__ import main
 
 PROGRAM = "func.func @f(%x: !torch.vtensor) -> !torch.vtensor {\n  return %x : !torch.vtensor\n}\n"
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import optable, registry
-from tierup.dialect.ops import DEFINITIONS
-from tierup.tools import gradientdoc, passdoc
+from tierup.dialect import optable
+from tierup.dialect.language.ops import DEFINITIONS
+from tierup.dialect.passes import registry
+from tierup.tools.pages import gradientdoc, passdoc
 
 
 def test_docs_are_current() -> None:
-    assert passdoc.main(["--check"]) == 0, "run python -m tierup.tools.passdoc"
+    assert passdoc.main(["--check"]) == 0, "run python -m tierup.tools.pages.passdoc"
 
 
 def test_every_pass_pipeline_and_op_is_documented() -> None:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import registry
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.parsing.context import new_context
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.pipelines.reproducer import Reproducer, read
-from tierup.tools import opt, reduce
-from tierup.tools.opt_options import load_passes
-from tierup.tools.reduce_judge import Said, run
-from tierup.tools.reduce_search import EDITS, _edited
+from tierup.dialect.language.context import new_context
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes import registry
+from tierup.dialect.passes.pipelines.reproducer import Reproducer, read
+from tierup.tools.opt import __main__ as opt
+from tierup.tools.opt.options import load_passes
+from tierup.tools.reduce import __main__ as reduce
+from tierup.tools.reduce.judge import Said, run
+from tierup.tools.reduce.search import EDITS, _edited
 
 T = "!torch.vtensor<[8,16],f32>"
 
@@ -25,7 +26,7 @@ PASSES = '''\
 import os, time
 from dataclasses import dataclass
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tierup.tools import opt
-from tierup.tools.run import main
-from tierup.tools.run_arguments import BadArgument, read_arguments, value_of
+from tierup.tools.opt import __main__ as opt
+from tierup.tools.run.__main__ import main
+from tierup.tools.run.arguments import BadArgument, read_arguments, value_of
 
 RANDOM = np.random.default_rng(0)
 
@@ -178,6 +178,6 @@ def test_an_array_is_not_filled_with_what_its_elements_cannot_be(form: str) -> N
 
 
 def test_a_file_that_never_ends_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tierup.dialect.parsing.text.LARGEST", 1 << 20)
+    monkeypatch.setattr("tierup.dialect.language.text.LARGEST", 1 << 20)
     assert main(["/dev/zero"]) != 0
     assert "more than 1 MiB: '/dev/zero'" in capsys.readouterr().err

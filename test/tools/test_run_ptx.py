@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tierup.tools.run import main
+from tierup.tools.run.__main__ import main
 
 PROGRAM = """\
 func.func @soft(%x: !torch.vtensor<[?,?],f32>) -> !torch.vtensor<[?,?],f32> {

@@ -12,7 +12,7 @@ from corpus import Inputs, Program, f32, ints
 from torch import nn
 
 from benchmarks import torch_networks as networks
-from tierup.dialect.kernels.torch_tensors import to_arrays, to_tensors
+from tierup.dialect.optable.kernels.torch_tensors import to_arrays, to_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch import from_torchscript
 

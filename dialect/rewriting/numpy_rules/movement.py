@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Float, Int, NoneValue
 from tierup.dialect.ir.attributes import LOCKED

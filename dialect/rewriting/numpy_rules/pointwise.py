@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import Category, DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category, DType
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.mlir import ir

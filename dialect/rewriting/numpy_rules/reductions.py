@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import Category
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category
 from tierup.dialect.facts.values import Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Op

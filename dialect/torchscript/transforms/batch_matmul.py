@@ -39,18 +39,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect import ops
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.fusion.product_sides import Batch, batches
-from tierup.dialect.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, i64
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.fusion.product_sides import Batch, batches
+from tierup.dialect.passes.fusion.product_trees import PRODUCT, TRANSPOSE, Leaf, Tree, trees
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 
 
 @register

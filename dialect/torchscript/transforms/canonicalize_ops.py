@@ -23,14 +23,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierup.dialect import ops
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.values import Int
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import is_used, maker
 from tierup.dialect.ir.walking import unerased, walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting.core import drop_unused, erase, float_of, int_of
 from tierup.dialect.rewriting.site import Keep, Site
 from tierup.dialect.rewriting.typed import Rule, rewrite_typed

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import blocks, last_of, made_again
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 _IF, _LOOP = "torch.prim.If", "torch.prim.Loop"
 _PLACE = "tierup.place"  # of each op in the text, while the pass runs: the bindings hash an op by its operands, which change

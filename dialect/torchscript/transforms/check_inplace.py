@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.contracts import STRUCTURE
 from tierup.dialect.ir.walking import torch_name, walk
+from tierup.dialect.language.contracts import STRUCTURE
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.diagnostics import Diagnostic
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.passes.fusion.grouping import weight
+from tierup.dialect.passes.registry import Pass, PassFailure, functions, register
 
 GROUP = "tierup.fusion_group"
 FALLBACK = "tierup.fallback"

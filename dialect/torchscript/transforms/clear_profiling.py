@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.requires_grad import argument_states, set_argument_states
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.transforms.clear_specializations import clear_types
 
 _RECORDS = {"tierup.profile": "profiled", "tierup.count_run": "runs"}

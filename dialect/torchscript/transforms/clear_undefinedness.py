@@ -20,7 +20,7 @@ from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

@@ -37,7 +37,7 @@ from tierup.dialect.analysis.points_to import BODIES
 from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

@@ -37,7 +37,7 @@ from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting import folding
 from tierup.dialect.rewriting.folding import NOTHING, Known, NotFolded
 

@@ -34,17 +34,17 @@ from typing import Annotated
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, RequiresGrad
-from tierup.dialect.autodiff.differentiable import BACKWARD, Differentiability, create
-from tierup.dialect.fusion.building import boundary, build, drop_unused
-from tierup.dialect.fusion.grouping import plan, weight
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, last_of
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.autodiff.differentiable import BACKWARD, Differentiability, create
+from tierup.dialect.passes.fusion.building import boundary, build, drop_unused
+from tierup.dialect.passes.fusion.grouping import plan, weight
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.typed import infer_or_remark
 from tierup.dialect.speculation import CONTINUATION
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.liveness import eliminate_dead_code
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

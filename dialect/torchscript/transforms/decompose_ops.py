@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.rewriting.site import Keep, Site
 from tierup.dialect.rewriting.typed import Rule, rewrite_typed
 

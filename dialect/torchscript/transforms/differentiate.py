@@ -36,20 +36,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tierup.dialect import ops
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.autodiff.capturing import Captures, drop_unused
-from tierup.dialect.autodiff.differentiable import groups, has_gradient, undo
-from tierup.dialect.autodiff.reverse import Reverse
-from tierup.dialect.gradients.emitter import Emitter
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes, backwards, ops_of
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.ops.gradients.emitter import Emitter
+from tierup.dialect.passes.autodiff.capturing import Captures, drop_unused
+from tierup.dialect.passes.autodiff.differentiable import groups, has_gradient, undo
+from tierup.dialect.passes.autodiff.reverse.reverse import Reverse
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

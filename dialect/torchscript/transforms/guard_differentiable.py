@@ -24,15 +24,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import RequiresGrad, argument_states
-from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.structure import if_, is_used, maker, users, yield_
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.autodiff.differentiable import PROFILE, groups, undo
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.speculation.two_versions import as_fallback
 from tierup.dialect.torchscript.transforms.remove_profiling import remove_profiles
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

@@ -21,11 +21,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierup.dialect.autodiff.differentiable import PROFILE, groups, undo
-from tierup.dialect.fusion.grouping import weight
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.autodiff.differentiable import PROFILE, groups, undo
+from tierup.dialect.passes.fusion.grouping import weight
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 
 _TORCH = ("torch.aten.", "torch.prim.", "torch.constant.", "torch.vtensor.literal", "torch.derefine", "torch.tensor_static_info_cast")
 

@@ -35,21 +35,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from tierup.dialect import ops
 from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import InferenceError, infer_function
+from tierup.dialect.facts.inference.refine import specialise_region
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import InferenceError, infer_function
-from tierup.dialect.inference.refine import specialise_region
-from tierup.dialect.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name, walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting import regions
 from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked, source, tie_arguments
 

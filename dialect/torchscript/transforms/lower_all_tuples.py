@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import attributes_of, blocks, hand_over, signature, values_of
 from tierup.dialect.ir.walking import Notes, backwards, function_names, ops_of, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, functions, register
+from tierup.dialect.passes.registry import Pass, PassFailure, functions, register
 from tierup.dialect.rewriting.core import drop_unused, int_of
 from tierup.dialect.torchscript.transforms.lower_simple_tuples import CONSTRUCT, INDEX, UNPACK
 

@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import if_, take_place, yield_
 from tierup.dialect.ir.walking import ops_of, unerased, walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 GRAD_OF = "tierup.grad_of"
 

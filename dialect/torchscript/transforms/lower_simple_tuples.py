@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import erase, int_of
 
 CONSTRUCT, UNPACK, INDEX = "torch.prim.TupleConstruct", "torch.prim.TupleUnpack", "torch.prim.TupleIndex"

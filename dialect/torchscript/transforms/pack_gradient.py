@@ -36,13 +36,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops
 from tierup.dialect.analysis.requires_grad import set_argument_states
-from tierup.dialect.autodiff.differentiable import BACKWARD, FORWARD, groups, has_gradient
 from tierup.dialect.ir.structure import read_others
 from tierup.dialect.ir.walking import function_names, ops_of, symbol_of
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, functions, register
+from tierup.dialect.passes.autodiff.differentiable import BACKWARD, FORWARD, groups, has_gradient
+from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting.outlining import outline
 
 

@@ -38,7 +38,7 @@ from typing import Annotated
 from tierup.dialect.ir.attributes import i64
 from tierup.dialect.ir.structure import hand_over, handed_over, with_more
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import AtLeast, Pass, register
+from tierup.dialect.passes.registry import AtLeast, Pass, register
 from tierup.dialect.rewriting.core import create, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, is_counted, loops_inside, may_be_copied, retrip, shift
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.torchscript.transforms.peephole_alias_sensitive import PeepholeAliasSensitive
 from tierup.dialect.torchscript.transforms.peephole_concat import PeepholeConcat
 from tierup.dialect.torchscript.transforms.peephole_core import PeepholeCore

@@ -23,15 +23,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
+from tierup.dialect.facts.inference.infer import promotion
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import register
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import LocalRewrites, Rule, float_of, int_of, number, says_as_much, under_casts
 
 _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch.aten.conv2d", "torch.aten.conv3d"})

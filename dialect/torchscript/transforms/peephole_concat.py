@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
-from tierup.dialect.inference.infer import promotion
+from tierup.dialect.facts.inference.infer import promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import register
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import LocalRewrites, create, erase, int_of, items_of, rewrite
 
 _CAT = "torch.aten.cat"

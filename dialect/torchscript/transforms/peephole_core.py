@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from math import prod
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
-from tierup.dialect.autodiff.autograd_zero import SUM_TO_SIZE
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import normalise_dim
-from tierup.dialect.registry import register
+from tierup.dialect.passes.autodiff.autograd_zero import SUM_TO_SIZE
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, ints_of, is_none, number, numbers, says_as_much, under_casts
 
 _NUMBER = "torch.prim.NumToTensor.Scalar"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import register
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, number, str_of
 
 _LENGTH = "aten.len.Dict_str"  # the torch dialect has no op of that name

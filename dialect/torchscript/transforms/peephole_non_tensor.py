@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.infer import promotion
-from tierup.dialect.inference.refined_types import cast
+from tierup.dialect.facts.inference.infer import promotion
+from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import blocks, is_used, last_of, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops.scalars.numbers import wrap
 from tierup.dialect.optable.core import Promotion
-from tierup.dialect.optable.families.scalars.numbers import wrap
-from tierup.dialect.registry import register
+from tierup.dialect.passes.registry import register
 from tierup.dialect.rewriting.core import (
     LocalRewrites,
     Rule,

@@ -23,7 +23,7 @@ from tierup.dialect.analysis.points_to import Location, inner_ops
 from tierup.dialect.ir.structure import arguments_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

@@ -21,7 +21,7 @@ from tierup.dialect.ir.structure import arguments_of
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may require a gradient"}
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect import ops
-from tierup.dialect.autodiff.autograd_zero import depends_on_definedness
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.autodiff.autograd_zero import depends_on_definedness
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 _OPTIONAL_LIST = "!torch.optional<list<"
 

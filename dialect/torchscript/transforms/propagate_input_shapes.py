@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.dialect.inference.infer import InferenceError
-from tierup.dialect.inference.refine import specialise
+from tierup.dialect.facts.inference.infer import InferenceError
+from tierup.dialect.facts.inference.refine import specialise
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register

@@ -17,13 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.inference import symbols
+from tierup.dialect.facts.inference.infer import InferenceError, infer_function
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.inference import symbols
-from tierup.dialect.inference.infer import InferenceError, infer_function
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

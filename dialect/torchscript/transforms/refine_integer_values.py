@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Facts, Scope
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import int_of, number
 
 

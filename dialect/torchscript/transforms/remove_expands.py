@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tierup.dialect.facts.inference.infer import Inference, promotion
 from tierup.dialect.facts.values import Tensor, Value
-from tierup.dialect.inference.infer import Inference, promotion
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Tie
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import bool_of, erase
 from tierup.dialect.rewriting.typed import infer_or_remark
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

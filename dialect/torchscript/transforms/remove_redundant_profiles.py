@@ -25,7 +25,7 @@ from tierup.dialect.ir.dominance import Order
 from tierup.dialect.ir.structure import unprofiled
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 
 
 @register

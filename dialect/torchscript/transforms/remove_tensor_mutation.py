@@ -27,18 +27,19 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import symbol
+from tierup.dialect.facts.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Number, Str, Tensor, Value
-from tierup.dialect.inference.infer import InferenceError, infer_function, promotion
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import attributes_of, blocks, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops.inplace import converts
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.optable.families.inplace import converts
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import replace
 from tierup.dialect.rewriting.regions import top_level
 

@@ -38,15 +38,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierup.dialect import ops
-from tierup.dialect.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, last_of, yield_
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import Pass, PassFailure, register
+from tierup.dialect.passes.autodiff.autograd_zero import Defined, Simplify, depends_on_definedness
+from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.dialect.speculation.two_versions import as_fallback
 from tierup.dialect.torchscript.transforms.remove_profiling import remove_profiles
 from tierup.dialect.transforms.specialize_types import joined_records

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.analysis.requires_grad import State, set_argument_states
-from tierup.dialect.autodiff.differentiable import groups, update_records
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.registry import OneOf, Pass, register
+from tierup.dialect.passes.autodiff.differentiable import groups, update_records
+from tierup.dialect.passes.registry import OneOf, Pass, register
 
 _STATES: dict[str, State] = {"true": True, "false": False, "unknown": None}
 

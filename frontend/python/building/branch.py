@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.building.templates import OneScalar, Template, lower, raise_, scalar_ssa, template_of, types_of, unify

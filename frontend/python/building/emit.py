@@ -12,7 +12,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.ir import constants, literals, torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS

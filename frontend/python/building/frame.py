@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
-from tierup.dialect.spelling import printable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.source import Definition, Source

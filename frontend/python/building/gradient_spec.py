@@ -6,8 +6,8 @@ from inspect import Parameter, signature
 from types import FunctionType
 from typing import Any
 
-from tierup.dialect.records import dataclass
-from tierup.dialect.spelling import printable
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.spelling import printable
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from tokenize import TokenError
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
+from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
-from tierup.dialect.spelling import printable
 from tierup.frontend.errors import UnsupportedSyntax
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.spelling import nearest
 from tierup.dialect.optable.core import Op
-from tierup.dialect.spelling import nearest
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.values import Const, Value
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.values import (
     Array,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import constant, function, method

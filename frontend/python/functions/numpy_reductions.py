@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.branch import PendingIf, either

@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tierup.dialect.autodiff import reverse
-from tierup.dialect.autodiff.differentiation import gradient_of_function
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
+from tierup.dialect.passes.autodiff.reverse import reverse
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Place
 from tierup.frontend.errors import NotDifferentiable

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 from tierup.frontend.python.building.branch import PendingIf, Row, meet
 from tierup.frontend.python.building.frame import Unjoinable
 from tierup.frontend.python.building.templates import OneScalar, template_of

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.frontend.python.building.branch import PendingIf
 from tierup.frontend.python.building.frame import Frame, assigned_names
 from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify

@@ -25,17 +25,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.frontend.torch.calls import shared_memory, transforms
 from tierup.frontend.torch.calls.second_derivatives import Again, Original
 from tierup.runtime.arguments.nesting import Nesting
-from tierup.runtime.errors import NotDifferentiable
+from tierup.runtime.base.errors import NotDifferentiable
 
 if TYPE_CHECKING:
-    from tierup.dialect.autodiff.split_gradient import Capture
-    from tierup.runtime.gradients.pair import Pair
-    from tierup.runtime.gradients.pullback import Pullback
-    from tierup.runtime.protocols import ProgramExecutor
+    from tierup.dialect.passes.autodiff.split_gradient import Capture
+    from tierup.runtime.base.protocols import ProgramExecutor
+    from tierup.runtime.executors.gradients.pair import Pair
+    from tierup.runtime.executors.gradients.pullback import Pullback
 
 
 def wanted(tensors: Sequence[Any]) -> bool:

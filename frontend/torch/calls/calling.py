@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import tree_map
 
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.calls import autograd, shared_memory, transforms, watched
 from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
-from tierup.runtime.errors import NotDifferentiable
-from tierup.runtime.events import EventKind
+from tierup.runtime.base.errors import NotDifferentiable
+from tierup.runtime.base.events import EventKind
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script.module import Attributes
-    from tierup.runtime.function import Function
-    from tierup.runtime.variant import Variant
+    from tierup.runtime.functions.function import Function
+    from tierup.runtime.functions.variant import Variant
 
 
 def call(

@@ -11,7 +11,7 @@ import torch
 from tierup.frontend.torch.calls import calling, tracing, watched
 
 if TYPE_CHECKING:
-    from tierup.runtime.function import Function
+    from tierup.runtime.functions.function import Function
 
 
 def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tierup.dialect.records import dataclass
-from tierup.runtime.errors import NotDifferentiable
+from tierup.dialect.base.records import dataclass
+from tierup.runtime.base.errors import NotDifferentiable
 
 if TYPE_CHECKING:
-    from tierup.runtime.gradients.pair import Pair
+    from tierup.runtime.executors.gradients.pair import Pair
 
 Original = Callable[[Mapping[int, torch.Tensor]], Sequence[Any]]
 """Runs the program of a call again, on the same tensors but for some (by their ids), for which others stand; gives its results in a row.

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.lib.array_utils import byte_bounds
 
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.runtime.arguments.guards import overlaps_itself
 from tierup.runtime.interpreter.parameters import Parameter
 

@@ -21,9 +21,9 @@ from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import CASTS, COPIES
 from tierup.dialect.ir.torch_types import elements, is_tensor
 from tierup.dialect.ir.walking import function_names, torch_name
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.passes.diagnostics import place_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 

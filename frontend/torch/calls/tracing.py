@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tierup.dialect import dtypes
-from tierup.dialect.kernels import torch_tensors
+from tierup.dialect.base import dtypes
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.frontend.torch.calls.to_script import to_script
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import specialise, to_values
 
 if TYPE_CHECKING:
-    from tierup.runtime.function import Function
+    from tierup.runtime.functions.function import Function
 
 
 def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

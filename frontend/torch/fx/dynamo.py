@@ -20,8 +20,8 @@ from tierup.frontend.torch.fx import decompositions
 from tierup.frontend.torch.fx.nodes import is_handed_over
 from tierup.frontend.torch.fx.program import FOREIGN, FxProgram
 from tierup.frontend.torch.fx.results import Results
-from tierup.runtime.errors import NotOptimized
-from tierup.runtime.options import Overrides
+from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.options import Overrides
 
 _numbers = itertools.count()
 _compiled: weakref.WeakValueDictionary[int, CompiledGraph] = weakref.WeakValueDictionary()

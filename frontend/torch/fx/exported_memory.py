@@ -20,7 +20,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule, Node
 
-from tierup.dialect.kernels.by_torch import MAY_HAND_ON
+from tierup.dialect.optable.kernels.by_torch import MAY_HAND_ON
 from tierup.frontend.torch.fx.nodes import attribute, place_of
 
 _aten = torch.ops.aten

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import torch
 from torch.fx import GraphModule, Node
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
-from tierup.dialect.spelling import printable
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch, memory_formats
 from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.runtime.arguments.trees import Leaf
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from torch.fx import GraphModule, Node
 
-from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.language.context import thread_context
 from tierup.frontend.graph import built
 from tierup.frontend.torch.fx.graph import FxBuilder, Written
 from tierup.frontend.torch.fx.layouts import is_traced, layout_of, strides_with_gaps, with_gaps
 from tierup.frontend.torch.fx.nodes import place_of
 from tierup.frontend.torch.fx.results import root_of
 from tierup.frontend.torch.script.module import Attributes
-from tierup.runtime.function import Function
-from tierup.runtime.variant import Built
+from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.variant import Built
 
 FOREIGN = ("torch", "error")
 

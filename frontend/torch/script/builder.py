@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tierup.dialect import optable
+from tierup.dialect.base.records import cached_property
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import cached_property
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.torch import by_torch, memory_formats
 from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at

@@ -1,12 +1,12 @@
-"""TorchScript's ops on dicts, lists and strings that the op table has no rows for: tier 0 runs Python's, `dialect/kernels/script.py`."""
+"""TorchScript's ops on dicts, lists and strings that the op table has no rows for: tier 0 runs Python's, `kernels/script.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.kernels import script
 from tierup.dialect.optable.core import Kind, Op, declared
+from tierup.dialect.optable.kernels import script
 
 # By the name without its overload. Rows of the table come first: aten.__getitem__.t is one.
 _FUNCTIONS = {

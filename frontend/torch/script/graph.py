@@ -19,19 +19,19 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script import constants as script_constants
-from tierup.frontend.torch.script import dropout as script_dropout
-from tierup.frontend.torch.script import flow as script_flow
-from tierup.frontend.torch.script import mkldnn as script_mkldnn
-from tierup.frontend.torch.script import norms as script_norms
-from tierup.frontend.torch.script import queries as script_queries
 from tierup.frontend.torch.script import signature as script_signature
-from tierup.frontend.torch.script import sizes as script_sizes
-from tierup.frontend.torch.script import state as script_state
-from tierup.frontend.torch.script import synonyms as script_synonyms
-from tierup.frontend.torch.script import values as script_values
 from tierup.frontend.torch.script.builder import NUMBERS, Builder
 from tierup.frontend.torch.script.grad_mode import is_no_grad
+from tierup.frontend.torch.script.nodes import constants as script_constants
+from tierup.frontend.torch.script.nodes import dropout as script_dropout
+from tierup.frontend.torch.script.nodes import flow as script_flow
+from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
+from tierup.frontend.torch.script.nodes import norms as script_norms
+from tierup.frontend.torch.script.nodes import queries as script_queries
+from tierup.frontend.torch.script.nodes import sizes as script_sizes
+from tierup.frontend.torch.script.nodes import state as script_state
+from tierup.frontend.torch.script.nodes import synonyms as script_synonyms
+from tierup.frontend.torch.script.nodes import values as script_values
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 

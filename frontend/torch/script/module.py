@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from tierup.dialect import forking
-from tierup.dialect.kernels import script_objects, torch_tensors
+from tierup.dialect.base import forking
+from tierup.dialect.optable.kernels import script_objects, torch_tensors
 from tierup.frontend.torch.errors import AsksForGradients
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf

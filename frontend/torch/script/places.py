@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
-from tierup.dialect.spelling import printable
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 

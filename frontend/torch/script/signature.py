@@ -9,9 +9,9 @@ from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script import constants as script_constants
 from tierup.frontend.torch.script import results as script_results
 from tierup.frontend.torch.script.builder import NUMBERS, Builder
+from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from tierup.dialect import forking
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.cuda.assembling import linking
 from tierup.lowering.cuda.targets import Target
 

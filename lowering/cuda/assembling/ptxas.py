@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import bytes_of, select, zero

@@ -8,8 +8,8 @@ Shared memory of a block: stages x (rows + columns) x 32 bytes x steps, at most 
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.cuda import launching as gpu

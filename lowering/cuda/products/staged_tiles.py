@@ -11,8 +11,8 @@ no byte is spent on padding. The scheme is that of NVIDIA's CUTLASS ("Efficient 
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import select
 from tierup.lowering.building.loops import either

@@ -13,9 +13,9 @@ floating-point data formats"), and where they are cut off, sums of many products
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import of, zero
 

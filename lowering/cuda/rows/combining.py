@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over, users
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, constant, dtype_of, of

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.analysis.aliasing import ALLOCATIONS, VIEWS, base, may_alias
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b

@@ -21,10 +21,10 @@ if its shared memory holds as many (`nvvm.minctasm`): the assembler gives a thre
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base, may_alias
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn

@@ -13,9 +13,9 @@ over the last axes has one row index and one position in the row: a kernel needs
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import is_identity, set_maps

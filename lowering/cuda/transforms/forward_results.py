@@ -13,10 +13,10 @@ the other memory afterwards. Functions that may be left in mid-program stay as t
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import RESULT_KINDS
 from tierup.lowering.building import builders as b
 

@@ -20,10 +20,10 @@ of indices). What a loop gives the host (a number carried through it) it leaves 
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, move_out, users
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base, may_alias
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, of

@@ -11,10 +11,10 @@ makes nothing of, and what is marked for it (tierup-math-to-libdevice), is left,
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 
 # LLVM, User Guide for NVPTX: these are selected to single instructions, rounded as IEEE 754 says

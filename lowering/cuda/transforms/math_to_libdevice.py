@@ -13,10 +13,10 @@ have one unit for 64 threads. Remainders are exact either way. docs/math-accurac
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import dtype_of, of
 from tierup.lowering.transforms.expand_math import LIBRARY_CALL

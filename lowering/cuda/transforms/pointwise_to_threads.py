@@ -16,9 +16,9 @@ bufferization copies what is read elsewhere than where it is written.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, bytes_of, minimum, select

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import is_allocation
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.artifacts.host_steps import ADDS, TF32

@@ -22,9 +22,9 @@ The kernels: lowering/cuda/products/register_tiles.py and tensor_tiles.py; which
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building.loops import either
 from tierup.lowering.cuda import launching as gpu

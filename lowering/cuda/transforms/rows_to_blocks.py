@@ -27,9 +27,9 @@ from __future__ import annotations
 
 from math import prod
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import VIEWS, base
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b

@@ -30,11 +30,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from tierup.dialect import optable
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base, may_alias
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, maximum, minimum, of, select

@@ -11,10 +11,10 @@ two. `tierup.parameters` says which are left: the host program hands over these.
 
 from __future__ import annotations
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
-from tierup.dialect.registry import Pass, register
+from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.transforms.annotate_kernels import APART
 

@@ -1,10 +1,10 @@
-"""index_select, gather, embedding, index.Tensor: dialect/optable/families (picking, scatters, indexing) as loops over the result."""
+"""index_select, gather, embedding, index.Tensor: dialect/ops (picking, scatters, indexing) as loops over the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.dtypes import Category
+from tierup.dialect.base.dtypes import Category
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.building.sizes import Size

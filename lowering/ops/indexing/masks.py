@@ -1,4 +1,4 @@
-"""Masks: elements where a bool tensor is true, read and written. dialect/optable/families/indexing/masks.py and picking.py as loops.
+"""Masks: elements where a bool tensor is true, read and written. dialect/ops/indexing/masks.py and picking.py as loops.
 
 How many there are only the run knows, so the positions of true elements are collected first: each is stored at the end of the
 list, which grows only when the element is true, so no branch is taken. A write needs no positions: it is a select.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import Category
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import under_casts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.lowering.building.arith import INDEX, Scalar, maximum, minimum, select
 
 

@@ -1,4 +1,4 @@
-"""scatter, scatter_add, index_put: dialect/optable/families/indexing/scatters.py and indexing.py as loops over the index, in its order."""
+"""scatter, scatter_add, index_put: dialect/ops/indexing/scatters.py and indexing.py as loops over the index, in its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of values that the kernel computes: dialect/optable/families/movement/views.py as reshapes, slices and permutations."""
+"""Views of values that the kernel computes: dialect/ops/movement/views.py as reshapes, slices and permutations."""
 
 from __future__ import annotations
 

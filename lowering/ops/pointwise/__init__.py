@@ -1,14 +1,15 @@
 """The native bodies of pointwise ops: what `tierup-lower-ops` puts into loops.
 
-An op that is defined by a formula (families/pointwise/elementwise.py) has that formula's; `selection` has those of ops that type their
+An op that is defined by a formula (dialect/ops/pointwise) has that formula's; `selection` has those of ops that type their
 operands in ways of their own.
 """
 
 from __future__ import annotations
 
-from tierup.dialect import dtypes, optable
-from tierup.dialect.kernels.promotion import Strength
-from tierup.dialect.optable.families.pointwise.elementwise import PointwiseOp
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.ops.pointwise.elementwise import PointwiseOp
+from tierup.dialect.optable.kernels.promotion import Strength
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.ops.pointwise import selection
 from tierup.lowering.ops.pointwise.context import Context, Parameter, Recipe

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import READERS
-from tierup.dialect.kernels.promotion import SCALARS, Strength
 from tierup.dialect.mlir import ir, passmanager
-from tierup.dialect.records import dataclass
+from tierup.dialect.optable.kernels.promotion import SCALARS, Strength
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.arith import Scalar, constant, element_type

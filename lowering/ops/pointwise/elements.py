@@ -1,4 +1,4 @@
-"""Formulas of pointwise ops (families/pointwise/elements.py) as scalar code. `math` ops are expanded to vector code later (lowering/math).
+"""Formulas of pointwise ops (dialect/ops/pointwise) as scalar code. `math` ops are expanded to vector code later (lowering/math).
 
 Divisors of integers are made safe here, so that no division traps; that a zero one is reported is insert_bounds_checks' work.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tierup.dialect.dtypes import DType
-from tierup.dialect.optable.families.pointwise.elements import Elements, Parameter
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.ops.pointwise.elements import Elements, Parameter
 from tierup.lowering.building.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select, whole_power
 
 

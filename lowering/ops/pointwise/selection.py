@@ -6,8 +6,8 @@ import math
 
 import ml_dtypes
 
-from tierup.dialect import dtypes
-from tierup.dialect.optable.families.pointwise import division
+from tierup.dialect.base import dtypes
+from tierup.dialect.ops.pointwise import division
 from tierup.lowering.building.arith import Scalar, absolute, isnan, select
 from tierup.lowering.ops.pointwise.context import Context, NotHandled, Recipe, widened
 from tierup.lowering.ops.pointwise.elements import SCALARS

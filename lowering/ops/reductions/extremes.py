@@ -1,12 +1,12 @@
-"""Maxima and minima and where they are: dialect/optable/families/reductions/extremes.py as loops. NaN wins, the first one counts."""
+"""Maxima and minima and where they are: dialect/ops/reductions/extremes.py as loops. NaN wins, the first one counts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import SIGNED_INDEX, Number, Scalar, isnan, maximum, minimum, of, select
 from tierup.lowering.ops import tensors

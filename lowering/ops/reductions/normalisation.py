@@ -1,4 +1,4 @@
-"""Softmax, layer norm and its kin: dialect/optable/families/reductions/normalisation.py as loops, the halves in f32."""
+"""Softmax, layer norm and its kin: dialect/ops/reductions/normalisation.py as loops, the halves in f32."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.ops.call import Call, Lowering, axes_of

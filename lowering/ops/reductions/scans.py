@@ -1,11 +1,12 @@
-"""Scans: the ops of dialect/optable/families/reductions/scans.py as loops that carry what was combined so far."""
+"""Scans: the ops of dialect/ops/reductions/scans.py as loops that carry what was combined so far."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Combine, Kind
 from tierup.lowering.building import builders as b

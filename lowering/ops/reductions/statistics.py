@@ -1,12 +1,12 @@
-"""Variances, norms, logsumexp: dialect/optable/families/reductions/statistics.py as loops."""
+"""Variances, norms, logsumexp: dialect/ops/reductions/statistics.py as loops."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.lowering.building.arith import Scalar, absolute, maximum, select
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering

@@ -1,4 +1,4 @@
-"""Sums, products, means, truth, counts: dialect/optable/families/reductions/sums.py as loops.
+"""Sums, products, means, truth, counts: dialect/ops/reductions/sums.py as loops.
 
 Sums may be added in any order (`reassoc` on the combiner alone), so that they vectorise; their bound says so.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, select

@@ -1,4 +1,4 @@
-"""Adaptive pooling and nearest resizing: dialect/optable/families/windows/adaptive.py as loops.
+"""Adaptive pooling and nearest resizing: dialect/ops/windows/adaptive.py as loops.
 
 Window i of n over a size s is [floor(i * s / n), ceil((i + 1) * s / n)). Windows differ in size: loops go as far as the largest may, and
 what lies beyond a window's end does not count. The gradient of an average looks from the input back at the result through windows of the
@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes

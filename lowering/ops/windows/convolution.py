@@ -1,4 +1,4 @@
-"""Convolutions: dialect/kernels/convolution.py as products of matrices.
+"""Convolutions: dialect/optable/kernels/convolution.py as products of matrices.
 
 What windows see is laid out as columns of a matrix (im2col), which the weight is multiplied by; a transposed convolution multiplies
 first, and adds each column to where it came from (col2im). Both go through the batch in blocks of samples, one where that gives BLAS
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar

@@ -1,4 +1,4 @@
-"""Max and average pooling: families/windows/pooling.py as loops over the result, which look at the window's places one after the other."""
+"""Max and average pooling: those of dialect/ops/windows as loops over the result, which look at the window's places one after the other."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from math import prod
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes

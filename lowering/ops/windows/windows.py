@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.dialect.records import dataclass
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Number, Scalar, constant
 from tierup.lowering.building.sizes import Size

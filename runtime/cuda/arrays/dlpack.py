@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.records import dataclass
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.records import dataclass
 
 CPU, CUDA = 1, 2  # DLDeviceType
 _INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6  # DLDataTypeCode

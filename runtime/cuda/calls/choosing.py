@@ -7,12 +7,12 @@ from dataclasses import replace
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.cuda import targets
 from tierup.runtime.account.history import History
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.options import Options, Overrides
+from tierup.runtime.base.protocols import Place
 from tierup.runtime.cuda.device.devices import device
 from tierup.runtime.cuda.errors import NoDevice
-from tierup.runtime.events import EventKind
-from tierup.runtime.options import Options, Overrides
-from tierup.runtime.program import Program
-from tierup.runtime.protocols import Place
+from tierup.runtime.programs.program import Program
 
 
 def on_cpu(options: Options) -> Options:

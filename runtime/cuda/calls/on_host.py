@@ -10,7 +10,7 @@ import numpy as np
 from tierup.runtime.arguments.guards import extent
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put_together, shown, to_host
 from tierup.runtime.cuda.host.exits import arrays_in
-from tierup.runtime.program import Program
+from tierup.runtime.programs.program import Program
 
 Run = Callable[..., tuple[Any, ...]]
 

@@ -15,6 +15,7 @@ import numpy as np
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.argument_spec import CallSpec, spec_of
 from tierup.runtime.arguments.signature import Unsupported
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, to_host
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
 from tierup.runtime.cuda.calls.moving import Moves
@@ -22,15 +23,14 @@ from tierup.runtime.cuda.calls.on_host import on_host
 from tierup.runtime.cuda.calls.splits import DeviceSplit, classes_of, published
 from tierup.runtime.cuda.calls.table import make_device_table
 from tierup.runtime.cuda.device.devices import device
-from tierup.runtime.events import EventKind
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.account.history import History
-    from tierup.runtime.options import Options, Overrides
-    from tierup.runtime.program import Program
-    from tierup.runtime.protocols import Answer, Call, FindSplit, Flat
-    from tierup.runtime.publication import Publication
+    from tierup.runtime.base.options import Options, Overrides
+    from tierup.runtime.base.protocols import Answer, Call, FindSplit, Flat
+    from tierup.runtime.programs.program import Program
+    from tierup.runtime.programs.publication import Publication
 
 
 class OnDevice:

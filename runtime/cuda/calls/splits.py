@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.kernels import drawing
-from tierup.lowering.abi import ArgumentKind, Layout
+from tierup.dialect.base import dtypes
+from tierup.dialect.optable.kernels import drawing
+from tierup.lowering.base.abi import ArgumentKind, Layout
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.guards import extent, overlaps_itself
 from tierup.runtime.arguments.signature import ArgumentClass, signature_of
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, empty, to_host
 from tierup.runtime.cuda.calls.moving import Moves
 from tierup.runtime.cuda.device.devices import Device
+from tierup.runtime.executors.splits.split import Site, Split
 from tierup.runtime.interpreter.parameters import fits
 from tierup.runtime.interpreter.tier0 import Tier0, resolve
-from tierup.runtime.publication import Publication
-from tierup.runtime.splits.split import Site, Split
+from tierup.runtime.programs.publication import Publication
 
 
 def classes_of(flat: Sequence[Any]) -> tuple[ArgumentClass, ...]:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.lowering.entry.records import Inputs
-from tierup.runtime import faults
 from tierup.runtime.account import last_plan
 from tierup.runtime.cuda.plan import CudaPlan, Outcome
 from tierup.runtime.cuda.steady import InlineCache, valued
 from tierup.runtime.dispatching.dispatch import PythonTable, Row
+from tierup.runtime.faults import faults
 
 
 class DeviceTable(PythonTable):

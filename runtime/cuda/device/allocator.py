@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.runtime.cuda.errors import OutOfMemory
 
 _SMALL, _LARGE = 512, 1 << 20

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from tierup.dialect import forking
+from tierup.dialect.base import forking
 from tierup.runtime.cuda.device.allocator import Allocator
 from tierup.runtime.cuda.device.cublas import Cublas, NoLibrary, open_cublas
 from tierup.runtime.cuda.device.driver import Driver

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect import switches
+from tierup.dialect.base import switches
 from tierup.lowering.artifacts.host_steps import HostProgram
 from tierup.runtime.cuda.device.cublas import Cublas
 from tierup.runtime.cuda.device.devices import Device

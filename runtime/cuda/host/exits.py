@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Dim, evaluate
-from tierup.lowering.abi import ExitSite, Live, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ExitSite, Live, ResultKind, ResultSpec
 from tierup.lowering.entry.live import view
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of
 from tierup.runtime.cuda.device.devices import Device

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.artifacts.host_steps import BODIES, NUMBER, HostProgram, walk
 from tierup.runtime.cuda.host import elements
 from tierup.runtime.cuda.host.buffers import Buffer

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 from tierup.runtime.cuda.host.buffers import Buffer, dense
 
 _INT_MAX = (1 << 31) - 1

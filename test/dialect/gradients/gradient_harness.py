@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from tierup.dialect import optable
-from tierup.dialect.autodiff import reverse
-from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.gradients.core import Backward
-from tierup.dialect.gradients.emitter import Emitter
-from tierup.dialect.inference.infer import Inference
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.records import dataclass
+from tierup.dialect.ops.gradients.core import Backward
+from tierup.dialect.ops.gradients.emitter import Emitter
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
+from tierup.dialect.passes.autodiff.reverse import reverse
 from tierup.runtime.interpreter.translate import translate
 
 T = "!torch.vtensor"

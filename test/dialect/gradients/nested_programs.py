@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tierup.dialect.records import dataclass
+from tierup.dialect.base.records import dataclass
 
 T, L, I = "!torch.vtensor", "!torch.list<vtensor>", "!torch.int"  # noqa: E741
 VARIABLES = 3

@@ -9,8 +9,8 @@ import pytest
 from gradient_harness import array, differences, runner
 
 import tierup
-from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
 
 T = "!torch.vtensor"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tierup.dialect import gradients, optable
-from tierup.dialect.autodiff.differentiability import Gradient, gradient_of
-from tierup.dialect.optable.families.pointwise.elementary import erf
+from tierup.dialect import optable
+from tierup.dialect.ops import gradients
+from tierup.dialect.ops.pointwise.elementary import erf
+from tierup.dialect.passes.autodiff.differentiability import Gradient, gradient_of
 
 
 def test_every_op_has_a_gradient_or_a_reason_why_not() -> None:
-    """A new op needs a rule in dialect/gradients, or a word of why it has none (`no_gradient`)."""
+    """A new op needs a rule in dialect/ops/gradients, or a word of why it has none (`no_gradient`)."""
     assert not {name for name, row in optable.table().items() if gradient_of(row) is None}
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from gradient_harness import array, runner
 
-from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
+from tierup.dialect.passes.registry import PassFailure
 
 T, L = "!torch.vtensor", "!torch.list<vtensor>"
 CONSTANTS = """

@@ -11,8 +11,8 @@ import pytest
 from gradient_harness import array, differences, runner
 
 import tierup
-from tierup.dialect.autodiff.differentiation import gradient_of_function
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
 
 ROWS = (5, 5, 5, 7, 7, 7, 6, 9, 11)  # static versions first, then one with symbolic sizes
 

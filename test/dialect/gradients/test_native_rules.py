@@ -16,9 +16,9 @@ from sampling import IS_EXHAUSTIVE, drawn
 import tierup
 from tierup.dialect import optable
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.parsing.text import parse_module
 
 ONE_OF = 3  # ops, in a normal run
 BATCHES = 10 if IS_EXHAUSTIVE else 4

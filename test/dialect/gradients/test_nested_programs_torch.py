@@ -13,8 +13,8 @@ from gradient_harness import array, runner  # noqa: E402
 from hypothesis import HealthCheck, example, given, settings  # noqa: E402
 from nested_programs import Branch, Repeat, Step, function, programs, text  # noqa: E402
 
-from tierup.dialect.autodiff.differentiation import gradient_of_function  # noqa: E402
-from tierup.dialect.parsing.text import parse_module  # noqa: E402
+from tierup.dialect.language.text import parse_module  # noqa: E402
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -10,12 +10,13 @@ from gradient_cases import CASES
 from gradient_harness import Case, array, captures_read, case, check, check_dtypes, differentiated, program, runner
 from sampling import drawn
 
-from tierup.dialect import gradients, optable
-from tierup.dialect.autodiff.differentiability import gradient_of
+from tierup.dialect import optable
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops import gradients
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.passes.autodiff.differentiability import gradient_of
 
 FORMULAS = {rule.apply for rule in gradients.table().values()}
 

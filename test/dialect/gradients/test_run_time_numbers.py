@@ -11,9 +11,9 @@ from gradient_cases import CASES
 from gradient_harness import Case, array, captures_read, differentiated, program, runner
 
 from tierup.dialect import optable
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.parsing.text import parse_module
 from tierup.dialect.passes.core import PassFailure
 
 

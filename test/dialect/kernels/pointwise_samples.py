@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tierup.dialect import dtypes
-from tierup.dialect.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 
 SHAPES = (((), ()), ((), (3,)), ((0,), (1,)), ((1,), (5,)), ((2, 1), (3,)), ((2, 3), (2, 3)), ((4, 1, 3), (2, 1)))
 

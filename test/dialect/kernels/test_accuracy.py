@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tierup.dialect import kernels, optable
-from tierup.dialect.kernels.erf import erf64, erfc64
+from tierup.dialect import optable
+from tierup.dialect.ops.pointwise.erf import erf64, erfc64
+from tierup.dialect.optable import kernels
 
 
 def sweep() -> np.ndarray:

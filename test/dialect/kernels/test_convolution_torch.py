@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, strided  # noqa: E402
 
-from tierup.dialect import dtypes  # noqa: E402
-from tierup.dialect.optable.families.windows import convolution  # noqa: E402
+from tierup.dialect.base import dtypes  # noqa: E402
+from tierup.dialect.ops.windows import convolution  # noqa: E402
 
 pytestmark = pytest.mark.torch
 F32 = dtypes.f32

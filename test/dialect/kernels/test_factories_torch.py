@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, kernel  # noqa: E402
 
-from tierup.dialect import dtypes, optable  # noqa: E402
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes  # noqa: E402
 from tierup.dialect.facts.dims import symbol  # noqa: E402
 from tierup.dialect.facts.values import Float, Int, List, NoneValue, Tensor  # noqa: E402
 from tierup.dialect.optable.core import Infer, ShapeError  # noqa: E402

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, kernel, strided
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*torch.uint8")]
 

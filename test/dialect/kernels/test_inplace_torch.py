@@ -11,9 +11,10 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import EXPECTED, abstract, array, close, from_torch, kernel, run, to_torch
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.ops import inplace
 from tierup.dialect.optable.core import Aliasing, Infer
-from tierup.dialect.optable.families import inplace
 
 pytestmark = pytest.mark.torch
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import SHAPES, Sample, array, check, kernel, strided
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 
 pytestmark = pytest.mark.torch
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Expr, evaluate, symbol
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Tensor
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Infer, Promotion
 
 SHAPES = ((), (0,), (1,), (5,), (2, 3), (3, 1), (0, 3), (2, 3, 4))

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from pointwise_samples import values
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor
+from tierup.dialect.ops.pointwise import division
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
-from tierup.dialect.optable.families.pointwise import division
 
 NUMBERS = (True, 2, -3, 300, 0, 2.5, 0.1)
 WRITTEN: dict[str, Callable[..., Any]] = {

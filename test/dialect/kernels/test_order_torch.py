@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 
 from pointwise_samples import OPS  # noqa: E402
 
-from tierup.dialect import kernels, optable  # noqa: E402
+from tierup.dialect import optable
+from tierup.dialect.optable import kernels  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch")
 from pointwise_samples import OPS, dtype_pairs, full_range, shapes  # noqa: E402
 from torch_oracle import EPSILON, EXPECTED, Sample, check_rule, from_torch, kernel, run, run_torch  # noqa: E402
 
-from tierup.dialect import dtypes, optable  # noqa: E402
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch.set_num_threads(1)  # tiny arrays: threads only wait for each other

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, strided  # noqa: E402
 
-from tierup.dialect import dtypes  # noqa: E402
+from tierup.dialect.base import dtypes  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import TORCH_DTYPES, to_torch  # noqa: E402
 
-from tierup.dialect import dtypes  # noqa: E402
-from tierup.dialect.kernels.promotion import common_dtype, promote  # noqa: E402
+from tierup.dialect.base import dtypes  # noqa: E402
+from tierup.dialect.optable.kernels.promotion import common_dtype, promote  # noqa: E402
 
 pytestmark = pytest.mark.torch
 OPERANDS = [np.zeros(shape, d.numpy) for d in dtypes.ALL for shape in ((), (1,))] + [True, 2, 2.5]

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from sampling import drawn  # noqa: E402
 from torch_oracle import SHAPES, Sample, array, check, strided  # noqa: E402
 
-from tierup.dialect import dtypes  # noqa: E402
+from tierup.dialect.base import dtypes  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:.*degrees of freedom")]
 

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 
 from torch_oracle import EXPECTED, SHAPES, abstract, array, kernel, run, to_torch  # noqa: E402
 
-from tierup.dialect import dtypes, optable  # noqa: E402
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes  # noqa: E402
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str  # noqa: E402
 from tierup.dialect.optable.core import Infer  # noqa: E402
 

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 from pointwise_samples import OPS, values  # noqa: E402
 from torch_oracle import Sample, array, check, kernel, strided  # noqa: E402
 
-from tierup.dialect import dtypes, optable  # noqa: E402
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch.set_num_threads(1)  # tiny arrays: threads only wait for each other

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Expr, evaluate, symbol
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, Tensor
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Aliasing, Infer
 
 TORCH_DTYPES = {

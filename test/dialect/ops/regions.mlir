@@ -1,5 +1,5 @@
 // RUN: tierup-opt %s | tierup-opt | FileCheck %s
-// Every op of dialect/definitions/regions.py, printed and read again.
+// Every op of dialect/language/definitions/regions.py, printed and read again.
 
 // CHECK-LABEL: func.func @fusion_group
 func.func @fusion_group(%x: !torch.vtensor<[4],f32>, %n: !torch.int) -> (!torch.vtensor<[4],f32>, !torch.int) {

@@ -1,5 +1,5 @@
 // RUN: tierup-opt %s | tierup-opt | FileCheck %s
-// Every op of dialect/definitions/speculation.py, printed and read again.
+// Every op of dialect/language/definitions/speculation.py, printed and read again.
 
 // CHECK-LABEL: func.func @profile
 func.func @profile(%x: !torch.vtensor, %n: !torch.int) -> (!torch.vtensor, !torch.int) {

@@ -1,5 +1,5 @@
 // RUN: tierup-opt %s | tierup-opt | FileCheck %s
-// Every op of dialect/definitions/values.py, printed and read again.
+// Every op of dialect/language/definitions/values.py, printed and read again.
 
 // CHECK-LABEL: func.func @gradients
 func.func @gradients(%x: !torch.vtensor) -> (!torch.vtensor, !torch.bool, !torch.bool, !torch.bool) {

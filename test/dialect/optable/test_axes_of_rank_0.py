@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tierup.dialect import kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Infer, Promotion
 from tierup.dialect.optable.operands import lifted
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tierup.dialect import kernels, optable
+from tierup.dialect import ops as families
+from tierup.dialect import optable
 from tierup.dialect.mlir import ir, register_torch_dialect
-from tierup.dialect.optable import families
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Op
 from tierup.dialect.optable.written import COPIES
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from pointwise_samples import OPS, values
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Kind, Op
 
 ROWS = [row for row in optable.table().values() if row.kind is Kind.POINTWISE and not row.writes]

@@ -6,9 +6,11 @@ import itertools
 
 import pytest
 
-from tierup.dialect import dtypes, kernels, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import evaluate, symbol
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Tuple
+from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 S, T = symbol("s0"), symbol("s1")

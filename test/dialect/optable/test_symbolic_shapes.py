@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tierup.dialect import dtypes, optable
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import at_least, evaluate, symbol
 from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError

@@ -8,9 +8,9 @@ import pytest
 
 from tierup.dialect import optable
 from tierup.dialect.facts.values import List, Tensor, Value
-from tierup.dialect.formulas import FORMULAS
-from tierup.dialect.formulas.core import Formula
 from tierup.dialect.optable.core import Infer
+from tierup.dialect.optable.formulas import FORMULAS
+from tierup.dialect.optable.formulas.core import Formula
 from tierup.dialect.optable.operands import lifted
 
 

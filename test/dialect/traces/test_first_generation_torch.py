@@ -16,8 +16,8 @@ from trace_harness import Stage, Trace, normal, wants_gradients  # noqa: E402
 
 from tierup.dialect.facts.profiled import Profiled  # noqa: E402
 from tierup.dialect.ir.walking import function_names, walk  # noqa: E402
+from tierup.dialect.language.text import parse_module  # noqa: E402
 from tierup.dialect.mlir import ir  # noqa: E402
-from tierup.dialect.parsing.text import parse_module  # noqa: E402
 from tierup.runtime.interpreter import speculation  # noqa: E402
 from tierup.runtime.interpreter.translate import translate  # noqa: E402
 

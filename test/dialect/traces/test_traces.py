@@ -11,7 +11,7 @@ import pytest
 from trace_harness import HERE, Stage, Trace, argument_name, normal, wants_gradients
 
 import tierup
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.mlir import ir
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse, pipeline
+from tierup.dialect.passes.registry import parse, pipeline
 from tierup.runtime.compiling.regions import recorder_of, with_facts
 from tierup.runtime.interpreter.translate import translate
 

@@ -1,7 +1,7 @@
 // RUN: tierup-opt %s --split-input-file --tierup-add-gradients="wrt=0 cotangents" --verify-diagnostics
 
 func.func @main(%x: !torch.vtensor) -> !torch.vtensor {
-  // expected-error@below {{has no gradient: give it a rule in dialect/gradients, or keep what it gives out of the differentiated result}}
+  // expected-error@below {{has no gradient: give it a rule in dialect/ops/gradients, or keep what it gives out of the differentiated result}}
   %0 = torch.operator "somebody.op"(%x) : (!torch.vtensor) -> !torch.vtensor
   return %0 : !torch.vtensor
 }

@@ -3,7 +3,7 @@
 func.func @f(%a: !torch.vtensor {tierup.requires_grad = true}) -> !torch.vtensor {
   %0 = "tierup.differentiable"(%a) ({
   ^bb0(%c: !torch.vtensor):
-    // expected-error@below {{has no gradient: give it a rule in dialect/gradients, or keep what it gives out of the differentiated result}}
+    // expected-error@below {{has no gradient: give it a rule in dialect/ops/gradients, or keep what it gives out of the differentiated result}}
     %1 = torch.operator "somebody.op"(%c) : (!torch.vtensor) -> !torch.vtensor
     "tierup.yield"(%1) : (!torch.vtensor) -> ()
   }, {

@@ -13,10 +13,10 @@ from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import functions, parse
-from tierup.runtime.errors import GuardFailed
+from tierup.dialect.passes.registry import functions, parse
+from tierup.runtime.base.errors import GuardFailed
 from tierup.runtime.interpreter.translate import translate
 
 VALUES = "inline{default-pipeline=},tierup-functionalize"

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from single_op import Operands, difference, flat
 
-from tierup.dialect import dtypes, optable, registry
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Opaque, Str, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 from tierup.dialect.optable.operands import lifted
-from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.passes import registry
 from tierup.runtime.interpreter.translate import translate
 
 Case = tuple[Any, ...]  # the operands of one op

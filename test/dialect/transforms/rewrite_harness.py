@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse
 from tierup.runtime.interpreter.translate import translate
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect import ops
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.pipelines.default import VERSIONED
-from tierup.dialect.registry import functions, parse, pipeline
+from tierup.dialect.passes.pipelines.default import VERSIONED
+from tierup.dialect.passes.registry import functions, parse, pipeline
 from tierup.runtime.interpreter.translate import translate
 
 OK_SLOT = 1_000_000  # where the answers of checks are recorded

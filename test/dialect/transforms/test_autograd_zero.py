@@ -12,9 +12,9 @@ from rewrite_harness import assert_kept, outcome
 from tierup.dialect.facts import profiled
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.passes.registry import parse
 from tierup.runtime.interpreter.translate import translate
 
 _BACKWARD = """

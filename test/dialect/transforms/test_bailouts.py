@@ -12,9 +12,9 @@ from guard_harness import Guarded, text_of
 from spine_harness import assert_same
 
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import functions, parse
-from tierup.runtime.errors import GuardFailed
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import functions, parse
+from tierup.runtime.base.errors import GuardFailed
 from tierup.runtime.interpreter.translate import translate
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rewrite_harness import after, assert_kept
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse
 from tierup.runtime.interpreter.translate import translate
 
 _random = np.random.default_rng(3)

@@ -12,14 +12,15 @@ from gradient_harness import Case, array, differentiated, program, runner
 from gradient_operands import X, Y
 from sampling import drawn
 
-from tierup.dialect import ops, optable
+from tierup.dialect import optable
 from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
-from tierup.dialect.parsing.context import thread_context
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.passes.registry import parse
 from tierup.dialect.rewriting.folding import read_constant
 from tierup.runtime.interpreter.translate import translate
 

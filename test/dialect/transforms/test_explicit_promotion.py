@@ -11,11 +11,12 @@ from pointwise_samples import OPS, dtype_pairs, full_range
 from promotion_cases import Case, described, differences, runs
 from sampling import drawn
 
-from tierup.dialect import dtypes, optable
-from tierup.dialect.dtypes import DType
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.passes.registry import parse
 from tierup.runtime.interpreter.translate import translate
 
 # What stays under NumPy's rules, and why it must.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rewrite_harness import outcome
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse
 
 ADD = 'torch.aten.add_.Scalar %x, %half, %one{} : !torch.tensor, !torch.float, !torch.int -> !torch.tensor'
 WIDE = "torch.aten.add_.Tensor %x, %y, %one{} : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor"

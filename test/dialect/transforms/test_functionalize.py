@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from frontend_oracle import assert_same, graph
 
+from tierup.dialect.facts.inference.infer import InferenceError, infer_function
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.inference.infer import InferenceError, infer_function
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.operands import lifted
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure, functions, parse
+from tierup.dialect.passes.registry import PassFailure, functions, parse
 from tierup.runtime.interpreter.translate import translate
 
 VALUES = parse("builtin.module(inline,tierup-functionalize,tierup-verify-graph)")

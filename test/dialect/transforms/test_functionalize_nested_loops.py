@@ -11,7 +11,7 @@ import pytest
 from sampling import drawn
 from test_functionalize import check
 
-from tierup.dialect.functional import regions
+from tierup.dialect.passes.functional import regions
 
 DEPTH = 12
 INNERMOST = {

@@ -10,8 +10,8 @@ from rewrite_harness import assert_kept
 from spine_harness import Spine
 
 import tierup
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure, parse, pipeline
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import PassFailure, parse, pipeline
 
 _T = "!torch.vtensor"
 

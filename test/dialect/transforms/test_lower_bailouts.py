@@ -16,8 +16,8 @@ from random_graph_strategy import Program, programs
 from spine_harness import assert_same
 
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import PassFailure, functions, parse
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import PassFailure, functions, parse
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.version import specialise
 from tierup.runtime.interpreter.tier0 import EXIT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tierup.dialect import registry
-from tierup.dialect.parsing.text import parse_module
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes import registry
 from tierup.dialect.passes.core import PACKAGES, options_of
-from tierup.dialect.registry import PassFailure, PipelineError
+from tierup.dialect.passes.registry import PassFailure, PipelineError
 from tierup.dialect.torchscript.transforms.peel_loops import PeelLoops
 
 PROGRAM = """

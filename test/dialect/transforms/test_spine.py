@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from spine_harness import Spine
 
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import parse
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import parse
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "frontend"))
 from frontend_oracle import graph

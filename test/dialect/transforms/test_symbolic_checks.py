@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from guard_harness import text_of
 
-from tierup.dialect import ops
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import profiled_attr
 from tierup.dialect.ir.walking import walk
+from tierup.dialect.language import ops
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_module
-from tierup.dialect.registry import functions, parse
+from tierup.dialect.passes.registry import functions, parse
 from tierup.runtime.interpreter.translate import translate
 
 STEPS = (

@@ -15,13 +15,13 @@ from sampling import IS_EXHAUSTIVE, SEED
 from test_corpus import MODULES
 
 from tierup.frontend.jit import jit, load
-from tierup.lowering.abi import Artifact, Request
 from tierup.lowering.artifacts import cache
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import Artifact, Request
+from tierup.lowering.base.errors import Unsupported
 from tierup.lowering.cuda.compile import compile
-from tierup.lowering.errors import Unsupported
+from tierup.runtime.base.options import options
 from tierup.runtime.executors.making import VersionMaker
-from tierup.runtime.options import options
 
 assert MODULES  # importing them filled PROGRAMS
 

@@ -10,9 +10,9 @@ from bailout_driver import Native
 from emulated_programs import STAGES
 from host_runner import run
 
-from tierup.dialect import dtypes
-from tierup.lowering.abi import EXIT_BASE, ExitSite, Live, Request, ResultKind
+from tierup.dialect.base import dtypes
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import EXIT_BASE, ExitSite, Live, Request, ResultKind
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.entry.live import symbols_of, view
 from tierup.lowering.entry.records import Form, VersionRecord

@@ -9,10 +9,10 @@ import numpy as np
 from host_runner import Outcome, run
 from kernel_harness import spec_of, symbolic
 
-from tierup.dialect.parsing.context import thread_context
+from tierup.dialect.language.context import thread_context
 from tierup.frontend.jit import jit
-from tierup.lowering.abi import ArgumentSpec, Request, ResultKind
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import ArgumentSpec, Request, ResultKind
 from tierup.lowering.cuda.compile import compile
 from tierup.runtime.compiling.version import _values, specialise
 

@@ -26,8 +26,8 @@ import numpy as np
 from emulated_kernels import Kernel, kernels
 from emulated_memory import Dynamic, Fault, Memory, View, contiguous
 
+from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.context import thread_context
 from tierup.lowering.building import builders as b
 from tierup.lowering.cuda.targets import MOST_SHARED
 from tierup.lowering.cuda.transforms.trim_kernels import PARAMETERS

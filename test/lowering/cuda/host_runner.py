@@ -10,11 +10,11 @@ import numpy as np
 from emulated_memory import DTYPES, Memory
 from gpu_emulator import Emulator
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import substitute
-from tierup.lowering.abi import ResultKind
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import ADDS, Constant
+from tierup.lowering.base.abi import ResultKind
 from tierup.runtime.cuda.host.gemm import Gemm
 from tierup.runtime.cuda.host.interpreter import Buffer, Left, dense
 from tierup.runtime.cuda.host.interpreter import run as run_host

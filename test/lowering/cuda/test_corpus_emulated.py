@@ -13,7 +13,7 @@ from emulated_programs import STAGES
 from host_runner import run
 from kernel_harness import Failed, call
 
-from tierup.lowering.abi import ResultKind
+from tierup.lowering.base.abi import ResultKind
 
 SLOW = ("power_iteration",)  # half a minute each: hundreds of launches
 

@@ -11,7 +11,7 @@ from emulated_programs import STAGES
 from host_runner import run
 from kernel_harness import spec_of, typed
 
-from tierup.lowering.abi import Request
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.compile import compile
 
 BODY = """%c = torch.vtensor.literal(dense<{written}> : tensor<4x{element}>) : !torch.vtensor<[4],{element}>

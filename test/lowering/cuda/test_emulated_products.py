@@ -14,7 +14,7 @@ from emulated_programs import STAGES, agrees, compiled, request, results
 from host_runner import run
 from kernel_harness import spec_of
 
-from tierup.lowering.abi import Request
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.cuda.products import schemes as product_schemes
 from tierup.lowering.cuda.targets import MOST_SHARED

@@ -8,7 +8,7 @@ import numpy as np
 from entry_kernels import INT, array, scalar, version
 
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, Inputs, VersionRecord
 from tierup.runtime.arguments.guards import explain
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table, native_unavailable

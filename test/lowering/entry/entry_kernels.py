@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import binding as llvm
 
 from tierup.dialect.facts.dims import Dim, symbol
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.entry.records import Form, VersionRecord
 
 # %A = { data, dims, strides }, %R = { data, dims }

@@ -14,8 +14,8 @@ import pytest
 from entry_bench import Slow
 from entry_kernels import INT, array, scalar, version
 
-from tierup.lowering.entry import reaper as entry_reaper
 from tierup.lowering.entry.records import RELEASE_WORK
+from tierup.lowering.entry.tables import reaper as entry_reaper
 from tierup.runtime.dispatching.dispatch import make_table
 
 

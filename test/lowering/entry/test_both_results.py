@@ -13,8 +13,8 @@ from entry_bench import Bench, S, alias, f32, increment, scalars_bench, view
 from entry_kernels import INT, array, buffer, scalar, version
 
 from tierup.dialect.facts.dims import floordiv, maximum, minimum, mod, symbol
-from tierup.lowering import abi
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.lowering.base import abi
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import (
     Form,
     SlowCause,

@@ -13,8 +13,8 @@ from entry_bench import Bench, Slow, alias, f32, increment, view
 from entry_kernels import INT, array, buffer, kernel, muladd, scalar, version
 
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering import abi
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.lowering.base import abi
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import (
     RELEASE_WORK,
     AttributeSource,

@@ -15,7 +15,7 @@ FRESH = (
     "import sys\n"
     "from tierup.lowering.entry import probe as entry_probe\n"
     "assert entry_probe.unavailable() is None\n"
-    "print('built' if 'tierup.lowering.entry.dispatch' in sys.modules else 'found')\n"
+    "print('built' if 'tierup.lowering.entry.generated.dispatch' in sys.modules else 'found')\n"
 )
 
 

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 from tierup.lowering.entry.records import RELEASE_WORK, AttributeSource, Form, Inputs, Positional, VersionRecord
-from tierup.lowering.entry.table import NativeTable
+from tierup.lowering.entry.tables.table import NativeTable
 from tierup.runtime.arguments.guards import explain
 
 
@@ -224,7 +224,7 @@ import numpy as np
 sys.path.insert(0, sys.argv[1])
 from entry_kernels import array, scalar, version
 from tierup.dialect.facts.dims import symbol
-from tierup.lowering.abi import ResultKind, ResultSpec
+from tierup.lowering.base.abi import ResultKind, ResultSpec
 from tierup.runtime.dispatching.dispatch import make_table
 table = make_table(2, lambda *a: "slow")
 table.add(version("positive", [array("s0"), scalar("int")], ResultSpec(ResultKind.ALLOCATED, "f32", (symbol("s0"),))))

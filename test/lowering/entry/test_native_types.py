@@ -14,7 +14,7 @@ import pytest
 from entry_kernels import INT, array, muladd, scalar, version
 
 from tierup.lowering.entry.records import AttributeSource, Inputs, Positional, TableCallable
-from tierup.lowering.entry.table import NativeTable, make_function_type
+from tierup.lowering.entry.tables.table import NativeTable, make_function_type
 
 
 class Plain:

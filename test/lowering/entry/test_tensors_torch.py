@@ -19,10 +19,10 @@ torch = pytest.importorskip("torch")
 
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - it may be missing
 
-from tierup.lowering.abi import ResultKind, ResultSpec  # noqa: E402 - as above
+from tierup.lowering.base.abi import ResultKind, ResultSpec  # noqa: E402 - as above
 from tierup.lowering.entry import tensor_probe  # noqa: E402 - as above
 from tierup.lowering.entry.records import Form, GlobalSource, Inputs, Positional, SlowCause  # noqa: E402
-from tierup.lowering.entry.table import NativeTable  # noqa: E402
+from tierup.lowering.entry.tables.table import NativeTable  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -330,7 +330,7 @@ def test_the_probe_does_not_mind_where_it_is_asked() -> None:
 import os
 import torch
 from tierup.lowering.entry import tensor_probe
-from tierup.lowering.entry.table import NativeTable
+from tierup.lowering.entry.tables.table import NativeTable
 
 def asked(mode):
     if mode == "trace":

@@ -9,8 +9,8 @@ import pytest
 from math_samples import FUNCTIONS, compiled
 
 from benchmarks.math_functions import Function
-from tierup.dialect import registry
 from tierup.dialect.mlir import ir
+from tierup.dialect.passes import registry
 from tierup.dialect.passes.core import PassFailure
 from tierup.lowering.math.table import NAMES
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tierup
-from tierup.lowering.abi import Request
 from tierup.lowering.artifacts.gpu import CudaArtifact
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.compile import compile as compile_cuda
 
 

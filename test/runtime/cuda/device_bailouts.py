@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from bailout_driver import Native
 
-from tierup.lowering.abi import Request
+from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.compile import compile
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fake_driver import FakeDriver
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.runtime.cuda.arrays import arrays, dlpack
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, device_array, put, taken, to_host
 from tierup.runtime.cuda.device.devices import Device

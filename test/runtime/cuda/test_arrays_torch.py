@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 from test_arrays import _OnHost
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.runtime.cuda.arrays import dlpack
 from tierup.runtime.cuda.arrays.arrays import put
 from tierup.runtime.cuda.device.devices import Device

@@ -16,10 +16,10 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import NoDevice
-from tierup.runtime.events import EventKind
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ from fake_driver import CUresult, FakeDriver
 from thread_emulator import emulated
 
 import tierup
+from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.device.devices import Device
-from tierup.runtime.events import Event, EventKind
 
 
 @pytest.fixture(autouse=True)

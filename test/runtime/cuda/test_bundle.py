@@ -23,9 +23,9 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.dialect.facts import dims
-from tierup.lowering.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram
+from tierup.lowering.base.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.bundle import load_plans

@@ -187,7 +187,7 @@ def test_nvidias_bindings_take_every_call_of_the_driver_as_it_is_spelled() -> No
     except RuntimeError:
         pass
     else:
-        pytest.skip("there is a driver here: tools/gpu_check.py tries the calls on it")
+        pytest.skip("there is a driver here: tools/gpu/check.py tries the calls on it")
     driver = Driver(Checked())
     fake.parameters["k"] = 0
     module = driver.load(b".version 7.0")

@@ -1,4 +1,4 @@
-"""tools/gpu_check.py on a stand-in of the driver: that it sees what is wrong, and says what it found. What it times there means nothing."""
+"""tools/gpu/check.py on a stand-in of the driver: that it sees what is wrong, and says what it found. What it times there means nothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from fake_cublas import FakeCublas
 from fake_driver import FakeDriver
 from thread_emulator import emulated
 
-from tierup.dialect import dtypes
+from tierup.dialect.base import dtypes
 from tierup.lowering.cuda.assembling import toolkit
 from tierup.lowering.cuda.transforms import products_to_library
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.device import cublas, devices
-from tierup.tools import gpu_bundle, gpu_check, gpu_programs
-from tierup.tools.gpu_programs import GpuProgram, arrays_for, error, exact, to_bf16
+from tierup.tools.gpu import bundle as gpu_bundle
+from tierup.tools.gpu import check as gpu_check
+from tierup.tools.gpu import programs as gpu_programs
+from tierup.tools.gpu.programs import GpuProgram, arrays_for, error, exact, to_bf16
 
 SMALL = (
     GpuProgram("scale", gpu_programs.scale, "f32[512]", "f32[n]", 1e-6, moved=8 * 512, torch="scale"),

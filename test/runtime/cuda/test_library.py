@@ -18,8 +18,8 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.artifacts.host_steps import HostProgram
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Request
 from tierup.lowering.cuda.assembling import ptx, toolkit
 from tierup.lowering.cuda.compile import compile as compile_cuda
 from tierup.lowering.cuda.transforms import products_to_library

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import tierup
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import request_for
-from tierup.runtime.options import Options
 from tierup.tools.compile import main
 
 _ROUNDED = b"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tierup.dialect.language.text import parse_file, parse_module
 from tierup.dialect.mlir import ir
-from tierup.dialect.parsing.text import parse_file, parse_module
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 

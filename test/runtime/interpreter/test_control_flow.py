@@ -315,7 +315,7 @@ def test_recursion_works_up_to_pythons_limit() -> None:
 
 
 def test_deep_nesting_of_branches_is_refused_with_a_reason() -> None:
-    from tierup.runtime.errors import UnsupportedOp
+    from tierup.runtime.base.errors import UnsupportedOp
 
     body = "torch.prim.If %c -> () {" * 120 + "torch.prim.If.yield } else { torch.prim.If.yield }" + " torch.prim.If.yield } else { torch.prim.If.yield }" * 119
     with pytest.raises(UnsupportedOp, match="nested deeper than"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from interpreter_programs import load, main, program
 
-from tierup.runtime.errors import Origin, locate, origin_of
+from tierup.runtime.base.errors import Origin, locate, origin_of
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 SELECT = "%y = torch.aten.select.int %x, %c0, %n : !t, !i, !i -> !t"

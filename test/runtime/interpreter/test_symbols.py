@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from interpreter_programs import main
 
-from tierup.runtime.errors import GuardFailed
+from tierup.runtime.base.errors import GuardFailed
 
 FACT = "#tierup.profiled<f32[s0]>"
 CHECK = f'"tierup.check"(%VALUE) {{expected = [{FACT}]}} : (!t) -> (!t, !b)'

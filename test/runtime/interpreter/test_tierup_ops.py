@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from interpreter_programs import main, program
 
-from tierup.runtime.errors import GuardFailed
+from tierup.runtime.base.errors import GuardFailed
 from tierup.runtime.interpreter.tier0 import COUNT_RUN
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from interpreter_programs import main, program
 
-from tierup.runtime.errors import UnsupportedOp
+from tierup.runtime.base.errors import UnsupportedOp
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -1,1 +1,0 @@
-"""Reverse-mode differentiation of whole programs; the rules of single ops are in dialect/gradients."""

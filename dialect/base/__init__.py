@@ -1,0 +1,1 @@
+"""What everything here uses, and MLIR-free: element types, locks, quick dataclasses, spelling, switches."""

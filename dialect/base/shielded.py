@@ -1,0 +1,168 @@
+"""Work that an exception of a signal's handler must not break off: imports of C++ modules, what registers itself once, passes over IR.
+
+    ir = shielded(lambda: import_module("torch_mlir.ir"))
+
+Handlers run in the main thread, between any two of its steps. So the main thread has such work done by a helper thread and waits. When
+the wait is interrupted the exception goes on at once, and the work goes on too: who asks again finds it done, or waits for it. Other
+threads do their work themselves. The context variables are the caller's. A helper thread lives on, with what it keeps for itself.
+
+What is done here must need no lock that its caller holds, no import lock either.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import contextvars
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar, cast
+
+from tierup.dialect.base import forking
+
+T = TypeVar("T")
+_SECONDS_TO_END = 30.0
+_ENOUGH = 8 << 20
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.lock = forking.lock()  # a fork waits for the work of all threads: import locks of others would stay held in the child
+
+
+_here = _Thread()
+
+
+def shielded(work: Callable[[], T]) -> T:
+    """What `work()` returns or raises; see above."""
+    if _thread.get_ident() != threading.main_thread().ident:
+        with _here.lock:
+            return work()
+    job = _Job(work)
+    try:
+        while not job.ended:
+            if not job.handed_over:
+                _helpers.take(job)
+            job.done.acquire()
+    finally:
+        job.begins()  # interrupted before it began: nobody does it
+    return job.result()
+
+
+class _Job(Generic[T]):
+    """Done once by whoever begins it first. `done` can be had when it has ended."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work, self._context = work, contextvars.copy_context()
+        self._begun, self.done = _thread.allocate_lock(), _thread.allocate_lock()
+        self.done.acquire()
+        self.ended = self.handed_over = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
+
+    def begins(self) -> bool:
+        return self._begun.acquire(blocking=False)
+
+    def run(self) -> None:
+        try:
+            self._value = self._context.run(self._work)
+        except BaseException as e:  # noqa: BLE001 - it is raised in the thread that waits
+            self._error = e
+        del self._work, self._context  # the thread that ran it may hold the job for a while longer, but nothing of the caller's
+        self.ended = True
+        self.done.release()
+
+    def result(self) -> T:
+        value, error, self._value, self._error = self._value, self._error, None, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # it holds this frame
+        return cast(T, value)
+
+
+@contextmanager
+def _deep_enough() -> Iterator[None]:
+    """Threads that are started get a stack of 8 MiB where the limit of the process gives them less: compilers recurse."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    if limit >= _ENOUGH or limit == resource.RLIM_INFINITY:
+        yield
+        return
+    before = _thread.stack_size(_ENOUGH)
+    try:
+        yield
+    finally:
+        _thread.stack_size(before)
+
+
+class _Helpers:
+    """Threads that wait for jobs. A job never waits for another: what that one needs may be the caller's."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job[Any]] = SimpleQueue()
+        self._idle: SimpleQueue[None] = SimpleQueue()  # a token for each thread that waits
+        self._running: set[_Job[Any]] = set()
+        self.closed = False
+
+    def take(self, job: _Job[Any]) -> None:
+        """May be interrupted, and called again. Where there can be no further thread, the job is done here."""
+        try:
+            self._idle.get_nowait()
+        except Empty:
+            if not self._start():
+                if job.begins():
+                    job.run()
+                return
+        self._jobs.put(job)
+        job.handed_over = True
+
+    def _start(self) -> bool:
+        if self.closed:
+            return False
+        try:
+            with _deep_enough():
+                _thread.start_new_thread(self._work, ())
+        except RuntimeError as e:  # there may be no more threads
+            if "thread" not in str(e):
+                raise
+            return False
+        return True
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job.begins():
+                self._running.add(job)
+                with _here.lock:
+                    job.run()
+                self._running.discard(job)
+            del job
+            if self._idle.qsize() or self.closed:
+                return
+            self._idle.put(None)
+
+    def close(self) -> None:
+        """Wait for what was interrupted and still runs: a thread that is killed in the midst of C++ takes the process along."""
+        self.closed = True
+        for job in tuple(self._running):
+            if job.done.acquire(timeout=_SECONDS_TO_END):
+                job.done.release()
+
+
+_helpers = _Helpers()
+atexit.register(lambda: _helpers.close())
+
+
+def _in_child() -> None:
+    global _helpers
+    _helpers = _Helpers()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_in_child)

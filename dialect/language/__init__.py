@@ -1,0 +1,1 @@
+"""The language of programs: the ops of the tierup dialect, contexts that know them, text that is read, what each stage relies on."""

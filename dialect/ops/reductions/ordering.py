@@ -1,0 +1,128 @@
+"""Sorting, in torch stable, NaN larger than every number. The gradient goes back to where the elements stood; which one of several equal
+ones is the op's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tierup.dialect.base import dtypes
+from tierup.dialect.facts.values import Shape, Tensor, Value
+from tierup.dialect.ops.reductions.extremes import at_indices
+from tierup.dialect.optable import operands as read
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.define import op
+from tierup.dialect.optable.kernels.axes import widened
+from tierup.dialect.optable.operands import or_unknown, refuse_axes_of_rank_0
+
+if TYPE_CHECKING:
+    from tierup.dialect.ops.gradients.core import Backward, Gradients
+
+_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT, native=False)
+_INT64 = dtypes.i64.numpy
+
+
+def _along(dim: int, rule: Callable[[Infer, Shape, int, Sequence[Value]], Shape]) -> Callable[[Infer, Sequence[Value]], Shape | None]:
+    """The shape that a rule gives for the dim at operand `dim`, -1 when left out."""
+
+    def sized(ctx: Infer, operands: Sequence[Value]) -> Shape:
+        of = read.shape(operands[0])
+        return rule(ctx, of, normalise_dim(read.integer(read.given(operands, dim, -1)), len(of)), operands)
+
+    return or_unknown(sized)
+
+
+def _values_and_indices(sized: Callable[[Infer, Sequence[Value]], Shape | None]) -> InferRule:
+    def infer(ctx: Infer, operands: Sequence[Value]) -> tuple[Tensor, Tensor]:
+        shape = sized(ctx, operands)
+        return Tensor(read.dtype_of(operands[0]), shape), Tensor(dtypes.i64, shape)
+
+    return infer
+
+
+def _sorted(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    refuse_axes_of_rank_0(ctx, of)
+    return of
+
+
+def _order(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    return of or (1,) if ctx.promotion is Promotion.NUMPY else of  # np.argsort makes a vector of rank 0
+
+
+def _top(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    k = read.size(operands[1])
+    size = of[axis] if of else 1
+    if isinstance(k, int) and (k < 0 or isinstance(size, int) and k > size):
+        raise ShapeError("selected index k out of range")
+    return (*of[:axis], k, *of[axis + 1 :]) if of else () if k else (0,)
+
+
+@_op(
+    "aten.argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    infer=lambda ctx, operands: Tensor(dtypes.i64, _along(1, _order)(ctx, operands)),
+    differentiable=False, no_gradient="positions", note="stable; NaN is largest",
+)  # fmt: skip
+def argsort(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarray:
+    """int64 indices along dim; equal elements keep their order either way."""
+    axis = normalise_dim(dim, x.ndim)
+    if not x.ndim:
+        return np.zeros((), _INT64)
+    wide = widened(x)
+    if not descending:
+        return _laid_out(x, np.argsort(wide, axis, kind="stable").astype(_INT64, copy=False))
+    reverse = np.flip(np.argsort(np.flip(wide, axis), axis, kind="stable"), axis)
+    return _laid_out(x, np.subtract(x.shape[axis] - 1, reverse, dtype=_INT64))
+
+
+def _laid_out(like: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """A result whose elements lie in the order in which the operand's do."""
+    made = np.empty_like(like, found.dtype)
+    made[...] = found
+    return made
+
+
+@argsort.under_numpy(form="none")
+def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarray:
+    return np.argsort(x, dim)
+
+
+def _taken(x: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
+    return np.take_along_axis(x, indices, axis) if x.ndim else x.copy()
+
+
+@_op(
+    "aten.sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    infer=_values_and_indices(_along(1, _sorted)), results=2, note="stable; NaN is largest",
+)  # fmt: skip
+def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted along dim, and int64 indices."""
+    indices = argsort(x, dim, descending)
+    return _laid_out(x, _taken(x, indices, normalise_dim(dim, x.ndim))), indices
+
+
+@sort.under_numpy(form="none")
+def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    return np.sort(x, dim), np.argsort(x, dim)
+
+
+@_op(
+    "aten.topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    infer=_values_and_indices(_along(2, _top)), results=2, note="in order; NaN is largest",
+)  # fmt: skip
+def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, in_order: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The k largest or smallest along dim, in order, and their int64 indices. ValueError for k out of range."""
+    topk.checked(x, k, dim)
+    axis, indices = normalise_dim(dim, x.ndim), argsort(x, dim, largest)
+    if not x.ndim:
+        return (x.copy(), indices) if k else (np.empty(0, x.dtype), np.empty(0, _INT64))
+    indices = np.take(indices, np.arange(k), axis)
+    return _taken(x, indices, axis), indices
+
+
+@sort.vjp(reads=("result1",))
+@topk.vjp(reads=("result1",))
+def _(g: Backward) -> Gradients:
+    return at_indices(g, True)

@@ -1,0 +1,14 @@
+"""Formulas by op name. See core.py for how one is written."""
+
+from __future__ import annotations
+
+from tierup.dialect.optable.formulas import attention as attention
+from tierup.dialect.optable.formulas import classes as classes
+from tierup.dialect.optable.formulas import distances as distances
+from tierup.dialect.optable.formulas import elementwise as elementwise
+from tierup.dialect.optable.formulas import padding as padding
+from tierup.dialect.optable.formulas import pointwise as pointwise
+from tierup.dialect.optable.formulas import products as products
+from tierup.dialect.optable.formulas import rearranging as rearranging
+from tierup.dialect.optable.formulas import reductions as reductions
+from tierup.dialect.optable.formulas.core import FORMULAS as FORMULAS

@@ -1,0 +1,208 @@
+"""Elements move: shuffles, flips, differences, stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tierup.dialect.base import dtypes
+from tierup.dialect.optable.core import Kind, ShapeError, normalise_dim
+from tierup.dialect.optable.formulas.core import LIST, Ops, T, formula
+
+_MOVEMENT = Kind.MOVEMENT
+
+
+def _sizes(o: Ops[T], x: T) -> tuple[int, ...]:
+    """Raises what is raised where sizes are not known; symbolic ones are not."""
+    shape = o.known(x).shape
+    if shape is None or not all(isinstance(n, int) for n in shape):
+        raise o.unknown()
+    return tuple(n for n in shape if isinstance(n, int))
+
+
+@formula("pixel_shuffle(self; upscale_factor)", kind=_MOVEMENT)
+def pixel_shuffle(o: Ops[T], x: T, factor: int) -> T:
+    """... x (c r r) x h x w -> ... x c x (h r) x (w r)."""
+    *batch, channels, height, width = _at_least_3(o, x, "pixel_shuffle")
+    if factor <= 0:
+        raise ShapeError(f"pixel_shuffle expects a positive upscale_factor, but got {factor}")
+    if channels % (factor * factor):
+        raise ShapeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor")
+    made = channels // (factor * factor)
+    n = len(batch)
+    x = o.call("aten.reshape", x, [*batch, made, factor, factor, height, width])
+    x = o.call("aten.permute", x, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return o.call("aten.reshape", x, [*batch, made, height * factor, width * factor])
+
+
+@formula("pixel_unshuffle(self; downscale_factor)", kind=_MOVEMENT)
+def pixel_unshuffle(o: Ops[T], x: T, factor: int) -> T:
+    """... x c x (h r) x (w r) -> ... x (c r r) x h x w."""
+    *batch, channels, height, width = _at_least_3(o, x, "pixel_unshuffle")
+    if factor <= 0:
+        raise ShapeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
+    if height % factor or width % factor:
+        raise ShapeError("pixel_unshuffle expects height and width to be divisible by downscale_factor")
+    n = len(batch)
+    x = o.call("aten.reshape", x, [*batch, channels, height // factor, factor, width // factor, factor])
+    x = o.call("aten.permute", x, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
+    return o.call("aten.reshape", x, [*batch, channels * factor * factor, height // factor, width // factor])
+
+
+def _at_least_3(o: Ops[T], x: T, op: str) -> tuple[int, ...]:
+    sizes = _sizes(o, x)
+    if len(sizes) < 3:
+        raise ShapeError(f"{op} expects input to have at least 3 dimensions, but got input with {len(sizes)} dimension(s)")
+    return sizes
+
+
+@formula("channel_shuffle(self; groups)", "native_channel_shuffle(self; groups)", kind=_MOVEMENT)
+def channel_shuffle(o: Ops[T], x: T, groups: int) -> T:
+    batch, channels, *rest = _at_least_3(o, x, "channel_shuffle")
+    if groups <= 0 or channels % groups:
+        raise ShapeError("channel_shuffle: Number of channels must be divisible by groups, of which there are more than 0")
+    parts = o.call("aten.reshape", x, [batch, groups, channels // groups, *rest])
+    return o.call("aten.reshape", o.call("aten.transpose.int", parts, 1, 2), [batch, channels, *rest])
+
+
+@formula("glu(self; dim)", kind=_MOVEMENT)
+def glu(o: Ops[T], x: T, dim: int = -1) -> T:
+    """The first half of a dim times the sigmoid of the second."""
+    shape = o.known(x).shape
+    if o.rank(x) == 0 or shape is None:
+        raise ShapeError("glu does not support 0-dimensional tensors")
+    axis = normalise_dim(dim, len(shape))
+    size = shape[axis]
+    if not isinstance(size, int):
+        raise o.unknown()
+    if size % 2:
+        raise ShapeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+    first, second = (o.call("aten.slice.Tensor", x, axis, start, start + size // 2, 1) for start in (0, size // 2))
+    return o.mul(first, o.call("aten.sigmoid", second))
+
+
+@formula("fliplr(self; )", kind=_MOVEMENT)
+def fliplr(o: Ops[T], x: T) -> T:
+    if o.rank(x) < 2:
+        raise ShapeError("Input must be >= 2-d.")
+    return o.call("aten.flip", x, [1])
+
+
+@formula("flipud(self; )", kind=_MOVEMENT)
+def flipud(o: Ops[T], x: T) -> T:
+    if o.rank(x) < 1:
+        raise ShapeError("Input must be >= 1-d.")
+    return o.call("aten.flip", x, [0])
+
+
+@formula("rot90(self; k, dims)", kind=_MOVEMENT)
+def rot90(o: Ops[T], x: T, k: int = 1, dims: Sequence[int] = (0, 1)) -> T:
+    rank = o.rank(x)
+    if len(dims) != 2 or rank < 2:
+        raise ShapeError("expected a tensor of rank 2 or more, and two rotation dims")
+    a, b = (normalise_dim(d, rank) for d in dims)
+    if a == b:
+        raise ShapeError("expected rotation dims to be different")
+    if k % 4 == 0:
+        return o.call("aten.clone", x, None)
+    if k % 4 == 2:
+        return o.call("aten.flip", x, [a, b])
+    return o.call("aten.transpose.int", o.call("aten.flip", x, [b if k % 4 == 1 else a]), a, b)
+
+
+@formula("vstack(*tensors; )", kind=_MOVEMENT)
+def vstack(o: Ops[T], tensors: Sequence[T]) -> T:
+    return o.call("aten.cat", [o.call("aten.atleast_2d", x) for x in tensors], 0)
+
+
+@formula("dstack(*tensors; )", kind=_MOVEMENT)
+def dstack(o: Ops[T], tensors: Sequence[T]) -> T:
+    return o.call("aten.cat", [_at_least_3d(o, x) for x in tensors], 2)
+
+
+def _at_least_3d(o: Ops[T], x: T) -> T:
+    for dim in {0: (0, 0, 0), 1: (0, 2), 2: (2,)}.get(o.rank(x), ()):
+        x = o.call("aten.unsqueeze", x, dim)
+    return x
+
+
+@formula("diff(self, =n, =dim, prepend, append; )", kind=_MOVEMENT)
+def diff(o: Ops[T], x: T, n: int = 1, dim: int = -1, prepend: T | None = None, append: T | None = None) -> T:
+    """Differences of neighbours, n times; of bools whether they differ."""
+    rank = o.rank(x)
+    if rank == 0:
+        raise ShapeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise ShapeError(f"order must be non-negative but got {n}")
+    axis = normalise_dim(dim, rank)
+    if n == 0:
+        return o.call("aten.clone", x, None)
+    parts = [v for v in (prepend, x, append) if v is not None]
+    x = x if len(parts) == 1 else o.call("aten.cat", parts, axis)
+    is_bool = o.known(x).dtype
+    if is_bool is None:
+        raise o.unknown()
+    size = (o.known(x).shape or ())[axis]
+    if not isinstance(size, int):
+        raise o.unknown()
+    for i in range(min(n, size)):
+        later, sooner = o.call("aten.slice.Tensor", x, axis, 1, None, 1), o.call("aten.slice.Tensor", x, axis, 0, size - i - 1, 1)
+        x = o.call("aten.logical_xor", later, sooner) if is_bool is dtypes.bool_ else o.sub(later, sooner)
+    return x
+
+
+@formula("narrow_copy(self; dim, start, length)", kind=_MOVEMENT)
+def narrow_copy(o: Ops[T], x: T, dim: int, start: int, length: int) -> T:
+    return o.call("aten.clone", o.call("aten.narrow", x, dim, start, length), 0)
+
+
+@formula("take_along_dim(self, indices; dim)", kind=_MOVEMENT, raises=True)
+def take_along_dim(o: Ops[T], x: T, index: T, dim: int | None = None) -> T:
+    """gather, after all sizes but that of the dim are broadcast; without a dim, of what is flat."""
+    if dim is None:
+        return take_along_dim(o, o.call("aten.reshape", x, [-1]), o.call("aten.reshape", index, [-1]), 0)
+    if o.rank(x) != o.rank(index):
+        raise ShapeError("torch.take_along_dim(): input and indices should have the same number of dimensions")
+    axis = normalise_dim(dim, o.rank(x))
+    sizes = list(zip(_sizes(o, x), _sizes(o, index), strict=True))
+    if any(1 not in pair and pair[0] != pair[1] for i, pair in enumerate(sizes) if i != axis):
+        raise ShapeError("take_along_dim: the sizes of input and indices do not broadcast")
+    common = [b if a == 1 else a for a, b in sizes]
+    x = o.call("aten.expand", x, [-1 if i == axis else n for i, n in enumerate(common)], False)
+    index = o.call("aten.expand", index, [-1 if i == axis else n for i, n in enumerate(common)], False)
+    index = o.where(o.call("aten.lt.Scalar", index, 0), o.add(index, o.size(x, axis)), index)
+    return o.call("aten.gather", x, axis, index, False)
+
+
+@formula("broadcast_tensors(*tensors; )", results=LIST, is_row=False, is_gradient=False)
+def broadcast_tensors(o: Ops[T], tensors: Sequence[T]) -> list[T]:
+    return [o.call("aten.broadcast_to", x, _common(o, tensors)) for x in tensors]
+
+
+def _common(o: Ops[T], tensors: Sequence[T]) -> list[Any]:
+    """The sizes that tensors broadcast to: each of one that has it."""
+    rank = max(map(o.rank, tensors), default=0)
+    sizes: list[Any] = [1] * rank
+    for x in tensors:
+        shape = o.known(x).shape or ()
+        for i, size in enumerate(shape, start=rank - len(shape)):
+            if isinstance(size, int):
+                sizes[i] = sizes[i] if size == 1 else size
+            elif sizes[i] == 1:
+                sizes[i] = o.size(x, i - rank + len(shape))
+    return sizes
+
+
+@formula("meshgrid(*tensors; )", "meshgrid.indexing(*tensors; indexing)", results=LIST, is_row=False, is_gradient=False)
+def meshgrid(o: Ops[T], tensors: Sequence[T], indexing: str = "ij") -> list[T]:
+    flat = [o.call("aten.reshape", x, [-1]) for x in tensors]
+    sizes = [o.size(x, 0) for x in flat]
+    places = list(range(len(flat)))
+    if indexing == "xy" and len(flat) > 1:
+        sizes[:2], places[:2] = [sizes[1], sizes[0]], [1, 0]
+    found = []
+    for x, place in zip(flat, places, strict=True):
+        for _ in range(len(flat) - 1 - place):
+            x = o.call("aten.unsqueeze", x, -1)
+        found.append(o.call("aten.broadcast_to", x, sizes))
+    return found

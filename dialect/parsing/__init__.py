@@ -1,1 +1,0 @@
-"""Contexts in which programs parse, and programs read in them."""

@@ -1,0 +1,1 @@
+"""Gradients of a block's values, backwards: of ops, branches, loops and lists."""

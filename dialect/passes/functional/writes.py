@@ -1,0 +1,45 @@
+"""In-place ops as values: what the written tensor is afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.structure import attributes_of
+from tierup.dialect.mlir import ir
+from tierup.dialect.ops import inplace
+from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.written import INPLACE
+from tierup.dialect.passes.core import PassFailure
+
+
+def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint) -> ir.Value:
+    """The value of operand 0 after `op`: its functional twin, converted to operand 0's dtype and held to its shape and layout.
+
+    The conversion is an `aten.copy` with the attribute `tierup.inplace`, which says whose rule allows it ("same_kind": NumPy's,
+    "can_cast": torch's): where the in-place op raises, inference then raises at the copy.
+    """
+    if row.functional is None:
+        raise PassFailure(op, "has no functional twin")
+    whole = operands[0]
+    if not inplace.converts(row):
+        made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
+        return made if inplace.twin_keeps_layout(row) else copied(whole, made, op, ip)
+    unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
+    result = _make(f"torch.{row.functional}", operands, unknown, attributes_of(op), op, ip)
+    rule = "same_kind" if PROMOTION in op.attributes else "can_cast"
+    return copied(whole, result, op, ip, {INPLACE: ir.StringAttr.get(rule, op.context)})
+
+
+def copied(
+    whole: ir.Value, source: ir.Value, op: ir.Operation, ip: ir.InsertionPoint, attributes: dict[str, ir.Attribute] | None = None
+) -> ir.Value:
+    """`source` with the dtype and shape of `whole`."""
+    return _make("torch.aten.copy", [whole, source, constant(False, ip, op.location)], whole.type, attributes or {}, op, ip)
+
+
+def _make(
+    name: str, operands: Sequence[ir.Value], type_: ir.Type, attributes: dict[str, ir.Attribute], op: ir.Operation, ip: ir.InsertionPoint
+) -> ir.Value:
+    return ir.Operation.create(name, [type_], operands, attributes, loc=op.location, ip=ip).results[0]

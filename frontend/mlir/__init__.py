@@ -1,0 +1,1 @@
+"""Programs in MLIR: files, and what their arguments may be."""

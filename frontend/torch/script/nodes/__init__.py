@@ -1,0 +1,1 @@
+"""What TorchScript's nodes are in the torch dialect, kind by kind."""

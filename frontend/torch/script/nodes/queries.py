@@ -1,0 +1,146 @@
+"""What a TorchScript program asks of a tensor or of the process, and what is known when its graph is built.
+
+    prim::device(%x), prim::layout(%x), prim::is_cuda(%x) ...    an array is dense and in the CPU's memory: constants
+    aten::is_grad_enabled(), aten::is_autocast_enabled()         as now; another answer later asks for another graph
+    prim::requires_grad(%w)                                      of a parameter: as now; of other tensors: no
+    aten::eq(%a, %b) of known numbers and strings                what the op's kernel says
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tierup.dialect import optable
+from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.structure import maker
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable import kernels
+from tierup.dialect.optable.core import Kind
+from tierup.dialect.rewriting.core import under_casts
+from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.script import gradients as script_gradients
+from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.nodes.constants import literal
+
+_NO = (
+    "is_cuda is_hpu is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
+)
+UNKNOWN = object()
+
+
+def known(builder: Builder, value: ir.Value) -> Any:
+    """The number, string, device (as a string), None or list of such that a value is; UNKNOWN for another."""
+    value = under_casts(value)
+    if str(value.type) == "!torch.none":
+        return None
+    op = maker(value)
+    if op is not None and op.name in READERS:
+        return READERS[op.name](op)
+    listed = builder.items_of(value)
+    if listed is None:
+        return UNKNOWN
+    items = [known(builder, v) for v in listed]
+    return UNKNOWN if UNKNOWN in items else items
+
+
+def folded(builder: Builder, name: str, operands: list[ir.Value]) -> ir.Value | None:
+    """The constant that an op of known numbers and strings gives; None where it is none, or raises."""
+    row = optable.lookup(name)
+    if row is None or row.kind is not Kind.SCALAR or row.acts or row.random or row.results != 1 or not operands:
+        return None
+    values = [known(builder, v) for v in operands]
+    if UNKNOWN in values:
+        return None
+    try:
+        result = kernels.resolve(row.kernel)(*values)
+    except Exception:  # noqa: BLE001 - whatever it raises, the run raises where the user wrote it
+        return None
+    return literal(builder, result)
+
+
+def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The result of a branch that gives `a` or `b`; where both are one number, string or None, that."""
+    first, second = known(builder, a), known(builder, b)
+    if first is UNKNOWN or isinstance(first, list) or type(first) is not type(second) or first != second:
+        return result
+    made = builder.em.none if first is None else literal(builder, first)
+    return result if made is None else builder.derefined(made, result.type)
+
+
+_COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
+
+
+def refuse_devices(builder: Builder, name: str, operands: list[ir.Value]) -> None:
+    """Raise UnsupportedProgram for an op that is to make its result on another device than the CPU."""
+    for value in operands:
+        text = known(builder, value) if "Device" in str(under_casts(value).type) else None
+        if isinstance(text, str) and text.partition(":")[0] != "cpu" and not name.startswith(_COMPARISONS):
+            raise UnsupportedProgram(f"{name} on the device {text}: programs run on the CPU")
+
+
+# --- handlers of nodes ---------------------------------------------------------------------------------------------------
+
+Handler = Callable[["Builder", Any], None]
+
+
+def _always(value: object) -> Handler:
+    def handler(builder: Builder, node: Any) -> None:
+        made = literal(builder, value)
+        assert made is not None  # a number
+        builder.bind(node, [made])
+
+    return handler
+
+
+def _rank(builder: Builder, node: Any) -> None:
+    (value,) = builder.operands(node)
+    rank = builder.ranks.get(under_casts(value))
+    builder.op_unless(node, None if rank is None else builder.em.int(rank))
+
+
+def _new_device(builder: Builder, node: Any) -> None:
+    values = [known(builder, v) for v in builder.operands(node)]
+    if UNKNOWN in values:
+        builder.op(node)
+        return
+    name, index = (*values, None)[:2]
+    builder.bind(node, [builder.em.device(name if index is None else f"{name}:{index}")])
+
+
+def _device_type(builder: Builder, node: Any) -> None:
+    text = known(builder, builder.operands(node)[0])
+    builder.op_unless(node, None if text is UNKNOWN else builder.em.str(text.partition(":")[0]))
+
+
+def _process(builder: Builder, node: Any) -> None:
+    """What the process says now; in a no_grad block of the program, that gradients are off."""
+    name = node.kind().removeprefix("aten::")
+    off = name == "is_grad_enabled" and not builder.em.has_gradients
+    builder.bind(node, [builder.em.bool(not off and builder.attributes.process(name))])
+
+
+def _data(builder: Builder, node: Any) -> None:
+    made = builder.em.create("torch.aten.detach", builder.operands(node), builder.result_types(node))
+    builder.bind(node, list(made.results))
+
+
+HANDLERS: dict[str, Handler] = {
+    **{f"prim::{name}": _always(False) for name in _NO.split()},
+    "aten::_get_tracing_state": _always(False),
+    "aten::_jit_internal_is_tracing": _always(False),
+    "aten::device": _new_device,
+    "aten::dim": _rank,
+    "aten::has_torch_function": _always(False),
+    "aten::is_autocast_cpu_enabled": _process,
+    "aten::is_autocast_enabled": _process,
+    "aten::is_grad_enabled": _process,
+    "aten::is_scripting": _always(True),
+    "prim::data": _data,
+    "prim::device": lambda builder, node: builder.bind(node, [builder.em.device("cpu")]),
+    "prim::layout": _always(0),
+    "prim::requires_grad": lambda builder, node: builder.bind(
+        node, [builder.em.bool(script_gradients.requires_grad(builder, node.input()))]
+    ),
+    "prim::type": _device_type,
+}

@@ -1,0 +1,1 @@
+"""What everything here uses: the ABI, errors, LLVM, where faults are put in."""

@@ -1,0 +1,1 @@
+"""The dispatcher's code: what CPython calls, written with llvmlite."""

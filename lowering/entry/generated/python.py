@@ -1,0 +1,135 @@
+"""What generated code does with CPython's objects: reference counts, integers, and the C API by name."""
+
+from __future__ import annotations
+
+import sys
+
+from llvmlite import ir
+
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter, external, external_data, function
+
+_API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
+    "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
+    "PyObject_GetAttr": (PTR, (PTR, PTR)),
+    "PyDict_GetItemWithError": (PTR, (PTR, PTR)),
+    "PyCell_Get": (PTR, (PTR,)),
+    "PyErr_Occurred": (PTR, ()),
+    "PyErr_Clear": (VOID, ()),
+    "PyErr_ExceptionMatches": (I32, (PTR,)),
+    "PyErr_SetString": (VOID, (PTR, PTR)),
+    "PyLong_AsLongLongAndOverflow": (I64, (PTR, PTR)),
+    "PyLong_FromLongLong": (PTR, (I64,)),
+    "PyFloat_FromDouble": (PTR, (F64,)),
+    "PyTuple_New": (PTR, (I64,)),
+    "PyList_New": (PTR, (I64,)),
+    "PyEval_SaveThread": (PTR, ()),
+    "PyEval_RestoreThread": (VOID, (PTR,)),
+    "PyMethod_New": (PTR, (PTR, PTR)),
+    "PyCapsule_New": (PTR, (PTR, PTR, PTR)),
+    "PyCapsule_GetPointer": (PTR, (PTR, PTR)),
+    "_Py_Dealloc": (VOID, (PTR,)),
+    "PyGILState_Check": (I32, ()),
+    "PyGILState_GetThisThreadState": (PTR, ()),
+    "PyErr_NoMemory": (PTR, ()),
+    "malloc": (PTR, (I64,)),
+    "PyGILState_Ensure": (I32, ()),
+    "PyGILState_Release": (VOID, (I32,)),
+    "PyErr_CheckSignals": (I32, ()),
+    "clock_gettime": (I32, (I32, PTR)),
+    "free": (VOID, (PTR,)),
+    "memcpy": (PTR, (PTR, PTR, I64)),
+    "calloc": (PTR, (I64, I64)),
+    "pthread_getspecific": (PTR, (I32,)),
+    "pthread_setspecific": (I32, (I32, PTR)),
+    # NumPy's, by index in its table of functions: see entry_jit
+    "PyArray_NewFromDescr": (PTR, (PTR, PTR, I32, PTR, PTR, PTR, I32, PTR)),
+    "PyArray_Return": (PTR, (PTR,)),
+    "PyArray_SetBaseObject": (I32, (PTR, PTR)),
+    "PyArray_CopyInto": (I32, (PTR, PTR)),
+}
+PYTHON_FUNCTIONS = tuple(n for n in _API if n.startswith(("Py", "_Py")) and not n.startswith("PyArray_"))
+PYTHON_OBJECTS = ("PyLong_Type", "PyFloat_Type", "_Py_TrueStruct", "_Py_FalseStruct", "_Py_NoneStruct")
+PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_RuntimeError")  # pointers to the objects
+
+
+def api(f: Emitter, name: str, *args: ir.Value) -> ir.Value:
+    """Call a function of the C API."""
+    result, parameters = _API[name]
+    return f.call(external(f.module, name, result, *parameters), *args)
+
+
+def the(f: Emitter, name: str) -> ir.Value:
+    """The address of a static object: a type, None, True."""
+    return external_data(f.module, name)
+
+
+def exception(f: Emitter, name: str) -> ir.Value:
+    """The class of one of Python's exceptions: "PyExc_ValueError"."""
+    return f.load(external_data(f.module, name), 0, PTR)
+
+
+def type_of(f: Emitter, obj: ir.Value) -> ir.Value:
+    """An object's type, a borrowed reference."""
+    return f.load(obj, layout.OB_TYPE, PTR)
+
+
+def incref(f: Emitter, obj: ir.Value) -> None:
+    """Py_INCREF. From 3.12 on, a count whose lower 32 bits are negative is an immortal object's and stays."""
+    if sys.version_info < (3, 12):
+        f.add_to(1, obj, layout.OB_REFCNT)
+        return
+    count = f.load(obj, layout.OB_REFCNT, I32)
+    with f.when(f.b.icmp_signed(">=", count, I32(0)), likely=True):
+        f.store(f.b.add(count, I32(1)), obj, layout.OB_REFCNT)
+
+
+@function(VOID, PTR, outline=True)
+def decref(f: Emitter, obj: ir.Value) -> None:
+    """void decref(object): Py_XDECREF."""
+    with f.when(f.is_null(obj), likely=False):
+        f.b.ret_void()
+    count = f.load(obj, layout.OB_REFCNT, I64)
+    if sys.version_info >= (3, 12):
+        with f.when(f.less(f.b.trunc(count, I32), I32(0))):
+            f.b.ret_void()
+    count = f.b.sub(count, I64(1))
+    f.store(count, obj, layout.OB_REFCNT)
+    with f.when(f.equal(count, I64(0)), likely=False):
+        api(f, "_Py_Dealloc", obj)
+    f.b.ret_void()
+
+
+@function(I1, PTR, PTR, outline=True)
+def int_value(f: Emitter, obj: ir.Value, value: ir.Value) -> None:
+    """i1 int_value(object, i64 *value): an exact int's value; false beyond 64 bits."""
+    tag = f.load(obj, layout.LONG_TAG)
+    digit = f.b.zext(f.load(obj, layout.LONG_DIGITS, I32), I64)
+    if sys.version_info >= (3, 12):  # compact: tag = digits << 3 | sign, sign 0 + 1 zero 2 -
+        compact = f.b.icmp_unsigned("<", tag, I64(16))
+        sign = f.b.sub(I64(1), f.b.and_(tag, I64(3)))
+    else:  # the size is the sign: -1, 0 or 1 digits
+        compact = f.b.icmp_unsigned("<=", f.b.add(tag, I64(1)), I64(2))
+        sign = tag
+    with f.when(compact, likely=True):
+        f.store(f.b.mul(sign, digit), value)
+        f.b.ret(I1(1))
+    overflow = f.variable(I32, I32(0))
+    f.store(api(f, "PyLong_AsLongLongAndOverflow", obj, overflow), value)
+    f.b.ret(f.equal(f.load(overflow, 0, I32), I32(0)))
+
+
+def new_reference(f: Emitter, obj: ir.Value) -> ir.Value:
+    """The object, with one more reference."""
+    incref(f, obj)
+    return obj
+
+
+def string(module: ir.Module, name: str, text: str) -> ir.GlobalVariable:
+    """A C string constant."""
+    data = bytearray(text.encode() + b"\0")
+    value = ir.GlobalVariable(module, ir.ArrayType(I8, len(data)), name)
+    value.linkage, value.global_constant = "internal", True
+    value.initializer = ir.Constant(ir.ArrayType(I8, len(data)), data)
+    value.type = PTR
+    return value

@@ -1,0 +1,1 @@
+"""Dispatch tables: which versions they hold, in which order, and who lets go of them."""

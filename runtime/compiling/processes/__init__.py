@@ -1,0 +1,1 @@
+"""Where a compile runs: in this process, or in a worker."""

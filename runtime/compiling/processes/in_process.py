@@ -1,0 +1,20 @@
+"""A step of the compiler in the process that calls it, be it the user's or a worker.
+
+No exception of a signal's handler breaks it off (`dialect/base/shielded.py`), and the option `compile_limit` bounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any
+
+from tierup.dialect.base.shielded import shielded
+from tierup.dialect.passes.pipelines import deadline
+
+
+def run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object], limit: float | None = None) -> Any:
+    """What the module's function returns or raises. `limit`: seconds, None where the caller counts them. Raises TookTooLong."""
+    with nullcontext() if limit is None else deadline.within(limit):
+        return shielded(lambda: getattr(import_module(module), name)(*arguments, **keywords))

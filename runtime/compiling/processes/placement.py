@@ -1,0 +1,76 @@
+"""Where a compile happens: in a worker, or in this process.
+
+A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
+when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
+TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, and programs with ops left to PyTorch, since a worker
+does not know them; and anything where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that
+has found all code on disk they are what an earlier run came through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tierup.dialect import optable
+from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.base.abi import ArgumentSpec
+from tierup.lowering.base.errors import CompilerCrashed, WorkerUnavailable
+from tierup.lowering.objects import store
+from tierup.runtime.base.options import Options
+from tierup.runtime.code import dump, plans
+from tierup.runtime.code.plans import CompilerOutput, NotCompiled
+from tierup.runtime.compiling.processes import in_process, workers
+from tierup.runtime.faults import faults
+
+if TYPE_CHECKING:
+    from tierup.lowering.service.service import Service
+
+COMPILER = ("tierup.runtime.compiling.version", "produce")  # by name: a worker imports it, this process perhaps never
+
+
+def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
+    """Compile in this process. Raises NotCompiled."""
+    made: CompilerOutput = in_process.run(*COMPILER, (graph, entry, arguments, options), {}, limit=options.compile_limit)
+    return made
+
+
+def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
+    """Compile for a call that waits. Raises NotCompiled."""
+    if (why_here() or not workers.wanted(options) or optable.has_foreign(graph)) and not (faults.active and faults.wants_worker()):
+        return here(graph, entry, arguments, options)
+    try:
+        return elsewhere(workers.waited_for(), graph, entry, arguments, options)
+    except WorkerUnavailable:
+        return here(graph, entry, arguments, options)
+
+
+def for_steps(options: Options) -> Service | None:
+    """The worker that does steps before a compile; None where they are done in this process. Ops that PyTorch or a program's own
+    library computes are known here alone."""
+    up = workers.services.get("waited for")
+    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here() or optable.has_foreign():
+        return None
+    return up
+
+
+def why_here() -> str:
+    """Why no worker can compile what this process would, "" when one can."""
+    return "in this process, which has passes of its own" if plans.has_custom_passes() else ""
+
+
+def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
+    """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
+    workers.asked = True
+    kept = dump.current()
+    wanted = (graph, entry, arguments, options, None if kept is None else kept.where)
+    module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
+    try:
+        produced: CompilerOutput = service.call(module, function, *given, limit=options.compile_limit)
+    except CompilerCrashed as e:
+        path = "" if kept is None else kept.found_reproducer()
+        raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
+    if kept is not None:
+        kept.note(**produced.facts)
+    for text in produced.reports:
+        store.report(text)
+    return produced

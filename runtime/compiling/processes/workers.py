@@ -1,0 +1,54 @@
+"""The workers of this process: which there are, and who wants them. Quick to import, since the first is started before all else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tierup.dialect.base import switches
+from tierup.dialect.base.forking import no_fork
+from tierup.runtime.base.options import Options
+
+if TYPE_CHECKING:
+    from tierup.lowering.service.service import Service
+
+READY = "tierup.runtime.compiling.ready:get_ready"
+
+_NICENESS = 5  # the callers keep the cores
+asked = False  # whether a worker was ever asked for anything
+
+services: dict[str, Service] = {}
+_closed = False
+
+
+def waited_for() -> Service:
+    """The worker of compiles that a call waits for. Its caller needs no core meanwhile."""
+    return _service("waited for")
+
+
+def in_background() -> Service:
+    """The worker of compiles that nobody waits for: no call is to wait for one of these."""
+    return _service("in the background")
+
+
+def _service(name: str) -> Service:
+    from tierup.lowering.service.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
+
+    with no_fork:  # which is a lock: one thread at a time
+        if name not in services:
+            services[name] = Service(niceness=_NICENESS, preload=READY)
+            if _closed:  # after it can be seen: `close` missed it, or ends it too
+                services[name].close()
+        return services[name]
+
+
+def close() -> None:
+    """End all workers, for good. Takes no lock, and starts nothing."""
+    global _closed
+    _closed = True
+    for service in tuple(services.values()):
+        service.close()
+
+
+def wanted(options: Options) -> bool:
+    """Whether calls under these options leave their compiles to a worker."""
+    return options.worker and switches.is_on("TIERUP_WORKER")

@@ -1,1 +1,0 @@
-"""Why a call did what it did: plans, history, counters, dumps."""

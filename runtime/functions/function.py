@@ -1,0 +1,402 @@
+"""What users call: a function that binds arguments, finds the program for their structure, and says what it did.
+
+The front ends make these (`tierup.jit`, `tierup.load`) by giving a `build` that turns a call's structure into a graph; this
+module knows nothing of Python source or MLIR files.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tierup.dialect.base import forking
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.counters import Counters, total_of
+from tierup.runtime.account.stats import Stats
+from tierup.runtime.arguments.binding import Binding
+from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, explain_recursion, unflatten
+from tierup.runtime.base import options as options_module
+from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.once import Once
+from tierup.runtime.base.protocols import ProgramExecutor
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.compiling.processes import early
+from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
+from tierup.runtime.dispatching.version import Version
+from tierup.runtime.executors.executor import Executor
+from tierup.runtime.executors.splits.split import Split
+from tierup.runtime.faults import faults
+from tierup.runtime.functions.changing import ChangingNumbers, told_apart
+from tierup.runtime.functions.direct_calls import DirectCalls
+from tierup.runtime.functions.explain import explain
+from tierup.runtime.functions.shortcuts import Match
+from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
+
+if TYPE_CHECKING:
+    from tierup.runtime.functions.debug_state import DebugState
+
+
+Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
+_NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
+
+
+def _of_wrapped(name: str) -> property:
+    """An attribute of the Python function behind a function, for reading and for setting. AttributeError where there is none."""
+    return property(lambda self: getattr(self.__wrapped__, name), lambda self, value: setattr(self.__wrapped__, name, value))
+
+
+class TensorCalls(Protocol):
+    """Answers calls with PyTorch's tensors, of which a function of arrays knows nothing. `always`: all calls, and results are tensors."""
+
+    always: bool
+
+    def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call is one of these."""
+        ...
+
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
+
+
+class Function(DirectCalls):
+    """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
+
+    __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
+    __tierup_function__: Any
+
+    __defaults__ = _of_wrapped("__defaults__")
+    __kwdefaults__ = _of_wrapped("__kwdefaults__")
+
+    is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
+
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        build: Build,
+        uncalled: Callable[[], Built],
+        overrides: Mapping[str, Any],
+        wrapped: Callable[..., Any] | None = None,
+        fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
+    ) -> None:
+        """`build` makes the graph for a call's structure, arguments, and numbers from outside to be read at every call; `uncalled` the one
+        to show before there was a call. `fitted` makes bound
+        arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
+        if wrapped is not None:
+            functools.update_wrapper(self, wrapped)
+            self.__tierup_function__ = wrapped
+        self.__name__ = name
+        self._binding = Binding(name, signature, wrapped)
+        self._fitted = fitted
+        self._tensors: TensorCalls | None = None
+        self._build = build
+        self._uncalled = uncalled
+        self._overrides = options_module.Overrides(overrides)
+        self._variants: Variants = {}
+        # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
+        self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
+        self._tables: dict[object, DirectTable] = {}
+        self._counted_before = Counters()  # by executors that were let go
+        self._stats_before = Stats()  # of graphs that were dropped
+        self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
+        self._use: dict[Variant, float] = {}
+        self._once, self._numbers = Once(), ChangingNumbers()
+        self._changing = forking.lock()
+        self._expect_direct_calls()
+        early.expect(self._overrides.base())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
+        if faults.active:
+            return faults.run(self._slow, args, kwargs)
+        return self._slow(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        """Pickled by name and copied as itself, as plain Python functions are."""
+        return getattr(self, "__qualname__", self.__name__)
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that the direct table did not answer."""
+        try:
+            if self._tensors is not None and self._tensors.concern(args, kwargs):
+                return self._tensors.answer(self, args, kwargs)
+            variant, flat = self.find(args, kwargs)
+        except RecursionError:
+            explain_recursion(args, kwargs)
+            raise
+        return variant.finish(variant.executor.call(flat))
+
+    def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
+        """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
+        there, plain, match = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
+        if plain is not None and match is not None and there is self._variants:
+            matched = match(*args)
+            if matched is not None:
+                return plain, matched
+        variants = self._variants
+        arguments = self._binding.bind(args, kwargs)
+        if self._fitted is not None:
+            arguments = self._fitted(arguments)
+        shape, leaves = CallShape.of(arguments)
+        for variant in variants.get(shape, ()):
+            hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
+            if hidden is not None:
+                if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
+                    self._shorten(_ranks(args), variants, variant, shape)
+                return variant, (*leaves, *hidden)
+        variant = self._new_variant(shape, arguments)
+        hidden = variant.hidden_values(arguments)
+        if hidden is None:
+            raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
+        return variant, (*leaves, *hidden)
+
+    def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
+        there, last, _ = self._plain.get(ranks, _NONE)
+        if there is not variants or last is not variant:
+            self._plain[ranks] = variants, variant, variant.shortcut(shape)
+
+    def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
+        known = self._variants.get(shape, ())
+        built = self._numbers.build(lambda numbers: self._build(shape, arguments, numbers), known, arguments)
+        while True:
+            there = self._variants.get(shape, ())
+            for variant in there:  # another thread may have been quicker
+                if variant not in known and variant.holds(arguments) and variant.hidden_values(arguments) is not None:
+                    return variant
+            with self._changing:
+                if self._variants.get(shape, ()) is not there:
+                    continue
+                newly_read = self._numbers.take_new()
+                outdated = self._drop_outdated(newly_read)
+                there = self._variants.get(shape, ())
+                variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built), once=self._once))
+                # a new dict each time: other threads may be reading the old one
+                self._variants = {**self._variants, shape: (*there, variant)}
+                gone = self._make_room(variant)
+                break
+        for executor in gone:
+            executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
+        if outdated:
+            names = ", ".join(sorted(set(map(str, newly_read))))
+            action = f"{names} read at every call from now on, in place of {outdated} graphs with constants"
+            variant.executor.history.emit(EventKind.GENERALISED, Reason.NUMBER_CHANGED, guard=names, action=action)
+        self._numbers.warn_of_graphs(self.__name__, self._once, there, arguments)
+        return variant
+
+    def _drop_outdated(self, newly_read: Numbers) -> int:
+        """Drop the graphs that have a constant which a new one reads at every call; how many."""
+        constants = [(v, c) for found in self._variants.values() for v in found for c in v.built.constants]
+        gone = {v for v, constant in constants if constant.kind == "value" and constant.access in newly_read}
+        if not gone:
+            return 0
+        kept = {shape: tuple(v for v in found if v not in gone) for shape, found in self._variants.items()}
+        self._variants = {shape: found for shape, found in kept.items() if found}
+        self._plain = {}
+        tables = [v.executor.direct for found in self._variants.values() for v in found]
+        if self._tables and not any(table in tables for table in self._tables.values()):
+            self._leave_direct_table()
+        for variant in gone:
+            self._let_go(variant.executor)
+        return len(gone)
+
+    def _make_room(self, new: Variant) -> list[Executor]:
+        """Drop the graphs beyond `max_graphs` that were used least, calls before the last time counting half; their executors."""
+        gone: list[Executor] = []
+        excess = len(self._executors) - self._overrides.current().max_graphs
+        if excess <= 0:
+            return gone
+        calls = {v: v.executor.stats().calls for found in self._variants.values() for v in found if v is not new}
+        self._use = {v: self._use.get(v, 0.0) / 2 + n - self._calls_before.get(v, 0) for v, n in calls.items()}
+        dropped = set(sorted(self._use, key=self._use.__getitem__)[:excess])
+        kept = {shape: tuple(v for v in found if v not in dropped) for shape, found in self._variants.items()}
+        self._variants = {shape: found for shape, found in kept.items() if found}
+        self._plain = {}
+        for variant in dropped:
+            gone.append(variant.executor)
+            self._let_go(variant.executor)
+        self._calls_before = {v: n for v, n in calls.items() if v not in dropped}
+        return gone
+
+    def _let_go(self, executor: Executor) -> None:
+        self._stats_before += replace(executor.stats_with_gradients(), versions=0)
+        executor.reset()
+        self._counted_before += executor.counters()
+
+    # --- the direct table -------------------------------------------------------------------------------------------
+
+    def _direct_table(self, shape: CallShape, built: Built) -> DirectTable | None:
+        """The table that takes calls of this shape without Python. Only the first convention gets the user-facing entry."""
+        made_for = convention(shape, built.output, built.hidden, built.constants)
+        if made_for is None or self._overrides.current().entry != "native":
+            return None
+        if not self._binding.is_positional:
+            return None
+        return self._table_for(made_for, built.output)
+
+    def _leave_direct_table(self) -> None:
+        self._tables = {}
+        self._answer_directly(None)
+
+    def _table_for(self, made_for: Convention, output: OutputTree) -> DirectTable | None:
+        if made_for.key in self._tables:
+            return self._tables[made_for.key]
+        if self._tables:
+            return None
+        table = DirectTable(made_for, functools.partial(_answer, weakref.ref(self)), output, _finish)
+        if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
+            return None
+        self._tables[made_for.key] = table
+        self._answer_directly(table.table.callable())
+        return table
+
+    def leave_tensors_to(self, calls: TensorCalls) -> None:
+        """Whose calls with PyTorch's tensors are, except those that the native entry answers. Before the first call."""
+        self._tensors = calls
+
+    def take_tensors(self) -> None:
+        """Let calls with PyTorch's tensors reach native code as those with arrays do, where that is possible."""
+        for table in self._tables.values():
+            table.take_tensors()
+
+    # --- what happened ----------------------------------------------------------------------------------------------
+
+    @property
+    def _executors(self) -> list[Executor]:
+        return [v.executor for variants in self._variants.values() for v in variants]
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The graphs in use."""
+        return tuple(v for found in self._variants.values() for v in found)
+
+    @property
+    def versions(self) -> tuple[Version | Split, ...]:
+        """The versions there are now: whole programs compiled, and programs split into native regions."""
+        return tuple(version for executor in self._executors for version in executor.all_versions)
+
+    @property
+    def own_options(self) -> dict[str, Any]:
+        """The options it was made with."""
+        return self._overrides.changes
+
+    def stats(self) -> Stats:
+        """Counts of what happened since the function was made or `reset`. A call whose gradient is wanted counts as one of the forward
+        program, its pullback as one of the backward program."""
+        return sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether some calls are answered by a plan that was compiled for what calls looked like."""
+        return any(executor.is_optimized for executor in self._executors)
+
+    def counters(self) -> dict[str, int]:
+        """What `tierup.counters` counts, of this function alone; a `reset` takes nothing off."""
+        return (self._counted_before + total_of(executor.counters() for executor in self._executors)).by_name()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what calls have asked to be compiled in the background is compiled; with `compile="blocking"` there is nothing to
+        wait for. False when the seconds are over first."""
+        until = None if timeout is None else time.monotonic() + timeout
+        return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._executors)
+
+    def debug_state(self) -> DebugState:
+        """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
+        what was assumed. Print it, or read it. Cheap: texts are made when they are asked for."""
+        from tierup.runtime.functions.debug_state import debug_state  # here: few programs look
+
+        return debug_state(self.__name__, self._executors, self._overrides.current(), self.counters(), lambda: self.graph)
+
+    def explain(self) -> str:
+        """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
+        constants: dict[ProgramExecutor, str] = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
+        return explain(self.__name__, self._executors, self._stats_before, sorted(set(map(str, self._numbers.read))), constants)
+
+    def reset(self) -> None:
+        """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
+        with self._changing:
+            self._binding = self._binding.renewed()
+            for executor in self._executors:
+                executor.reset()
+                self._counted_before += executor.counters()
+            self._variants = {}
+            self._stats_before, self._calls_before, self._use = Stats(), {}, {}
+            self._plain = {}
+            self._once, self._numbers = Once(), ChangingNumbers()
+            self._leave_direct_table()
+
+    def release(self) -> bool:
+        """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.
+
+        Versions go on; a call that fits none runs in tier 0. `reset` builds the graph again. See the option `release_graphs`.
+        """
+        released = [executor.release() for executor in self._executors]  # all of them
+        return any(released)
+
+    @property
+    def graph(self) -> str:
+        """The pristine graph as MLIR text: the newest one that was built, or what the annotations alone give. Raises RuntimeError
+        when it was released."""
+        try:
+            return self._newest().program.graph
+        except NotCompiled as e:
+            raise RuntimeError(str(e)) from None
+
+    def source(self) -> str:
+        """Tier 0's Python source."""
+        return self._newest().program.tier0.source
+
+    def plan(self, stage: str = "specialized") -> str:
+        """The text of the newest version at a stage: profiled, guarded, recorded, values, specialized, torch, linalg, buffers, loops, llvm,
+        optimized or asm (docs/debugging.md); or of its kernels for a GPU: kernels, nvvm or ptx (docs/cuda.md).
+
+        For a program that was split, the stages from values on are those of its regions, one after another.
+        Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
+        """
+        if stage not in STAGES:
+            raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
+        if not self.versions:
+            raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
+        return max(self._executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
+
+    def _newest(self) -> Built:
+        graphs = [v.built for variants in self._variants.values() for v in variants]
+        return graphs[-1] if graphs else self._uncalled()
+
+    def __repr__(self) -> str:
+        return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
+
+
+STAGES = ("profiled", "guarded", "recorded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
+          "kernels", "nvvm", "ptx")  # fmt: skip
+
+
+def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
+    """A call that a direct table does not answer."""
+    function = weak()
+    assert function is not None  # it is being called
+    return function._slow(*args, **kwargs)
+
+
+ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls come in
+
+
+def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Of plain arrays; -1 for anything else."""
+    return tuple([a.ndim if type(a) is np.ndarray else -1 for a in args])
+
+
+def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:
+    if type(output) is Output and output.kind == "array" and type(array := results[0]) is np.ndarray and array.ndim:
+        return array  # what most programs give, in a third of the time
+    return unflatten(output, iter(results))

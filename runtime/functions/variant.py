@@ -1,0 +1,63 @@
+"""A function's graphs: what a front end builds for one structure of a call, and such a graph in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tierup.dialect.base.records import cached_property
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
+from tierup.runtime.arguments.trees import CallShape, OutputTree
+from tierup.runtime.executors.executor import Executor
+from tierup.runtime.functions.shortcuts import Finish, Match, finisher, matcher
+from tierup.runtime.programs.program import Program
+
+Numbers = frozenset[Access]  # from outside, which a graph reads at every call
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph and how calls map to it: what a front end's `build` returns."""
+
+    program: Program
+    output: OutputTree
+    hidden: tuple[HiddenInput, ...]
+    constants: tuple[Constant, ...]
+
+
+Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A graph in use: the calls it is right for, and its executor."""
+
+    built: Built
+    executor: Executor
+
+    def holds(self, arguments: Mapping[str, object]) -> bool:
+        """Whether all values from outside that are part of the graph are what they were when it was built."""
+        constants = self.built.constants
+        return not constants or all(c.holds(arguments) for c in constants)
+
+    @cached_property
+    def finish(self) -> Finish:
+        """Makes the user's result of the flat ones."""
+        return finisher(self.built.output)
+
+    def shortcut(self, shape: CallShape) -> Match | None:
+        """Gives the leaves, hidden inputs last, of calls of this shape by position; None where there is no such function."""
+        return matcher(shape, self.built.constants, self.built.hidden)
+
+    def hidden_values(self, arguments: Mapping[str, object]) -> tuple[object, ...] | None:
+        """The hidden inputs' values now; None when the graph does not take them."""
+        values = []
+        for item in self.built.hidden:
+            try:
+                value = item.read(arguments)
+            except (NameError, AttributeError, KeyError, IndexError):
+                return None
+            if not item.fits(value):
+                return None
+            values.append(item.flat(value))
+        return tuple(values)

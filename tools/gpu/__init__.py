@@ -1,0 +1,1 @@
+"""Programs by which a GPU is checked and timed."""

@@ -1,0 +1,1 @@
+"""tierup-opt: MLIR in, passes, MLIR out."""
