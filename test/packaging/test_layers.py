@@ -1,8 +1,10 @@
 """Who knows whom in a folder: each package in it, and each file that stands alone, imports what stands before it in its table, and there is
-no circle of files. Imports for type checkers and in functions count; only runtime/base/protocols.py, which is types alone, names what comes later.
+no circle of files. Imports for type checkers and in functions count; only runtime/base/protocols.py, which is types alone, names what comes
+later. No folder has more entries than one can hold in the head, but where all are of one kind.
 """
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -11,59 +13,67 @@ import pytest
 import tierup
 
 ROOT = Path(tierup.__path__[0])
-TYPES_ALONE = "runtime.protocols"
+TYPES_ALONE = "runtime.base.protocols"
+MANY, DEEP = 13, 4  # entries of a folder, its __init__ left out; levels below dialect/ and its like
+OF_ONE_KIND = {  # folders that may have more
+    "dialect/transforms": "passes, one a file",
+    "dialect/torchscript/transforms": "passes, one a file",
+    "lowering/transforms": "passes, one a file",
+    "lowering/cuda/transforms": "passes, one a file",
+}
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dialect": (
-        ("dtypes", "forking", "records", "spelling", "switches"),
-        ("facts", "shielded"),
+        ("base",),
+        ("facts",),  # MLIR-free
         ("mlir",),
         ("passes",),  # what one is
         ("ir",),
-        ("definitions", "optable"),
-        ("contracts", "formulas", "kernels", "ops"),
-        ("inference",),
+        ("language.definitions", "optable"),
+        ("language", "optable.formulas", "optable.kernels"),
+        ("facts.inference",),
         ("rewriting",),
-        ("analysis", "gradients"),
-        ("optable.families",),  # the ops
-        ("functional", "fusion", "parsing", "pipelines"),
-        ("autodiff", "registry", "speculation"),
+        ("analysis", "ops.gradients"),
+        ("ops",),
+        ("passes.functional", "passes.fusion", "passes.pipelines"),
+        ("passes.autodiff", "passes.registry", "speculation"),
         ("transforms",),  # the passes
         ("torchscript",),
     ),
     "lowering": (
-        ("abi", "errors", "faults", "llvm", "externals", "building", "pipelines"),
-        ("driver", "adapter", "objects", "analysis", "ops", "service"),
-        ("math", "entry", "requests"),
+        ("base",),
+        ("building", "externals"),
+        ("analysis", "objects", "ops", "service"),
+        ("math", "entry.last", "entry.layout", "entry.records"),
+        ("entry.generated",),
+        ("entry",),
         ("transforms",),
-        ("compile",),
+        ("compiling",),
         ("artifacts",),
         ("cuda",),
     ),
     "runtime": (
-        ("errors", "options", "fault_kinds", "fault_memory", "protocols"),
-        ("events", "faults", "once"),
+        ("base",),
+        ("faults",),
         ("interpreter",),  # tier 0
         ("arguments",),
         ("cuda",),  # plans on a device, without what calls them
         ("code",),
         ("account",),
-        ("program", "publication", "strategy"),
-        ("context",),
+        ("programs",),
         ("dispatching",),
+        ("compiling.processes",),
         ("compiling",),
-        ("bailouts", "gradients"),
-        ("splits",),
+        ("compiling.scheduling",),
+        ("bailouts", "executors.gradients"),
+        ("executors.splits",),
         ("cuda.calls",),
         ("executors",),
-        ("explaining", "direct_calls", "shortcuts"),
-        ("variant",),
-        ("changing",),
-        ("function",),
+        ("functions",),
     ),
     "frontend": (
         ("errors", "graph", "stopping", "op_calls"),
         ("window_ops",),
-        ("ops", "mlir_file", "mlir_arguments"),
+        ("ops", "mlir"),
         ("python", "python.building"),
         ("python.operations",),
         ("python.functions",),
@@ -72,6 +82,9 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python.gradients",),
         ("torch.errors", "torch.by_torch", "torch.memory_formats"),
         ("torch.script",),
+        ("torch.script.nodes",),
+        ("torch.script.signature",),
+        ("torch.script.graph",),
         ("torch.calls",),
         ("torch.function", "tensor_arguments"),
         ("torch.overloads", "torch.fx"),
@@ -79,6 +92,12 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("torch",),
         ("jit",),
         ("gradients", "vjp"),
+    ),
+    "tools": (
+        ("argument_specs", "opt", "gpu.programs"),
+        ("opt.__main__", "run", "pages"),
+        ("compile", "reduce"),
+        ("gpu",),
     ),
 }
 LAYER = {f"{folder}.{unit}": i for folder, layers in LAYERS.items() for i, units in enumerate(layers) for unit in units}
@@ -148,3 +167,11 @@ def test_a_file_imports_what_stands_before_it(folder: str) -> None:
 def test_no_files_know_one_another_in_a_circle() -> None:
     assert circle_in({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("b")}) == ["b", "c"]
     assert not circle_in({file: frozenset() if file == TYPES_ALONE else imported(file) for file in FILES})
+
+
+def test_no_folder_has_more_siblings_of_different_kinds_than_one_can_hold_in_the_head() -> None:
+    entries = [path.parent if path.name == "__init__.py" else path for path in FILES.values()]
+    inside = [path.relative_to(ROOT) for path in entries if path.parent != ROOT]
+    crowded = {str(folder) for folder, entries in Counter(path.parent for path in inside).items() if entries > MANY}
+    assert crowded == OF_ONE_KIND.keys()
+    assert [str(path) for path in inside if len(path.parts) > 1 + DEEP] == []
