@@ -21,7 +21,7 @@ from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.python.building.emit import Emitter
-from tierup.frontend.python.building.frame import Frame, NeedsMutation, Outside, WillRaise
+from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsMutation, Outside, WillRaise
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
@@ -72,12 +72,16 @@ def build(
     that have none.
     """
     context = thread_context()
+    mutable, knows_dtypes = False, False if arguments else None
     try:
         with context:
-            try:
-                return ProgramBuilder(context, mutable=False, outside=Outside(numbers)).build(target, shape, arguments or {})
-            except NeedsMutation:
-                return ProgramBuilder(context, mutable=True, outside=Outside(numbers)).build(target, shape, arguments or {})
+            while True:
+                try:
+                    return ProgramBuilder(context, mutable, outside=Outside(numbers, knows_dtypes)).build(target, shape, arguments or {})
+                except NeedsMutation:
+                    mutable = True
+                except NeedsIndexDtypes:
+                    knows_dtypes = True
     except UnsupportedSyntax as e:
         raise e.plain() from None
 
@@ -333,7 +337,8 @@ def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str,
     """A parameter's value: its leaves are the next block arguments."""
     if isinstance(tree, Leaf):
         if tree.kind in ("array", "scalar"):
-            return Array(next(ssa), tree.ndim, decays=tree.kind == "scalar")
+            dtype = frame.outside.index_dtype(access, access.read(arguments)) if frame.outside.knows_dtypes else None
+            return Array(next(ssa), tree.ndim, 0, dtype, tree.kind == "scalar")
         if tree.kind == "none":
             return NONE
         if tree.kind == "str":

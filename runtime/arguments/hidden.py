@@ -109,8 +109,8 @@ class Constant:
 
     `kind`: "value" (numbers, strings, dtypes: same type and equal, NaN equal to itself), "identity" (functions, modules,
     classes, objects), "same" (the object that another access, the `value`, gives in the same call), "structure" (of a list,
-    tuple or dict: its type and its length or keys) or "missing" (the class of the exception that reading it raises: the graph
-    raises it too).
+    tuple or dict: its type and its length or keys), "dtype" (of an array that is an input: as `index_dtype_of`) or "missing" (the
+    class of the exception that reading it raises: the graph raises it too).
     """
 
     access: Access
@@ -130,14 +130,21 @@ class Constant:
             return now is self.value
         if self.kind == "structure":
             return structure_of(now) == self.value
+        if self.kind == "dtype":
+            return index_dtype_of(now) == self.value
         if self.kind == "missing":
             return False
         return same_value(now, self.value)
 
-
     def is_number(self, arguments: Mapping[str, object]) -> bool:
         """Whether it is a number, and now is one that could be a hidden input as well."""
         return self.kind == "value" and is_number_to_read(self.value) and is_number_to_read(self.access.read(arguments))
+
+
+def index_dtype_of(value: object) -> np.dtype | None:
+    """The dtype of an array of integers or bools, which picks from another as an index; None for all others."""
+    dtype = getattr(value, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iub" and dtypes.from_numpy(dtype) is not None else None
 
 
 def is_number_to_read(value: object) -> bool:

@@ -59,6 +59,7 @@ def convention(
             return None
         sources.append(source)
     fixed: list[Constant] = []
+    constants = tuple(c for c in constants if c.kind != "dtype")  # guards of versions check those of all inputs
     for constant in constants:
         source = _source(constant.access, names)
         if source is None or constant.kind in ("structure", "missing"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tierup.runtime.arguments.guards import device_arrays
-from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -35,7 +35,7 @@ def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[Hi
     """A function of all arguments, each by position, that gives the leaves and then the hidden inputs, if arguments have this shape, the
     constants hold and the hidden inputs fit; else None. None where there is no such function."""
     text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
-    text.names["DEVICE"] = device_arrays
+    text.names.update(DEVICE=device_arrays, INDEX=index_dtype_of)
     leaves: list[str] = []
     text.parameters = {name: text.name() for name, _ in shape.parameters}
     try:
@@ -185,6 +185,8 @@ class _Text:
                 self.unless(f"{self.read(constant.access)} is {self.read(constant.value)}")
             elif constant.kind in ("value", "identity"):
                 self.unless(f"{self.read(constant.access)} is {self._same(constant.value)} or {holds}")
+            elif constant.kind == "dtype":
+                self.unless(f"INDEX({self.read(constant.access)}) == {self._same(constant.value)}")
             else:
                 self.unless(holds)
         except _NoShortcut:

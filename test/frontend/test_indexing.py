@@ -6,6 +6,8 @@ from frontend_oracle import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tierup
+
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
 
@@ -323,3 +325,47 @@ def test_a_view_of_a_scalar_is_an_array_of_its_own():
     check(views_of_a_scalar, X)
     check(views_of_a_scalar, X[0, 0, 0])
     check(views_of_a_part, np.arange(3.0), np.array(2.5))
+
+
+def rows_written_through_numbers_of_an_array(x, rows):
+    for row in rows:
+        part = x[row]
+        part += 1
+    x[rows.max()].fill(2)
+    first = x[rows[0], 1:]
+    first *= 3
+    last = x[..., rows[-1]]
+    last -= 1
+    x[0, 0, 0] = 50
+    return x, last.sum()
+
+
+def part_at(x, i):
+    return x[i]
+
+
+def written_at(x, i):
+    part = x[i]
+    part[...] = 7
+    return x
+
+
+PICKS = [np.int64(1), np.int8(1), np.array(1), 1, np.bool_(True), np.array(True), np.array([True, False]), np.array([1, 0], np.int32)]
+
+
+@pytest.mark.parametrize("options", [{}, {"executor": "specializing"}, {"speculate": "bailout"}, {"bailout_depth": 0}], ids=str)
+def test_numpys_integers_pick_views_as_pythons_do(options):
+    """An array of rank 0 or a bool gives a copy. What `rows` is, integers or bools, a graph is made for."""
+    f = tierup.jit(rows_written_through_numbers_of_an_array, **options)
+    for rows in [np.array([0, 1])] * 4 + [np.array([True, False])] * 2 + [np.array([1, 0, 1], np.int8)] * 3:
+        mine, expected = X.copy(), X.copy()
+        assert np.array_equal(f(mine, rows)[1], rows_written_through_numbers_of_an_array(expected, rows)[1])
+        assert np.array_equal(mine, expected)
+    assert options == {"bailout_depth": 0} or f.stats().hits >= 4, f.explain()
+    for function in part_at, written_at:
+        g = tierup.jit(function, **options)
+        for i in PICKS + PICKS:
+            mine, expected = X[:2].copy(), X[:2].copy()
+            result, wanted = g(mine, i), function(expected, i)
+            assert np.array_equal(result, wanted) and np.array_equal(mine, expected)
+            assert np.shares_memory(result, mine) == np.shares_memory(wanted, expected), i

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from draft import Draft, Nothing
+import numpy as np
+from draft import Draft, Nothing, is_array
 from families import statement
 
 
@@ -21,11 +22,17 @@ def slice_text(d: Draft, *, backwards: bool = True) -> str:
 
 
 def _integer(d: Draft, size: int) -> str:
-    if d.chance.random() < 0.25:
-        try:
+    """A Python number or one of NumPy's: both are integers, of which a view is made."""
+    roll = d.chance.random()
+    try:
+        if roll < 0.25:
             return d.number_((int,))
-        except Nothing:
-            pass
+        if roll < 0.4:
+            return d.pick(lambda v: isinstance(v, np.integer))
+        if roll < 0.5:
+            return d.pick(lambda v: is_array(v) and v.dtype.kind in "iu" and v.ndim == 1) + d.of("[0]", "[-1]", ".max()")
+    except Nothing:
+        pass
     return str(d.chance.randrange(-size, size)) if size else "0"
 
 

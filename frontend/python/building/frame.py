@@ -31,7 +31,7 @@ from tierup.frontend.python.building.values import (
     Value,
 )
 from tierup.frontend.stopping import NO_GRAD
-from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, is_number_to_read, structure_of
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of, is_number_to_read, structure_of
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device
 
 ALL_NAMES = ("*",)
@@ -49,6 +49,10 @@ class NeedsMutation(Exception):
     """The program writes an array, so that it must be built with !torch.tensor."""
 
 
+class NeedsIndexDtypes(Exception):
+    """An index may be an integer or a bool, which gives a view or a copy: the graph must know which of its inputs are which."""
+
+
 class WillRaise(Exception):
     """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
 
@@ -58,10 +62,13 @@ class WillRaise(Exception):
 
 
 class Outside:
-    """What all functions of one graph read from outside their bodies. `numbers`: those that are hidden inputs, not constants."""
+    """What all functions of one graph read from outside their bodies. `numbers`: those that are hidden inputs, not constants.
+    `knows_dtypes`: whether the graph is for the dtypes that its inputs have as indices; None where there are no inputs yet."""
 
-    def __init__(self, numbers: frozenset[Access] = frozenset()) -> None:
+    def __init__(self, numbers: frozenset[Access] = frozenset(), knows_dtypes: bool | None = None) -> None:
         self.numbers = numbers
+        self.knows_dtypes = knows_dtypes
+        self.dtypes: dict[Access, np.dtype | None] = {}
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
         self.notes: list[str] = []
@@ -70,6 +77,13 @@ class Outside:
         """Note what the graph relies on of a value from outside (`kind`: see Constant). `access`: None if there is nothing to note."""
         if access is not None:
             self.constants.setdefault((access, kind), Constant(access, kind, value))
+
+    def index_dtype(self, access: Access, value: object) -> np.dtype | None:
+        """The dtype that the graph is for of an input that is an array, where that is known and could be an index's."""
+        if self.knows_dtypes:
+            self.dtypes[access] = index_dtype_of(value)
+            self.constant(access, "dtype", self.dtypes[access])
+        return self.dtypes.get(access)
 
 
 class Frame:
@@ -200,6 +214,7 @@ class Frame:
         leaf = flatten(value, [], str(access))
         assert isinstance(leaf, Leaf)
         self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
+        self.outside.index_dtype(access, value)
         return self.hidden_input(access)
 
     def hidden_input(self, access: Access) -> Array | Scalar:
@@ -208,7 +223,9 @@ class Frame:
             leaf = self.outside.hidden[access].leaf
             ssa = self.block.add_argument(self.em.leaf_type(leaf.kind), self.em.unknown)
             is_array = leaf.kind in ("array", "scalar")
-            self.hidden[access] = Array(ssa, leaf.ndim, decays=leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
+            self.hidden[access] = (
+                Array(ssa, leaf.ndim, 0, self.outside.dtypes.get(access), leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
+            )
         return self.hidden[access]
 
 

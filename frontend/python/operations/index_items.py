@@ -1,17 +1,20 @@
 """An array's index taken apart, and what its parts give: views for integers, slices and new axes; gathers for index arrays.
 
-An integer beside index arrays is an index array too (NumPy's rule): it then stays a dimension of the view.
+An integer beside index arrays is an index array too (NumPy's rule): it then stays a dimension of the view. NumPy's integer scalars are
+integers, its arrays of rank 0 are index arrays; where only the run knows which an index is, it is asked (`where_integers`).
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import Array, Const, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_int
@@ -65,12 +68,36 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
             raise frame.error(node, f"{describe(item)} as an index", "write int(...) around it")
         return item
     if isinstance(item, Array):
-        if item.rank == 0 and item.dtype is not None and item.dtype.kind in "iu":
+        if item.rank == 0 and item.decays is True and item.dtype is not None and item.dtype.kind in "iu":
             return Scalar(as_int(frame, node, item), "int")
         return item
     if isinstance(item, Sequence):
         return arrays.as_index(frame, node, item)
     raise frame.error(node, f"{describe(item)} as an index")
+
+
+def where_integers(frame: Frame, node: ast.AST, items: Items) -> tuple[ir.Value, Items] | None:
+    """When the index arrays of an index are all integers, as !torch.bool, and the index as it then is: `x[k]` for each `k` of an array, or
+    an argument, whose dtype only the run knows. None where one of them surely is an array, or is a bool."""
+    em = frame.em
+    given = [item for item in (*items.left, *items.right) if isinstance(item, Array)]
+    if not all(item.may_be_scalar and (item.dtype is None or item.dtype.kind in "iu") for item in given):
+        return None
+    if any(item.dtype is None for item in given) and frame.outside.knows_dtypes is False:
+        raise NeedsIndexDtypes
+    holds: list[ir.Value] = []
+    for item in given:
+        if item.rank is None or item.decays is not True:
+            holds.append(arrays.is_scalar(frame, item))
+        if item.dtype is None:
+            code = em.scalar("prim.dtype", [item.ssa], em.types.int)
+            holds.append(em.scalar("aten.le.int", [code, em.int(dtypes.i64.code)], em.types.bool))  # floats and bools have greater codes
+
+    def integer(item: Value) -> Value:
+        return replace(item, rank=0) if isinstance(item, Array) else item
+
+    both = reduce(lambda a, b: em.scalar("aten.__and__.bool", [a, b], em.types.bool), holds)
+    return both, Items([integer(i) for i in items.left], [integer(i) for i in items.right], items.has_ellipsis)
 
 
 def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:

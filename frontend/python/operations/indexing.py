@@ -24,7 +24,15 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
-from tierup.frontend.python.operations.index_items import Items, gather, has_index_arrays, take_apart, view_of, with_index_arrays
+from tierup.frontend.python.operations.index_items import (
+    Items,
+    gather,
+    has_index_arrays,
+    take_apart,
+    view_of,
+    where_integers,
+    with_index_arrays,
+)
 from tierup.frontend.python.operations.scalars import raise_if
 
 
@@ -96,9 +104,16 @@ def _load_int_list(frame: Frame, node: ast.AST, owner: IntList, index: Value) ->
 
 def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Value:
     items = take_apart(frame, node, index)
-    if has_index_arrays(items):
-        base, indices = with_index_arrays(frame, node, owner, items)
-        return gather(frame, base, indices)
+    if not has_index_arrays(items):
+        return _load_view(frame, node, owner, items)
+    copied: Callable[[], Array] = lambda: gather(frame, *with_index_arrays(frame, node, owner, items))
+    integers = where_integers(frame, node, items)
+    if integers is None:
+        return copied()
+    return select(frame, node, integers[0], lambda: _load_view(frame, node, owner, integers[1]), copied)
+
+
+def _load_view(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     viewed = view_of(frame, node, viewable(frame, node, owner), items)
     if viewed.ssa == owner.ssa and not (viewed.rank == 0 and viewed.decays):  # x[...], x[:]: another array over the same memory
         viewed = replace(viewed, ssa=frame.em.numpy("aten.alias", [owner.ssa]))
