@@ -67,6 +67,9 @@ class Promotion(Enum):
     NUMPY = "numpy"
 
 
+EITHER = tuple(Promotion)
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far a native float result may be from tier 0's: `ulp` units in the last place of the result's dtype, plus
@@ -103,6 +106,7 @@ class Op:
     results: int = 1  # or AS_MANY
     aliasing: Aliasing = Aliasing.FRESH
     numpy: str | None = None  # the kernel under NumPy's promotion, spelled as `kernel`, same operands; None: the same
+    may_be_operand: tuple[Promotion, ...] = ()  # the rules under which it gives operand 0 itself where it changes nothing
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
     native: bool = True  # whether lowering has it
     random: bool = False  # draws from a generator: not to be folded, merged, moved or repeated

@@ -8,7 +8,7 @@ result. The function returns the user's results and then the new contents of the
 * `tierup.writebacks = array<i64: ARG, ...>`: the written arguments, one per extra result; left out when there is none.
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
   ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
-  decide), "result:J" (it shares memory with the earlier result J),
+  decide), "may_be:I" (perhaps even the argument itself), "result:J" (it shares memory with the earlier result J),
   "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "unclear_view:I",
   "unclear_result:J,K" (so may it, and no check could tell: it comes out of a list, or a branch or a loop writes the argument). Where it is
   something to results and to an argument, both stand there: "may_result:J;may_view:I".
@@ -46,7 +46,7 @@ from tierup.dialect.passes.core import functions, refuse_several_blocks
 from tierup.dialect.passes.functional.memory import Entry, Ref, holds_tensors, value_type
 from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.passes.functional.regions import regions
-from tierup.dialect.passes.functional.views import identity, perhaps_identity, read_only
+from tierup.dialect.passes.functional.views import identity, is_new, read_only
 from tierup.dialect.passes.functional.walk import Walker
 from tierup.dialect.passes.registry import Pass, register
 
@@ -147,13 +147,13 @@ class _Function:
         if argument is not None:
             if identity(entry.chain):
                 return f"argument:{argument}"
-            return f"may_view:{argument}" if perhaps_identity(entry.chain) else f"view:{argument}"
+            return f"view:{argument}" if is_new(entry) else f"may_be:{argument}"
         memory = self.walker.memory
         others = sorted((s for s in memory.may_be(entry) if s.argument is not None), key=lambda s: s.argument or 0)
         if not others:
             return "fresh"
         unclear = entry.storage.taken or any(_of_a_region(memory.current[s]) for s in others)
-        return f"{'unclear' if unclear else 'may'}_view:{others[0].argument}"
+        return f"{'unclear_view' if unclear else 'may_view' if is_new(entry) else 'may_be'}:{others[0].argument}"
 
 
 def _of_a_region(value: ir.Value) -> bool:

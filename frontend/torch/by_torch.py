@@ -10,7 +10,7 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import NoneValue, Tensor, Value
-from tierup.dialect.optable.core import Aliasing, Infer, Kind, Op, declared
+from tierup.dialect.optable.core import EITHER, Aliasing, Infer, Kind, Op, declared
 from tierup.dialect.optable.kernels.by_torch import MAY_HAND_ON, spelled
 
 
@@ -121,6 +121,7 @@ def _row(name: str, schema: Any) -> Op | None:
         _RULES.get(name, declared),
         results=len(schema.returns),
         aliasing=Aliasing.SELF if writes else Aliasing.MAY_VIEW if noted or base in MAY_HAND_ON else Aliasing.FRESH,
+        may_be_operand=EITHER,
         native=False,
         acts=base in _WRITES_UNSAID,
         random=base in _WRITES_UNSAID or _is_random(name),

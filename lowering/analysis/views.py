@@ -18,6 +18,8 @@ from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Shape, Tenso
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.speculation.exits import where_control_stayed
 
 
@@ -58,11 +60,11 @@ def view_of(value: ir.Value, roots: Mapping[ir.Value, View], inference: Inferenc
         return None  # an argument of a block within
     if op.name == "torch.prim.ListUnpack":
         return _part(op, ir.OpResult(value).result_number, roots, inference)
-    handler = _VIEWS.get(torch_name(op))
-    if handler is None:
+    handler, row = _VIEWS.get(torch_name(op)), row_of(op)
+    if handler is None and (row is None or row.aliasing is not Aliasing.MAY_VIEW):
         return None
     base = view_of(op.operands[0], roots, inference)
-    return None if base is None else handler(_Context(op, base, value, inference))
+    return None if base is None else (handler or _unknown)(_Context(op, base, value, inference))
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,10 @@ class _Context:
 
 def _same(c: _Context) -> View:
     return c.base
+
+
+def _unknown(c: _Context) -> View:
+    raise Unknown(f"whether {torch_name(c.op)} copies is not known")
 
 
 def _permuted(base: View, order: Sequence[int]) -> View:
@@ -208,6 +214,8 @@ def _diagonal(c: _Context) -> View:
 
 def _reshape(c: _Context) -> View | None:
     """A view when the old axes can be split and merged where they lie, a copy when they can't."""
+    if c.sizes == c.base.sizes:
+        return c.base
     strides = reshaped_strides(c.base.sizes, c.base.strides, c.sizes)
     return None if strides is None else replace(c.base, sizes=c.sizes, strides=strides)
 
@@ -223,13 +231,17 @@ def _contiguous(c: _Context) -> View | None:
     return c.base
 
 
-def _to_dtype(c: _Context) -> View | None:
+def _converted(c: _Context) -> View | None:
     """The operand itself when there is nothing to convert and no copy is asked for."""
-    before, after, copy = (c.inference[v] for v in (c.op.operands[0], c.result, c.op.operands[3]))
+    row = row_of(c.op)
+    assert row is not None
+    before, after = c.inference[c.op.operands[0]], c.inference[c.result]
+    asked = dict(zip(row.operands, map(c.inference.values.get, c.op.operands), strict=False))
+    copy = asked.get("copy", Bool(False))
     if copy == Bool(True) or (isinstance(before, Tensor) and isinstance(after, Tensor) and before.dtype != after.dtype):
         return None
     if copy == Bool(False):
-        return _contiguous(c) if c.inference.values.get(c.op.operands[4]) == Int(0) else c.base  # contiguous_format
+        return _contiguous(c) if asked.get("memory_format") == Int(0) else c.base  # contiguous_format
     raise Unknown("whether it is a copy is known at run time only")
 
 
@@ -323,7 +335,8 @@ _VIEWS: dict[str, Callable[[_Context], View | None]] = {
     "aten.broadcast_to": _expand,
     "aten.diagonal": _diagonal,
     "aten.contiguous": _contiguous,
-    "aten.to.dtype": _to_dtype,
+    **dict.fromkeys(("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.prim_Device", "aten.to.other", "aten.type_as"),
+                    _converted),
     "aten.view": _reshape,
     "aten.reshape": _reshape,
     "aten.view_as": _reshape,

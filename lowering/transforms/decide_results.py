@@ -154,12 +154,12 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         return ResultSpec(ResultKind.ALIAS, argument=int(stated.partition(":")[2]))
     if stated == "fresh":
         return _fresh(value, inference, known)
-    if value in roots and not stated.startswith("view:"):
+    if value in roots and not stated.startswith(("view:", "may_view:")):
         return ResultSpec(ResultKind.ALIAS, argument=roots[value].argument)
     try:
         view = view_of(value, roots, inference)
         own = view is None and not stated.startswith("unclear_view:")  # tier 0 may give (a view of) the argument
-        own = own and (not stated.startswith("may_view:") or ensure_own(value, roots, inference))
+        own = own and (not stated.startswith(("may_view:", "may_be:")) or ensure_own(value, roots, inference))
     except Unknown as e:
         raise _at(value, f"a result is a view of an argument, but {e}") from e
     if view is None:
@@ -170,6 +170,8 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
         return _fresh(value, inference, known)
     if stated.startswith("view:") and int(stated.partition(":")[2]) != view.argument:
         raise _at(value, f"a result is a {stated}, but its chain of views leads to argument {view.argument}")
+    if stated.startswith("may_be:") and view in roots.values():
+        return ResultSpec(ResultKind.ALIAS, argument=view.argument)
     if not is_described(view, known):
         raise _at(value, "a result is a view of an argument, but its layout is known at run time only")
     return ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides)

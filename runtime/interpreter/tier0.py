@@ -51,6 +51,7 @@ class Tier0:
     constants: Mapping[str, Any] = field(default_factory=dict)  # name in the source -> array or other picklable object
     records: bool = False
     fails: bool = False
+    detached: tuple[int, ...] = ()  # the results that PyTorch is to give detached
 
     def __call__(self, *leaves: object, **hooks: Callable[..., object]) -> Any:
         """Run the program: see `call`."""

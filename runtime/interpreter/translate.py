@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import IN_NO_GRAD
+from tierup.dialect.ir.structure import CASTS, last_of, maker
 from tierup.dialect.ir.walking import function_names, symbol_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.speculation import CONTINUATION
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
@@ -89,7 +93,22 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
         returns = name == entry or CONTINUATION in declared[name].attributes  # a continuation's results are the entry's
         emitter.emit(function, header, prologue, as_tuple=returns and _is_ambiguous(declared[name], functions))
     bindings = {name: path for path, name in globals_.items() if ":" in path}
-    return Tier0(entry, globals_[f"@{entry}"], source.text(), parameters, source.origins, bindings, constants, record, fail)
+    text, detached = source.text(), _detached(func)
+    return Tier0(entry, globals_[f"@{entry}"], text, parameters, source.origins, bindings, constants, record, fail, detached)
+
+
+def _detached(func: ir.Operation) -> tuple[int, ...]:
+    """The results that are tensors detached from another, or views of such; what a no_grad block gives is none."""
+
+    def is_detached(value: ir.Value) -> bool:
+        op = maker(value)
+        while op is not None and (op.name in CASTS or ((row := row_of(op)) is not None and row.aliasing is Aliasing.VIEW)):
+            if op.name == "torch.aten.detach" and IN_NO_GRAD not in op.attributes:
+                return True
+            op = maker(op.operands[0])
+        return False
+
+    return tuple(i for i, value in enumerate(last_of(func.regions[0].blocks[0]).operands) if is_detached(value))
 
 
 def _is_ambiguous(func: ir.Operation, functions: Mapping[str, Function]) -> bool:

@@ -24,7 +24,7 @@ class Publication:
         """Why the results cannot be published from values; "" when they can."""
         for alias in self.aliases:
             kind, _, argument = alias.rpartition(";")[2].partition(":")  # behind what it is to other results
-            if kind in ("view", "may_view", "unclear_view") and int(argument) in self.writebacks:
+            if kind in ("view", "may_view", "may_be", "unclear_view") and int(argument) in self.writebacks:
                 return "a result is a view of an argument that the program writes"
         return ""
 

@@ -88,8 +88,9 @@ def _broadcast_tensors(ctx: Infer, operands: Sequence[Value]) -> List:
 
 @_view("aten.broadcast_tensors(Tensor[] tensors) -> Tensor[]", infer=_broadcast_tensors, native=False)
 def broadcast_tensors(tensors: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Each expanded to their common shape."""
-    return [expand(x, to.shape) for x, to in zip(tensors, broadcast_tensors.checked(tensors).items, strict=True)]
+    """Each expanded to their common shape, itself where it has that."""
+    sizes = [to.shape for to in broadcast_tensors.checked(tensors).items]
+    return [x if x.shape == size else expand(x, size) for x, size in zip(tensors, sizes, strict=True)]
 
 
 def _like(g: Backward, gradient: ir.Value, tensor: ir.Value) -> ir.Value:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EITHER, EXACT, Aliasing, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import is_one, reshaped
@@ -108,10 +108,14 @@ def _flatten(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
     return (*of[:first], read.product(of[first : last + 1]), *of[last + 1 :])
 
 
-@_may_view("aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer=read.of_first(_flatten))
+@_may_view(
+    "aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer=read.of_first(_flatten),
+    may_be_operand=(Promotion.TORCH,),
+)  # fmt: skip
 def flatten(x: np.ndarray, start: int = 0, end: int = -1) -> np.ndarray:
-    """Dims start to end become one; rank 0 becomes rank 1. A view where strides allow one."""
-    return x.reshape(flatten.checked(x, start, end).shape)
+    """Dims start to end become one; rank 0 becomes rank 1. A view where strides allow one; x itself where there is one such dim."""
+    found = flatten.checked(x, start, end).shape
+    return x.reshape(found) if x.ndim != len(found) else x
 
 
 def _unflatten(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -130,10 +134,13 @@ def unflatten(x: np.ndarray, dim: int, sizes: Sequence[int]) -> np.ndarray:
     return np.reshape(x, unflatten.checked(x, dim, sizes).shape, copy=False)
 
 
-@_view("aten.squeeze(Tensor(a) self) -> Tensor(a)", infer=read.of_first(lambda ctx, of, rest: tuple(d for d in of if not is_one(d))))
+@_view(
+    "aten.squeeze(Tensor(a) self) -> Tensor(a)", infer=read.of_first(lambda ctx, of, rest: tuple(d for d in of if not is_one(d))),
+    may_be_operand=(Promotion.NUMPY,),
+)  # fmt: skip
 def squeeze(x: np.ndarray) -> np.ndarray:
-    """All dims of size 1 go."""
-    return x.squeeze()
+    """All dims of size 1 go. Another array also where none does."""
+    return x.squeeze().view()
 
 
 @squeeze.under_numpy(form="as_is")
@@ -191,12 +198,12 @@ def _at_least(rank: int) -> InferRule:
     return read.of_first(lambda ctx, of, rest: (*(1,) * (rank - len(of)), *of))
 
 
-@_view("aten.atleast_1d(Tensor self) -> Tensor", infer=_at_least(1))
+@_view("aten.atleast_1d(Tensor self) -> Tensor", infer=_at_least(1), may_be_operand=EITHER)
 def atleast_1d(x: np.ndarray) -> np.ndarray:
     return np.atleast_1d(x)
 
 
-@_view("aten.atleast_2d(Tensor self) -> Tensor", infer=_at_least(2))
+@_view("aten.atleast_2d(Tensor self) -> Tensor", infer=_at_least(2), may_be_operand=EITHER)
 def atleast_2d(x: np.ndarray) -> np.ndarray:
     """A vector becomes a row."""
     return np.atleast_2d(x)

@@ -9,7 +9,19 @@ import numpy as np
 
 from tierup.dialect.facts.values import NoneValue, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, GradientRule, Infer, Kind, Layout, Promotion, ShapeError, format_shape, like
+from tierup.dialect.optable.core import (
+    EITHER,
+    EXACT,
+    Aliasing,
+    GradientRule,
+    Infer,
+    Kind,
+    Layout,
+    Promotion,
+    ShapeError,
+    format_shape,
+    like,
+)
 from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import dtype_named
@@ -76,7 +88,8 @@ def _conversion(schema: str, *, fresh: bool = False, gradient: GradientRule = _c
         return x.astype(dtype, copy=copy)
 
     aliasing = Aliasing.FRESH if fresh else Aliasing.MAY_VIEW
-    made = define(schema, tier0, kind=Kind.POINTWISE, infer=infer, aliasing=aliasing, tolerance=EXACT, note=_OUT_OF_RANGE, **fields)
+    made = define(schema, tier0, kind=Kind.POINTWISE, infer=infer, aliasing=aliasing, may_be_operand=EITHER,
+                  tolerance=EXACT, note=_OUT_OF_RANGE, **fields)  # fmt: skip
     made.under_numpy(form="as_is")(numpy_tier0)
     made.vjp()(gradient)
     return made
@@ -178,7 +191,7 @@ clone.vjp()(_same_gradient)
 
 @op(
     "aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, layout=Layout.ROWS, tolerance=EXACT,
+    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, layout=Layout.ROWS, tolerance=EXACT,
 )  # fmt: skip
 def contiguous(x: np.ndarray, memory_format: int = _CONTIGUOUS) -> np.ndarray:
     """x itself when it is C-contiguous, else a C-contiguous copy."""

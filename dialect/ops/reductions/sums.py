@@ -19,7 +19,7 @@ from tierup.dialect.ops.reductions import reduced
 from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import NONE, SUMMED, added, int64, numpy_of, reduction, result_dtype, widened
 from tierup.dialect.ops.reductions.reduced import dims_of, keepdims, kept
-from tierup.dialect.optable.core import EXACT, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
+from tierup.dialect.optable.core import EITHER, EXACT, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import accumulated_dtype, accumulator, axes_of, count, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.kernels.casts import cast
@@ -160,7 +160,7 @@ def _infer_sum_to_size(ctx: Infer, operands: Sequence[Value]) -> Value:
 
 @op(
     "aten._grad_sum_to_size(Tensor(a) self, int[]? size) -> Tensor(a)",
-    kind=Kind.REDUCTION, infer=_infer_sum_to_size, aliasing=Aliasing.MAY_VIEW, native=False, tolerance=SUMMED,
+    kind=Kind.REDUCTION, infer=_infer_sum_to_size, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, native=False, tolerance=SUMMED,
     note="native as the sum and the view that tierup-expand-sum-to-size makes of it",
 )  # fmt: skip
 def sum_to_size(x: np.ndarray, size: Sequence[int] | None) -> np.ndarray:

@@ -64,9 +64,11 @@ def kernel(name: str) -> Callable[..., Any]:
     shares = ".".join(op_of(name).split(".")[:2]) in MAY_HAND_ON or any(a is not None for a in aliases)
 
     def call(*operands: Any) -> Any:
+        tensors = [torch_tensors.to_tensors(o) for o in operands]
         with torch.no_grad():
-            given = found(*map(torch_tensors.to_tensors, operands))
-        result = torch_tensors.to_arrays(given)
+            given = found(*tensors)
+        result = next((o for o, t in zip(operands, tensors, strict=True) if t is given), None)
+        result = torch_tensors.to_arrays(given) if result is None else result
         return result if shares else apart(result, operands)
 
     call.__name__ = name

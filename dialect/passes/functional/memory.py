@@ -24,11 +24,13 @@ _MUTABLE = re.compile(r"\btensor\b")
 @dataclass(eq=False)
 class Storage:
     """Memory. `type`: of its values in the new graph; `argument`: which argument it is, None for memory made inside; `taken`: whether it is
-    a list or tuple, or may have been taken out of one: which of its items it is, nobody follows."""
+    a list or tuple, or may have been taken out of one: which of its items it is, nobody follows; `new`: whether the tensor is surely
+    another object than those whose memory it may be."""
 
     type: ir.Type
     argument: int | None = None
     taken: bool = False
+    new: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,9 +128,11 @@ class Memory:
         """Go on after a region whose state before was `outer`: values computed inside cannot be used. What may share memory stays known."""
         self.current, self.views = dict(outer.current), {s: dict(v) for s, v in outer.views.items()}
 
-    def make(self, value: ir.Value, sources: Iterable[Storage] = (), argument: int | None = None, taken: bool = False) -> Storage:
+    def make(
+        self, value: ir.Value, sources: Iterable[Storage] = (), argument: int | None = None, taken: bool = False, new: bool = False
+    ) -> Storage:
         """New memory with this value, which may be (part of) that of `sources`."""
-        storage = Storage(value.type, argument, taken or not is_tensor(value.type))
+        storage = Storage(value.type, argument, taken or not is_tensor(value.type), new)
         self.current[storage] = value
         self.entangle(storage, sources)
         return storage

@@ -13,12 +13,12 @@ from tierup.dialect.ir.attributes import LOCKED, PROMOTION
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import CASTS, attributes_of, maker
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Promotion
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
-from tierup.dialect.passes.functional.memory import Step, value_type
+from tierup.dialect.passes.functional.memory import Entry, Ref, Step, value_type
 from tierup.dialect.rewriting.core import int_of, ints_of
 
-# of these NumPy gives its argument itself where they change nothing
-_PERHAPS_IDENTITIES = CASTS | {"torch.aten.squeeze", "torch.aten.squeeze.dim", "torch.prims.squeeze", "torch.aten.contiguous"}
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
 
@@ -36,9 +36,15 @@ def identity(chain: Sequence[Step]) -> bool:
     return all(step.name in CASTS for step in chain)
 
 
-def perhaps_identity(chain: Sequence[Step]) -> bool:
-    """Whether a chain may show the very tensor that it starts from, which sizes and layouts decide."""
-    return all(step.name in _PERHAPS_IDENTITIES for step in chain)
+def may_be_operand(op: ir.Operation) -> bool:
+    """Whether an op may give its operand itself, which sizes, dtypes and layouts decide."""
+    row, rules = row_of(op), Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+    return op.name in CASTS or (row is not None and rules in row.may_be_operand)
+
+
+def is_new(entry: Entry) -> bool:
+    """Whether a tensor is surely another object than those whose memory it may show."""
+    return isinstance(entry, Ref) and (entry.storage.new or not all(may_be_operand(step.op) for step in entry.chain))
 
 
 def is_read_only(op: ir.Operation) -> bool:

@@ -85,13 +85,14 @@ class Walker:
         self.memory.show(old, entry)
 
     def bind_new(
-        self, old: ir.Value, value: ir.Value, sources: frozenset[Storage] = frozenset(), argument: int | None = None, taken: bool = False
-    ) -> Storage | None:
+        self, old: ir.Value, value: ir.Value, sources: frozenset[Storage] = frozenset(), argument: int | None = None, taken: bool = False,
+        new: bool = False,
+    ) -> Storage | None:  # fmt: skip
         """Bind an old value to a new one. One that holds tensors is new memory, which may be that of `sources`."""
         if not holds_tensors(old.type):
             self.bind(old, value)
             return None
-        storage = self.memory.make(value, sources, argument, taken)
+        storage = self.memory.make(value, sources, argument, taken, new)
         self._made_for[storage] = old
         self.bind(old, Ref(storage))
         return storage
@@ -105,7 +106,10 @@ class Walker:
         made: list[tuple[int, Storage]] = []
         for i, (old, new) in enumerate(zip(olds, news, strict=True)):
             sources = frozenset(s for memory, given in paths for s in memory.may_be(given[i]) if s in known)
-            storage = self.bind_new(old, new, sources, taken=any(taken_from_lists(given[i]) for _, given in paths))
+            entries = [given[i] for _, given in paths]
+            storage = self.bind_new(
+                old, new, sources, taken=any(map(taken_from_lists, entries)), new=all(map(functional_views.is_new, entries))
+            )
             if storage is not None:
                 shared = [other for j, other in made if any(memory.share(given[i], given[j]) for memory, given in paths)]
                 self.memory.entangle(storage, shared)
@@ -186,19 +190,21 @@ class Walker:
         elif row.aliasing is Aliasing.VIEW and name != "torch.operator" and self._exact(op):
             self._view(op)
         elif row.aliasing is Aliasing.FRESH:
-            self._make(op)
+            self._make(op, new=True)
         else:
-            self._make(op, self.memory.may_be(self._env[op.operands[0]]))
+            whole = self._env[op.operands[0]]
+            new = row.aliasing is Aliasing.MAY_VIEW and (functional_views.is_new(whole) or not functional_views.may_be_operand(op))
+            self._make(op, self.memory.may_be(whole), new=new)
 
-    def _make(self, op: ir.Operation, sources: frozenset[Storage] = frozenset(), name: str | None = None) -> None:
+    def _make(self, op: ir.Operation, sources: frozenset[Storage] = frozenset(), name: str | None = None, new: bool = False) -> None:
         """The same op on values. What it gives may be memory of `sources`."""
         operands = [self.value(v) for v in op.operands]
         types = [value_type(r.type) for r in op.results]
         made = ir.Operation.create(name or op.name, types, operands, attributes_of(op), loc=op.location, ip=self.ip)
         taken = bool(sources) and any(taken_from_lists(self._env[v]) for v in op.operands)
         parts: list[Storage] = []
-        for old, new in zip(op.results, made.results, strict=True):
-            part = self.bind_new(old, new, sources, taken=taken)
+        for old, value in zip(op.results, made.results, strict=True):
+            part = self.bind_new(old, value, sources, taken=taken, new=new)
             if part is not None and sources:
                 self.memory.entangle(part, parts)
                 parts.append(part)

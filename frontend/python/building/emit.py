@@ -15,7 +15,7 @@ import numpy as np
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.ir import constants, literals, torch_types
-from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
@@ -181,8 +181,8 @@ class Emitter:
         """What ops or calls here give: tensors without a gradient where there is to be none."""
         if self.has_gradients:
             return values
-        tensor = self.types.tensor
-        return [self.create("torch.aten.detach", [v], [tensor]).results[0] if v.type == tensor else v for v in values]
+        tensor, mark = self.types.tensor, {IN_NO_GRAD: ir.UnitAttr.get(self.context)}
+        return [self.create("torch.aten.detach", [v], [tensor], mark).results[0] if v.type == tensor else v for v in values]
 
     def derefined(self, value: ir.Value, type_: ir.Type) -> ir.Value:
         """A value where one of a wider type is expected."""

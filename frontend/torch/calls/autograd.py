@@ -69,7 +69,7 @@ def plain(executor: ProgramExecutor, leaves: Sequence[Any], tensors: Sequence[An
     for tensor in written:
         if not tensor.is_inference():
             torch.autograd.graph.increment_version(tensor)
-    return shared_memory.as_tensors(found, leaves, tensors)
+    return shared_memory.as_tensors(found, leaves, tensors, executor.program.tier0.detached)
 
 
 class _Call:
@@ -258,7 +258,8 @@ class _Call:
             base, array = found[self.places[which][1]], self.arrays[which]
         if base.requires_grad and not self._flows_into(k):
             base = base.detach()
-        return shared_memory.view(base, array, self.arrays[k])
+        found = shared_memory.view(base, array, self.arrays[k])
+        return found.detach() if not self.pair.results.lengths and k in self.executor.program.tier0.detached else found
 
 
 class _Saved:

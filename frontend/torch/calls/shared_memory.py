@@ -63,9 +63,9 @@ def has_views(array: Array, result: Array) -> bool:
     return array.flags.c_contiguous or array.flags.f_contiguous or _corners(array, result) is not None
 
 
-def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any]) -> tuple[Any, ...]:
+def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any], detached: Sequence[int] = ()) -> tuple[Any, ...]:
     """Results, in trees, as tensors: an argument is the very tensor, what lies in the memory of one or of another result is a view of it.
-    `tensors`: of whose memory the leaves are made, as in `autograd.joined`."""
+    `tensors`: of whose memory the leaves are made, as in `autograd.joined`; `detached`: the results that are."""
     arrays = list(_arrays(found))
     if all(a.flags.owndata for a in arrays):
         return tuple([torch_tensors.to_tensors(value) for value in found])
@@ -81,7 +81,8 @@ def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[An
         if tensor is None and root is not array and sum(r is root for r in roots) > 1:  # they are parts of what is no result
             known.append((root, torch_tensors.tensor(root)))
             tensor = tensor_of(array, known)
-        known.append((array, torch_tensors.tensor(array) if tensor is None else tensor))
+        tensor = torch_tensors.tensor(array) if tensor is None else tensor
+        known.append((array, tensor.detach() if any(found[i] is array for i in detached) else tensor))
     made = {id(array): tensor for array, tensor in known}
     return tuple([torch_tensors.to_tensors(value, made) for value in found])
 

@@ -37,12 +37,15 @@ _VIEWS: dict[Any, Any] = {
             _aten.slice.Tensor,
             _aten.split.Tensor,
             _aten.split_with_sizes.default,
+            _aten.squeeze.default,
             _aten.squeeze.dim,
             _aten.squeeze.dims,
             _aten.t.default,
             _aten.transpose.int,
             _aten.unbind.int,
+            _aten.unfold.default,
             _aten.unsqueeze.default,
+            _aten.view.dtype,
         )
     },
 }

@@ -81,7 +81,7 @@ def check_alias(value: Any, alias: str, args: list[Any]) -> None:
     elif kind == "fresh":
         assert shared == []
     else:
-        assert kind in ("may_view", "result")
+        assert kind in ("may_be", "may_view", "result")
 
 
 def square() -> np.ndarray:
@@ -424,9 +424,9 @@ def test_aliases_of_results() -> None:
     assert alias(returns_argument_and_parts, square(), square()) == ["argument:0", "view:0", "view:1", "fresh", "may_view:1"]
     assert alias(returns_old_and_new, square()) == ["fresh", "view:0", "argument:0"]
     assert alias(results_share_memory, 1) == ["fresh", "result:0", "result:0"]
-    assert alias(carried, square(), 2) == ["may_view:0"]
-    assert alias(one_arm_gives_argument, square(), 2) == ["may_view:0"]
-    assert alias(one_arm_gives_argument, np.array(1.0), 2) == ["may_view:0", "fresh"]  # the second says whether the first is a scalar in Python
+    assert alias(carried, square(), 2) == ["may_be:0"]
+    assert alias(one_arm_gives_argument, square(), 2) == ["may_be:0"]
+    assert alias(one_arm_gives_argument, np.array(1.0), 2) == ["may_be:0", "fresh"]  # the second says whether the first is a scalar in Python
     assert alias(fresh_in_branch, square(), 2) == ["fresh"]
 
 
