@@ -26,6 +26,7 @@ from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.programs.program import Program
 from tierup.tools.argument_specs import FORMS, BadSpec, check_types, read_specs, specs_of_types
+from tierup.tools.interrupts import interruptible
 
 Say = Callable[[str], object]  # progress
 
@@ -48,6 +49,7 @@ then, where NumPy and NVIDIA's Python bindings of the driver are (no MLIR, no LL
 """
 
 
+@interruptible("tierup-compile")
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0, or 1 after a message on stderr."""
     options = _parser().parse_args(argv)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -181,3 +183,26 @@ def test_a_file_that_never_ends_is_refused(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr("tierup.dialect.language.text.LARGEST", 1 << 20)
     assert main(["/dev/zero"]) != 0
     assert "more than 1 MiB: '/dev/zero'" in capsys.readouterr().err
+
+
+def test_a_number_from_an_archive_is_one_where_the_program_wants_one(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "z.npz", x=np.ones(2, np.float32), n=3)
+    assert main([file, "--entry=main", f"--arg={tmp_path}/z.npz"]) == 0
+    assert capsys.readouterr().out == "result 0: f32[2]\n[4. 4.]\nresult 1: int\n3\n"
+
+
+def test_a_negative_seed_is_refused_by_name(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([file, "--seed", "-1"])
+    assert "argument --seed: expected a whole number from 0, got '-1'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tool", ["tierup.tools.run", "tierup.tools.opt", "tierup.tools.reduce", "tierup.tools.compile"])
+def test_ctrl_c_is_one_line_and_a_signal(tool: str) -> None:
+    code = "import importlib, signal, sys; m = importlib.import_module(sys.argv[1])\n" \
+        "m.main.__wrapped__  # the program's own\n" \
+        "from tierup.tools.interrupts import interruptible\n" \
+        "@interruptible('tierup-x')\ndef main(arguments=None): print('so far'); signal.raise_signal(signal.SIGINT)\nmain()"
+    name = tool if tool.endswith("compile") else f"{tool}.__main__"
+    done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "so far\n", "tierup-x: interrupted\n")

@@ -19,6 +19,7 @@ from tierup.dialect.passes.pipelines import pipeline, reproducer
 from tierup.dialect.passes.pipelines.pipeline import MlirPass, Nest
 from tierup.dialect.passes.registry import PassFailure, Pipeline, PipelineError
 from tierup.lowering.ops.pointwise.context import load_casts
+from tierup.tools.interrupts import interruptible
 from tierup.tools.opt import help as opt_help
 from tierup.tools.opt.chunks import Chunk, split
 from tierup.tools.opt.expect import check_expected
@@ -37,6 +38,7 @@ class Outcome:
     found: list[Diagnostic] = field(default_factory=list)
 
 
+@interruptible(PROGRAM)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run tierup-opt on a command line (sys.argv without its first word). Returns the exit code: 0, or 1 for any error."""
     try:

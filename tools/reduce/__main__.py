@@ -11,6 +11,7 @@ from pathlib import Path
 from tierup.dialect.passes.pipelines import reproducer
 from tierup.dialect.passes.pipelines.reproducer import Reproducer
 from tierup.dialect.passes.registry import Pipeline, PipelineError
+from tierup.tools.interrupts import interruptible
 from tierup.tools.opt.options import UsageError, load_passes
 from tierup.tools.opt.reproducer import Runnable, runnable
 from tierup.tools.reduce import pipeline as reduce_pipeline
@@ -42,6 +43,7 @@ so far. The same input and test give the same output.
 """
 
 
+@interruptible(PROGRAM)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run tierup-reduce on a command line (sys.argv without its first word). Returns the exit code: 0, or 1 for any error."""
     settings = _parser().parse_args(arguments)

@@ -22,12 +22,14 @@ from tierup.runtime.base.errors import UnsupportedOp
 from tierup.runtime.base.events import Event, subscribe
 from tierup.runtime.base.options import table
 from tierup.runtime.functions.function import STAGES, Function
+from tierup.tools.interrupts import interruptible
 from tierup.tools.run.arguments import FORMS, BadArgument, read_arguments
 from tierup.tools.run.instrumented import Instrumented, is_instrumented
 
 _NEVER_RUN = ("source", "graph")  # stages that are there before any call
 
 
+@interruptible("tierup-run")
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0, or 1 after a message on stderr."""
     options = _parser().parse_args(argv)
@@ -39,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.emit in _NEVER_RUN:
             sys.stdout.write(program.source() if options.emit == "source" else program.graph)
             return 0
-        leaves = read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed)
+        leaves = _arguments(graph, options)
     except (ProgramError, BadArgument, UnsupportedOp, OSError, TypeError, ValueError) as e:
         return _fail(str(e))
     try:
@@ -65,7 +67,7 @@ def _record(graph: GraphResult, options: argparse.Namespace) -> int:
     if options.emit not in (None, "profiled") or options.option or options.explain:
         return _fail("--instrument goes with --emit=profiled, and with no option of compiled programs: tier 0 runs the program")
     instrumented = Instrumented(graph)
-    leaves = read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed)
+    leaves = _arguments(graph, options)
     try:
         results = [instrumented(*leaves) for _ in range(options.repeat)]
     except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
@@ -140,6 +142,17 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return int(text)
+
+
+def _arguments(graph: GraphResult, options: argparse.Namespace) -> list[object]:
+    numbers = {name for name, leaf in graph.leaves if leaf.kind in ("int", "float", "bool", "number")}
+    return read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed, numbers)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tierup-run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"forms of --arg:\n{FORMS}"
@@ -147,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("program", help="a file of MLIR (text or bytecode); - reads text from stdin")
     parser.add_argument("--entry", help="the function to run; may be left out when only one is public")
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
-    parser.add_argument("--seed", type=int, default=0, help="for arrays given by type and shape (default 0)")
+    parser.add_argument("--seed", type=_seed, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
     parser.add_argument("--explain", action="store_true", help="tell on stderr what happens, as it happens, and at the end why")
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +35,9 @@ class BadArgument(ValueError):
     """An argument text that says nothing, or not what the program takes."""
 
 
-def read_arguments(texts: Sequence[str], names: Sequence[str], seed: int) -> list[object]:
-    """The values for the arguments `names`, in order. Raises BadArgument."""
+def read_arguments(texts: Sequence[str], names: Sequence[str], seed: int, numbers: Collection[str] = ()) -> list[object]:
+    """The values for the arguments `names`, in order. An array of rank 0, as a file has numbers, is one for those of `numbers`. Raises
+    BadArgument."""
     random = np.random.default_rng(seed)
     given: dict[str, object] = {}
     positional: list[object] = []
@@ -59,7 +60,7 @@ def read_arguments(texts: Sequence[str], names: Sequence[str], seed: int) -> lis
         problem = f"missing {missing}" if missing else f"{len(positional) - len(free)} too many"
         raise BadArgument(f"the program takes {len(names)} arguments ({', '.join(names)}): {problem}; give each with --arg")
     given.update(zip(free, positional, strict=True))
-    return [given[name] for name in names]
+    return [v.item() if name in numbers and isinstance(v := given[name], np.ndarray) and v.ndim == 0 else given[name] for name in names]
 
 
 def value_of(text: str, random: np.random.Generator) -> object:
