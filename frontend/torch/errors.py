@@ -10,6 +10,7 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.ops.scalars.facts import exception_named
 from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.formulas.classes import ANOTHER_BATCH
 from tierup.runtime.base.errors import origin_of
 
 
@@ -42,6 +43,8 @@ def error_of_torch(error: Exception) -> Exception:
     row = None if origin is None else optable.lookup(origin.op)
     if row is not None and row.name in _OTHERWISE and isinstance(error, _OTHERWISE[row.name]) and not str(error).startswith("Dimension"):
         return RuntimeError(str(error))
+    if ANOTHER_BATCH in str(error):
+        return error
     if row is None or row.kind is Kind.SCALAR or isinstance(error, IndexError) or row.kernel.startswith("by_torch."):
         return error
     return RuntimeError(str(error))

@@ -8,6 +8,8 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.optable.formulas.core import FLOAT, INT, SIZES, Ops, T, formula, reduced
 
+ANOTHER_BATCH = "expected input batch_size to match target batch_size"  # of which PyTorch, too, says ValueError
+
 
 def _class_dim(o: Ops[T], x: T, op: str, ranks: Sequence[int] = ()) -> int:
     rank = o.rank(x)
@@ -24,6 +26,8 @@ def _check_classes(o: Ops[T], op: str, x: T, target: T, weight: T | None, dim: i
     if dtype is not None and dtype not in (dtypes.i64, dtypes.u8):
         raise TypeError(f"expected target dtype to be Long or Byte, but got {dtype}")
     what = f"{op}: the target's sizes are not those of the input without its classes"
+    if o.rank(target) and o.rank(x) > 1:
+        o.equal(x, 0, target, 0, f"{op}: {ANOTHER_BATCH}")
     if o.rank(target) != o.rank(x) - 1:
         raise ShapeError(what)
     for i in range(o.rank(target)):

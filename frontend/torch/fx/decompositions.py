@@ -20,6 +20,12 @@ _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 # left whole: PyTorch computes them, and its generator gives the numbers that it gives eager
 _WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
 _RECURRENT = tuple(getattr(getattr(torch.ops.aten, n), o) for n in ("lstm", "gru", "rnn_tanh", "rnn_relu") for o in ("input", "data"))
+_INDEXED = (
+    torch.ops.aten.index_add.default,
+    torch.ops.aten.index_copy.default,
+    torch.ops.aten.index_fill.int_Scalar,
+    torch.ops.aten.index_fill.int_Tensor,
+)
 # not core, and made of ops that have rows
 _MORE = (
     torch.ops.aten._native_batch_norm_legit,
@@ -47,6 +53,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
     found = {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
+    found |= {op: _in_bounds(op, decomposition_table[op]) for op in _INDEXED}
     return found | {op: _dropping(decomposition_table[op]) for op in _RECURRENT}
 
 
@@ -56,6 +63,21 @@ def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
     if all(n.args[4:5] in ((), (0.0,)) and not n.kwargs.get("dropout_p") for n in nodes):
         return table()
     return {**table(), _ATTENTION: default_decompositions()[_ATTENTION]}
+
+
+def _in_bounds(op: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of an op with indices, those out of bounds refused as in eager: of the two that PyTorch's rules take as Python does, below
+    0 are such. Taking the index from all that there are checks it. Only index_fill counts from behind."""
+
+    def rule_of_checked(x: Any, dim: int, index: Any, source: Any, **kwargs: Any) -> Any:
+        every = torch.arange(x.size(dim) if x.ndim else 1, device=index.device)
+        raises_runtime_error = op is torch.ops.aten.index_add.default and x.ndim > 1
+        row = index.reshape(-1)
+        if op.name().startswith("aten::index_fill"):
+            return rule(x, dim, torch.where(row < 0, row + every.shape[0], row), source, **kwargs)
+        return rule(x, dim, every.gather(0, row.long()) if raises_runtime_error else every.index_select(0, row), source, **kwargs)
+
+    return rule_of_checked
 
 
 def _dropping(rule: Callable[..., Any]) -> Callable[..., Any]:
