@@ -1,5 +1,7 @@
 """Reading and writing parts of arrays: as NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 from frontend_oracle import check
@@ -369,3 +371,41 @@ def test_numpys_integers_pick_views_as_pythons_do(options):
             result, wanted = g(mine, i), function(expected, i)
             assert np.array_equal(result, wanted) and np.array_equal(mine, expected)
             assert np.shares_memory(result, mine) == np.shares_memory(wanted, expected), i
+
+
+def first_part(x):
+    return x[0]
+
+
+def all_of(x):
+    return x[:]
+
+
+def behind_the_first(x):
+    return x[1:]
+
+
+def by_two(x):
+    return x[0, 1]
+
+
+def with_a_dim(x):
+    return x[None]
+
+
+def by_nothing(x):
+    return x[()]
+
+
+@pytest.mark.parametrize("function", [first_part, all_of, behind_the_first, by_two, with_a_dim, by_nothing])
+def test_an_index_into_a_scalar_raises_what_numpy_raises(function):
+    f = tierup.jit(function)
+    for x in np.float64(2.0), np.float32(2.0):
+        try:
+            wanted = function(x)
+        except IndexError as e:
+            for _ in range(3):
+                with pytest.raises(IndexError, match=re.escape(str(e))):
+                    f(x)
+        else:
+            assert np.array_equal(f(x), wanted)

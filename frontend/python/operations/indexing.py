@@ -104,6 +104,8 @@ def _load_int_list(frame: Frame, node: ast.AST, owner: IntList, index: Value) ->
 
 def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Value:
     items = take_apart(frame, node, index)
+    if owner.rank == 0 and owner.decays is True and any(isinstance(i, (Slice, Scalar)) or _is_number(i) for i in items.left + items.right):
+        raise WillRaise(IndexError("invalid index to scalar variable."))
     if not has_index_arrays(items):
         return _load_view(frame, node, owner, items)
     copied: Callable[[], Array] = lambda: gather(frame, *with_index_arrays(frame, node, owner, items))
@@ -111,6 +113,10 @@ def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Valu
     if integers is None:
         return copied()
     return select(frame, node, integers[0], lambda: _load_view(frame, node, owner, integers[1]), copied)
+
+
+def _is_number(item: Value) -> bool:
+    return isinstance(item, Const) and isinstance(item.value, int)
 
 
 def _load_view(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
