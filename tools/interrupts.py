@@ -27,6 +27,6 @@ def interruptible(program: str) -> Callable[[Main], Main]:
                 os.kill(os.getpid(), signal.SIGINT)
                 return 128 + signal.SIGINT
 
-        return run  # type: ignore[return-value]  # a default is more than the type says
+        return run
 
     return around

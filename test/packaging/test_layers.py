@@ -94,6 +94,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("gradients", "vjp"),
     ),
     "tools": (
+        ("interrupts",),
         ("argument_specs", "opt", "gpu.programs"),
         ("opt.__main__", "run", "pages"),
         ("compile", "reduce"),
