@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TypeAlias
 
-Main: TypeAlias = Callable[[Sequence[str] | None], int]
+Main: TypeAlias = Callable[..., int]
 
 
 def interruptible(program: str) -> Callable[[Main], Main]:
