@@ -67,8 +67,8 @@ class LowerBailouts(Pass):
         force = self.force or FORCED in func.attributes
         checks = Checks.of(func, bailouts, force=force)
         stays: dict[int, ir.Value] = {}
-        for op in bailouts:
-            stay = self._question(op, checks, force)
+        questions = [self._question(op, checks, force) for op in bailouts]  # before any is replaced: inference knows the bailouts' results
+        for op, stay in zip(bailouts, questions, strict=True):
             op.results[0].replace_all_uses_with(checks.refined(op))
             if stay is None:
                 op.erase()

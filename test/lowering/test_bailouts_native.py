@@ -118,7 +118,7 @@ PROGRAMS = [
     (while_in_for_in_while, [f32(4), 3], 29, 0),
     (breaks, [np.abs(f32(4)), 9], 33, 1),  # in the first iteration what it carries is the argument, which may be returned
     (written, [f32(4), 3], 57, 0),  # three of them on how many elements are stored
-    (mixed, [f32(4), 3, 0.25, True], 25, 7),
+    (mixed, [f32(4), 3, 0.25, True], 23, 6),
     (views, [f32(3, 3), 3], 21, 1),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from functools import partial
 from typing import Any
 
@@ -81,8 +82,15 @@ def broadcast_rank(*arrays: Array) -> tuple[int | None, int]:
     return (None if None in ranks else max(ranks, default=0)), least  # type: ignore[type-var]  # no None in it
 
 
+@cache
+def _gives_bools(ufunc: np.ufunc) -> bool:
+    return all(form.endswith("->?") for form in ufunc.types if "O" not in form)
+
+
 def ufunc_dtype(ufunc: np.ufunc, *operands: Value) -> np.dtype | None:
-    """The result's dtype when all operands' are known: NumPy's own resolution."""
+    """The result's dtype when all operands' are known: NumPy's own resolution. Comparisons give bools of whatever they compare."""
+    if _gives_bools(ufunc):
+        return np.dtype(bool)
     types: list[Any] = []
     for value in operands:
         if isinstance(value, Array):
