@@ -22,8 +22,8 @@ _FILE_LOCATION = re.compile(r'loc\("(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P
 _PLAIN_LOCATION = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
 
 _SHOWN = 400  # characters of a source line
-_DIALECT = Path(__file__).parent.parent
-_CALLERS_OF_PASSES = tuple(str(_DIALECT / name) for name in ("passes/core.py", "pipelines/pipeline.py", "pipelines/custom.py"))
+_PASSES = Path(__file__).parent
+_CALLERS_OF_PASSES = tuple(str(_PASSES / name) for name in ("core.py", "pipelines/pipeline.py", "pipelines/custom.py"))
 
 _local = threading.local()
 

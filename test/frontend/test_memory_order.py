@@ -25,8 +25,9 @@ ARGUMENTS = (
     "x, ((1, 0), (0, 1))", "x, copy=False", "x, dtype=x.dtype, copy=False", "x, (1, 0)", "x, (0, 2, 1)", "x, x.shape[::-1]", "x.shape", "x.shape[0]", "x, k=1",
     "x, [True, False], axis=0", "'ij,jk->ik', x, x", "x, 1, axis=(0, 1)",
 )  # fmt: skip
-# docs/python.md: np.flip copies, np.dot with a number keeps the order; nobody has filled what np.empty gives; a method that takes the truth of a list
-LEFT_OUT = re.compile(r"np\.(flip|flipud|fliplr|empty|empty_like|copyto)\(|dot\(((x, )?(0|-1|2)|2, x)\)|x\.fill\(|take\(x\.shape|take\((x, )?x\.shape")
+# docs/python.md: np.flip copies, np.dot with a number keeps the order; nobody has filled what np.empty gives; a method that takes the truth of a list;
+# np.roll by a float, which NumPy takes where nothing moves
+LEFT_OUT = re.compile(r"np\.(flip|flipud|fliplr|empty|empty_like|copyto)\(|dot\(((x, )?(0|-1|2)|2, x)\)|x\.fill\(|take\(x\.shape|take\((x, )?x\.shape|roll\((x, [xy]|2, x|x\.shape, x|\(2,\) \+ x\.shape, x)\)")
 
 
 def layouts() -> dict[str, np.ndarray]:

@@ -190,9 +190,9 @@ def _filled_like(made: Tensor, x: np.ndarray, value: Number, rest: Sequence[Any]
     return result
 
 
-zeros_like = _filled_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0)
-empty_like = _filled_op(f"aten.empty_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0, note=_EMPTY)
-ones_like = _filled_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 1)
+zeros_like = _filled_op(f"aten.zeros_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0, numpy=True)
+empty_like = _filled_op(f"aten.empty_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 0, numpy=True, note=_EMPTY)
+ones_like = _filled_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", _like, 1, numpy=True)
 full_like = _filled_op(f"aten.full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", partial(_like, fill=True), numpy=True)
 
 

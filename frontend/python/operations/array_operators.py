@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
