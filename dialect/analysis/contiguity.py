@@ -139,6 +139,8 @@ def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
     row = row_of(op)
     if row is not None and (row.layout is Layout.ROWS or row.kind is Kind.PRODUCT):
         return False
+    if row is not None and row.layout is Layout.COLUMNS:
+        return True
     written_into = op.name.endswith("_scatter")  # a functionalised write to a part gives the whole, which lies as it did
     if any(v in loose for v in (list(op.operands)[:1] if written_into else op.operands)):
         return True

@@ -55,6 +55,7 @@ class Layout(Enum):
 
     ROWS = "row-major"
     KEPT = "row-major where operand 0 is"
+    COLUMNS = "column-major"
 
 
 NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does

@@ -79,6 +79,8 @@ class _Layouts:
                 return view_of(value, self._roots, self._inference)
             except Unknown:
                 return None
+        if row.layout is Layout.COLUMNS:
+            return View(-1, 0, sizes, dense_strides(sizes, tuple(reversed(range(len(sizes))))))
         views = [v for v in known if v is not None]
         is_contiguous = len(views) == len(known) and all(v.strides == contiguous_strides(v.sizes) for v in views)
         in_rows = row.layout is Layout.ROWS or self._is_asked_for_rows(op, row) or (row.kind in _ROW_MAJOR and op.name not in _PRESERVING)

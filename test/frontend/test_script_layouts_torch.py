@@ -141,3 +141,20 @@ def test_a_view_of_what_was_written_in_parts_is_native() -> None:
         x = torch.randn(3)
         torch.testing.assert_close(f(x), marked(x))
     assert f.stats().hits == 2, f.explain()
+
+
+def positions(x: Tensor) -> Tensor:
+    return torch.nonzero(x).view(-1)
+
+
+def test_a_view_of_positions_raises_as_in_eager_whatever_came_before() -> None:
+    """They lie an axis after another: of one element there is such a view, of two there is none."""
+    f = tierup.torch.from_torchscript(torch.jit.script(positions))
+    one, two = torch.tensor([[0.0, 0, 3], [0, 0, 0]]), torch.tensor([[0.0, 2, 3], [0, 0, 0]])
+    for x in (one, one, one, two, two, one):
+        if x is one:
+            assert torch.equal(f(x), positions(x))
+            continue
+        for call in (positions, f):
+            with pytest.raises(RuntimeError, match="view size is not compatible"):
+                call(x)

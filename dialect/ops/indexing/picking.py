@@ -14,7 +14,7 @@ from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.ops.indexing.by_tensors import put_gradient, taken_gradient
 from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Infer, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import or_unknown
 
@@ -229,9 +229,9 @@ def _nonzero(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     return Tensor(dtypes.i64, None if rank is None else (ctx.fresh(), rank))
 
 
-@_op("aten.nonzero(Tensor self) -> Tensor", infer=_nonzero, differentiable=False, no_gradient="positions")
+@_op("aten.nonzero(Tensor self) -> Tensor", infer=_nonzero, differentiable=False, no_gradient="positions", layout=Layout.COLUMNS)
 def nonzero(x: np.ndarray) -> np.ndarray:
-    """Int64 (count, rank), the indices of elements that are not zero, in row-major order."""
+    """Int64 (count, rank), the indices of elements that are not zero, in row-major order; in memory an axis after another."""
     return np.argwhere(x).astype(_INT64, copy=False)
 
 

@@ -45,3 +45,12 @@ func.func @in_two_anyhow(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = 
   %2 = torch.aten.neg %1 : !torch.vtensor<[6],f32> -> !torch.vtensor<[6],f32>
   return %0, %2 : !torch.vtensor<[2,3],f32>, !torch.vtensor<[6],f32>
 }
+
+// -----
+// Positions lie an axis after another, as PyTorch has them.
+func.func @positions(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [2, 3]}}, %size: !torch.list<int>) -> !torch.vtensor<[?],si64> attributes {tierup.entry} {
+  %p = torch.aten.nonzero %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[?,2],si64>
+  // expected-error@below {{'torch.aten.view' op has an operand that need not be row-major}}
+  %0 = torch.aten.view %p, %size : !torch.vtensor<[?,2],si64>, !torch.list<int> -> !torch.vtensor<[?],si64>
+  return %0 : !torch.vtensor<[?],si64>
+}
