@@ -48,7 +48,9 @@ func.func @in_two_anyhow(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = 
 
 // -----
 // Positions lie an axis after another, as PyTorch has them.
-func.func @positions(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [2, 3]}}, %size: !torch.list<int>) -> !torch.vtensor<[?],si64> attributes {tierup.entry} {
+func.func @positions(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [2, 3]}}) -> !torch.vtensor<[?],si64> attributes {tierup.entry} {
+  %n = torch.constant.int -1
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
   %p = torch.aten.nonzero %x : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[?,2],si64>
   // expected-error@below {{'torch.aten.view' op has an operand that need not be row-major}}
   %0 = torch.aten.view %p, %size : !torch.vtensor<[?,2],si64>, !torch.list<int> -> !torch.vtensor<[?],si64>
