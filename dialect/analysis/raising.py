@@ -26,7 +26,7 @@ from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Str, 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import CHECKS, blocks
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import REFUSALS, Infer, Kind, Op, Promotion
+from tierup.dialect.optable.core import REFUSALS, Aliasing, Infer, Kind, Op, Promotion
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.optable.written import INPLACE, check_copy
 from tierup.dialect.rewriting.core import int_of
@@ -82,6 +82,8 @@ class Raising:
         tensors = sum(_tensors_in(v) for v in operands)
         if row.name in _ASSIGNMENTS and rules is Promotion.NUMPY and _refuses_some(*operands):
             return True
+        if row.writes and rules is Promotion.TORCH and any(_may_overlap(op.operands[0], v) for v in list(op.operands)[1:]):
+            return True
         if row.kind is Kind.SCALAR and not tensors:
             partial = row.raises or row.refuses_some or rules is Promotion.NUMPY
             return partial and not _cleared(op, row, operands, rules)
@@ -94,6 +96,29 @@ class Raising:
         if raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
             return True
         return not _cleared(op, row, operands, rules)
+
+
+def _may_overlap(written: ir.Value, read: ir.Value) -> bool:
+    """Whether PyTorch may refuse a write for what is read there: a part of the same memory. The very tensor it takes."""
+    if not torch_types.is_tensor(read.type) or read == written:
+        return False
+    one, other = _memory(written), _memory(read)
+    return one == other or not (_is_new(one) or _is_new(other))
+
+
+def _memory(value: ir.Value) -> ir.Value:
+    """The value of which one is a view, as far as its makers say."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        row = row_of(op)
+        if op.name != "torch.tensor_static_info_cast" and (row is None or (row.aliasing is Aliasing.FRESH and not row.writes)):
+            break
+        value = op.operands[0]
+    return value
+
+
+def _is_new(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and (row := row_of(value.owner.operation)) is not None and row.aliasing is Aliasing.FRESH
 
 
 def raises_for_values(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:

@@ -201,6 +201,7 @@ def test_a_negative_seed_is_refused_by_name(file: str, capsys: pytest.CaptureFix
 def test_ctrl_c_is_one_line_and_a_signal(tool: str) -> None:
     code = "import importlib, signal, sys; m = importlib.import_module(sys.argv[1])\n" \
         "m.main.__wrapped__  # the program's own\n" \
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is started without\n" \
         "from tierup.tools.interrupts import interruptible\n" \
         "@interruptible('tierup-x')\ndef main(arguments=None): print('so far'); signal.raise_signal(signal.SIGINT)\nmain()"
     name = tool if tool.endswith("compile") else f"{tool}.__main__"

@@ -400,3 +400,21 @@ func.func @unpacked_beside_an_append(%x: !torch.vtensor<[4],f32>, %n: !torch.int
   %2 = torch.aten.append.t %ints, %n : !torch.list<int>, !torch.int -> !torch.list<int>
   return %0 : !torch.list<vtensor>
 }
+
+// -----
+// A write that PyTorch refuses, for what is read is a part of what is written, stays; one of other memory goes.
+// CHECK-LABEL: @part_of_what_is_written
+// KEEP: torch.aten.add_.Tensor
+// CHECK-NOT: torch.aten.mul_.Tensor
+// CHECK: return %arg0
+func.func @part_of_what_is_written(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %none = torch.constant.none
+  %y = torch.aten.clone %x, %none : !torch.vtensor<[2],f32>, !torch.none -> !torch.tensor<[2],f32>
+  %z = torch.aten.clone %x, %none : !torch.vtensor<[2],f32>, !torch.none -> !torch.tensor<[2],f32>
+  %part = torch.aten.slice.Tensor %y, %zero, %zero, %one, %one : !torch.tensor<[2],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.tensor<[1],f32>
+  %a = torch.aten.add_.Tensor %y, %part, %one : !torch.tensor<[2],f32>, !torch.tensor<[1],f32>, !torch.int -> !torch.tensor<[2],f32>
+  %m = torch.aten.mul_.Tensor %z, %z : !torch.tensor<[2],f32>, !torch.tensor<[2],f32> -> !torch.tensor<[2],f32>
+  return %x : !torch.vtensor<[2],f32>
+}
