@@ -28,6 +28,9 @@ that all groups are static. A tensor of which the rest of the program asks for s
 group, which gives these numbers instead. Groups of a block that stand there already, from an unrolled loop say, become one where no
 op must stay between them.
 
+Views that lead to a result in the memory of an argument or of another result are made outside, once more where the program also
+computes with one.
+
 With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
 begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
 that the run computes (fusion/policies.py). With `policy=tensor-expressions` they hold what its successor took: concatenations
@@ -61,6 +64,7 @@ from tierup.dialect.passes.fusion.grouping import plan
 from tierup.dialect.passes.fusion.merging import has_neighbours, merge
 from tierup.dialect.passes.fusion.nativeness import REFUSED
 from tierup.dialect.passes.fusion.policies import POLICIES, NativePolicy
+from tierup.dialect.passes.fusion.shared_results import shown_apart
 from tierup.dialect.passes.registry import AtLeast, OneOf, Pass, PassFailure, functions, register
 from tierup.dialect.rewriting import regions
 
@@ -87,6 +91,7 @@ class FuseGroups(Pass):
         _check_excluded(module, excluded)
         for func in functions(module.operation):
             _refuse(op for op in walk(func) if excluded and _is_excluded(op, excluded))
+            _refuse(shown_apart(func))
             while self._group(func):
                 pass
             if has_neighbours(func):

@@ -52,7 +52,8 @@ def error_of_torch(error: Exception) -> Exception:
 
 # Ops of which PyTorch says RuntimeError and our kernels another class: what reads one number of several, an index that is out of range
 _OTHERWISE: dict[str, type[Exception]] = {
-    **{f"aten.{n}": ValueError for n in ("item", "Int.Tensor", "Float.Tensor", "IntImplicit", "FloatImplicit", "ScalarImplicit")},
+    **{f"aten.{n}": ValueError for n in ("item", "Int.Tensor", "Float.Tensor", "Bool.Tensor")},
+    **{f"aten.{n}": ValueError for n in ("IntImplicit", "FloatImplicit", "ScalarImplicit")},
     **{f"aten.{n}": IndexError for n in ("gather", "scatter.src", "scatter.value", "scatter_add")},
     **{f"aten.{n}": IndexError for n in ("scatter_.src", "scatter_.value", "scatter_add_")},
 }

@@ -81,17 +81,19 @@ class _Layouts:
                 return None
         if row.layout is Layout.COLUMNS:
             return View(-1, 0, sizes, dense_strides(sizes, tuple(reversed(range(len(sizes))))))
+        is_preserving = op.name in _PRESERVING or row.puts
+        known = known[:1] if is_preserving else known
         views = [v for v in known if v is not None]
         is_contiguous = len(views) == len(known) and all(v.strides == contiguous_strides(v.sizes) for v in views)
-        in_rows = row.layout is Layout.ROWS or self._is_asked_for_rows(op, row) or (row.kind in _ROW_MAJOR and op.name not in _PRESERVING)
+        in_rows = row.layout is Layout.ROWS or self._is_asked_for_rows(op, row) or (row.kind in _ROW_MAJOR and not is_preserving)
         if is_contiguous or in_rows:
             return View(-1, 0, sizes, contiguous_strides(sizes))
-        if len(views) < len(known) or row.aliasing is not Aliasing.FRESH and op.name not in _PRESERVING:
+        if len(views) < len(known):
             return None
-        if op.name in _PRESERVING:
+        if is_preserving:
             order = _order(views[0])
             return views[0] if order is not None and views[0].sizes == sizes and _is_dense(views[0], order) else None
-        return _elementwise(sizes, views) if row.kind is Kind.POINTWISE else None
+        return _elementwise(sizes, views) if row.kind is Kind.POINTWISE and row.aliasing is Aliasing.FRESH else None
 
     def _is_asked_for_rows(self, op: ir.Operation, row: Op) -> bool:
         """Whether an op is told to give a row-major tensor: its memory format is contiguous_format."""

@@ -128,12 +128,11 @@ def _keep_apart(value: ir.Value, stated: str, returned: list[ir.Value], specs: l
 
 
 def _of_two(value: ir.Value, other: ir.Value, reason: str) -> Refused:
-    """Refused at a result that is a view or a choice, which a split then leaves to tier 0, rather than at what computes it: where all
-    views are folded, at its line."""
-    for one in (value, other):
-        if not is_made(one):
-            return _at(one, reason)
-    return _at(value, reason, named="func.return")
+    """Refused at a result that is a view or a choice, rather than at what computes it: a split leaves a choice to tier 0, and views
+    that are results in any case."""
+    one = next((one for one in (value, other) if not is_made(one)), value)
+    chosen = not isinstance(one.owner, ir.Block) and len(one.owner.operation.regions)
+    return _at(one, reason, named="" if chosen else "func.return")
 
 
 def _differ(value: ir.Value, other: ir.Value) -> bool:

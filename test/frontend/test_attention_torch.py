@@ -74,6 +74,11 @@ def test_masks(mask):
     agree(masked, *operands(2, 3), mask)
 
 
+@pytest.mark.parametrize("mask", [torch.ones(4, 0, dtype=torch.bool), torch.zeros(4, 0)], ids=["bools", "floats"])
+def test_no_keys_under_a_mask_give_zeros(mask):
+    agree(masked, *operands(2, 3, places=0), mask)
+
+
 def test_heads_of_queries_share_those_of_keys():
     q, k, v = operands(2, 4)
     agree(grouped, q, k[:, :2], v[:, :2])

@@ -81,6 +81,14 @@ def read(x: Tensor):
     return x.item()
 
 
+def asked(x: Tensor):
+    return x + 1 if x else x
+
+
+def asked_of_none(x: Tensor):
+    return bool(x[3:])
+
+
 def summed(x: Tensor):
     return x.sum(4)
 
@@ -94,7 +102,8 @@ def itemised(x: Tensor, names: list[int]):
 
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, read, summed, multiplied)],
+    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, read)],
+    *[(f, ()) for f in (asked, asked_of_none, summed, multiplied)],
     *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
 _TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError

@@ -158,3 +158,37 @@ def test_a_view_of_positions_raises_as_in_eager_whatever_came_before() -> None:
         for call in (positions, f):
             with pytest.raises(RuntimeError, match="view size is not compatible"):
                 call(x)
+
+
+def written_through_a_view(x: Tensor):
+    a = x * 2
+    b = a.transpose(1, 2)
+    b.add_(1)
+    return a, b
+
+
+def written_in_part(x: Tensor):
+    a = x * 2
+    b = a.permute(2, 0, 1)
+    b[0] = 0
+    b[:, 1:] += 1
+    return a, b, torch.relu(b).exp()
+
+
+def viewed_and_read(x: Tensor):
+    a = x * 2
+    b = a.transpose(1, 2)
+    return a, b, a[0], torch.exp(b + 1), torch.exp(a[0] + 1)
+
+
+@pytest.mark.parametrize("program", [written_through_a_view, written_in_part, viewed_and_read])
+def test_results_that_share_memory_have_eagers_strides_around_a_native_region(program: Callable[[Tensor], Any]) -> None:
+    f = tierup.torch.from_torchscript(torch.jit.script(program))
+    for _ in range(3):
+        x = torch.randn(2, 3, 4)
+        (ours, described), (theirs, expected) = outcome(f, x), outcome(program, x)
+        assert described == expected
+        torch.testing.assert_close(ours, theirs)
+        ours[0].fill_(7)
+        assert bool((ours[1] == 7).all())
+    assert f.stats().hits == 1, f.explain()

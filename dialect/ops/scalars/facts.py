@@ -35,7 +35,7 @@ def _element(result: type | None, rank_0: bool = False, integers: bool = False) 
             raise ShapeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
         for d in shape or ():
             if d == 0 or at_least(d, 2):
-                raise ShapeError(f"a Tensor with {read.product(shape or ())} elements cannot be converted to Scalar")
+                raise ShapeError(_not_one(read.product(shape or ()), result))
         if integers and dtype is not None and (dtype.is_float or dtype.name == "bool"):
             raise TypeError(f"Cannot input a tensor of type {dtype.name} as an integral argument")
         if result is not None:
@@ -47,11 +47,18 @@ def _element(result: type | None, rank_0: bool = False, integers: bool = False) 
     return infer
 
 
+def _not_one(size: object, result: type | None) -> str:
+    """What is said of a tensor of so many elements that is to be one."""
+    if result is Bool:
+        return f"Boolean value of Tensor with {'no values' if size == 0 else 'more than one value'} is ambiguous"
+    return f"a Tensor with {size} elements cannot be converted to Scalar"
+
+
 @_op("aten.item(Tensor self) -> Scalar", infer=_element(None))
 def item(x: np.ndarray) -> Any:
     """A Python number. ValueError unless there is exactly one element."""
     if x.size != 1:
-        raise ValueError(f"a Tensor with {x.size} elements cannot be converted to Scalar")
+        raise ValueError(_not_one(x.size, None))
     value = x.reshape(()).item()
     return value if isinstance(value, (bool, int, float)) else float(value)  # bfloat16 gives its own scalar
 
@@ -74,6 +81,8 @@ item_float.under_numpy(form="as_is")(float)
 
 @_op("aten.Bool.Tensor(Tensor a) -> bool", infer=_element(Bool))
 def item_bool(x: np.ndarray) -> bool:
+    if x.size != 1:
+        raise ValueError(_not_one(x.size, Bool))
     return bool(item(x))
 
 

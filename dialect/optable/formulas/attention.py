@@ -47,7 +47,7 @@ def scaled_dot_product_attention(
         weights = o.call("aten.softmax.int", scores, -1, None)
     else:
         scores = _masked(o, scores, mask, dtype)
-        some = o.call("aten.ne.Scalar", o.call("aten.amax", scores, [-1], True), -math.inf)
+        some = o.call("aten.any.dim", o.call("aten.ne.Scalar", scores, -math.inf), -1, True)
         weights = o.where(some, o.call("aten.softmax.int", o.where(some, scores, 0.0), -1, None), 0.0)
     found = o.call("aten.matmul", weights, v)
     return o.call("aten.to.dtype", found, dtype.code, False, False, None) if dtype is not None and half else found

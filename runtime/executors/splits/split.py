@@ -107,9 +107,12 @@ class Split:
 
 
 def culprits(graph: str, refused: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Refused (op, line) pairs as `tierup-fuse-groups{excluded=...}` takes them: the op where the graph has it, else its line."""
+    """Refused (op, line) pairs as `tierup-fuse-groups{excluded=...}` takes them: the op where the graph has it, else its line. None for
+    how results share memory."""
     found = set()
     for op, line in refused:
+        if op == "func.return":
+            continue
         name = op.removeprefix("torch.")
         found.add(name if f"torch.{name} " in graph or f'torch.operator "{name}"' in graph else line)
     return frozenset(found - {""})
