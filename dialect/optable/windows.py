@@ -197,7 +197,9 @@ def pooled(ctx: Infer, op: str, x: Shape, of: Pooling, *, no_channels: bool = Fa
 
 
 def check_pooled(ctx: Infer, op: str, x: Shape, spatial: int, *, no_channels: bool = False) -> None:
-    """Raises ShapeError unless x is (C, *spatial) or (N, C, *spatial), of which only N may be 0."""
+    """Raises ShapeError, or IndexError as eager does, unless x is (C, *spatial) or (N, C, *spatial), of which only N may be 0."""
+    if op == "avg_pool2d" and len(x) < 3:  # eager counts the channels before it asks how many axes there are
+        raise IndexError(f"{op}: Dimension out of range, of {format_shape(x)}: a tensor of rank 3 or 4 is expected")
     if len(x) not in (spatial + 1, spatial + 2):
         raise ShapeError(f"{op}: Expected a tensor of rank {spatial + 1} or {spatial + 2}, but got {format_shape(x)}")
     for size in x[-spatial if no_channels else -spatial - 1 :]:

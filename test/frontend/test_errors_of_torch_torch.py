@@ -89,6 +89,10 @@ def asked_of_none(x: Tensor):
     return bool(x[3:])
 
 
+def pooled(x: Tensor):
+    return torch.nn.functional.avg_pool2d(x[None], 2)
+
+
 def summed(x: Tensor):
     return x.sum(4)
 
@@ -103,7 +107,7 @@ def itemised(x: Tensor, names: list[int]):
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, read)],
-    *[(f, ()) for f in (asked, asked_of_none, summed, multiplied)],
+    *[(f, ()) for f in (asked, asked_of_none, pooled, summed, multiplied)],
     *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
 _TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
