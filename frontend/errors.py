@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tierup.runtime.base import errors
 
 
 class UnsupportedSyntax(SyntaxError):
     """Python code that `tierup.jit` does not translate. Names file, line, the construct, and what to write instead.
 
-    A SyntaxError, so that Python prints the line and a caret. `construct` and `remedy` are the message's two halves.
+    A SyntaxError, so that Python prints the line and a caret. `construct` and `remedy` are the message's two halves. `errors`: all that is
+    refused in the function, this first; the message has a line for each. `called_at`: the decorated function's line, where what is refused
+    stands in a function that it calls.
     """
+
+    called_at: int | None = None
 
     def __init__(
         self, construct: str, remedy: str = "", *, filename: str = "<unknown>", lineno: int = 0, offset: int = 0, text: str = ""
@@ -17,6 +23,7 @@ class UnsupportedSyntax(SyntaxError):
         self.construct, self.remedy = construct, remedy
         message = f"{filename}:{lineno}: {construct}" + (f"; {remedy}" if remedy else "")
         super().__init__(message, (filename, lineno, offset or None, text or None))
+        self.errors: tuple[UnsupportedSyntax, ...] = (self,)
 
     def __str__(self) -> str:
         return self.msg or ""
@@ -29,8 +36,19 @@ class UnsupportedSyntax(SyntaxError):
         """Itself, and why what it advises may not do."""
         return self._as(type(self), f"{self.remedy} ({reason})")
 
+    def with_others(self, others: Sequence[UnsupportedSyntax]) -> UnsupportedSyntax:
+        """Itself, and what else is refused in the function."""
+        if others:
+            self.errors = (self, *others)
+            self.msg = "\n".join(e.msg or "" for e in self.errors)
+        return self
+
+    def as_gradient(self) -> UnsupportedSyntax:
+        """Itself, where what is asked for is the gradient of the function."""
+        return self._as(NotDifferentiable, self.remedy).with_others(self.errors[1:])
+
     def _as(self, cls: type[UnsupportedSyntax], remedy: str) -> UnsupportedSyntax:
-        return cls(
+        made = cls(
             self.construct,
             remedy,
             filename=self.filename or "<unknown>",
@@ -38,6 +56,8 @@ class UnsupportedSyntax(SyntaxError):
             offset=self.offset or 0,
             text=self.text or "",
         )
+        made.called_at = self.called_at
+        return made
 
 
 class NotDifferentiable(UnsupportedSyntax, errors.NotDifferentiable):

@@ -12,20 +12,26 @@ from typing import Any, overload
 import numpy as np
 
 from tierup.dialect.base.spelling import printable
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult, built
 from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir.file import load as load_graph
 from tierup.frontend.mlir.file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
-from tierup.frontend.python.building.source import remember
+from tierup.frontend.python.building.source import definition, remember
+from tierup.frontend.python.islands.driver import Driver
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
+from tierup.runtime.base.errors import NoSourceWarning
+from tierup.runtime.base.once import warn
+from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
 
 _NOT_GIVEN = object()
+_MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
 
 
 @overload
@@ -51,26 +57,65 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
     return function_from(fn, options)
 
 
-def function_from(target: FunctionType | GradientSpec, options: Mapping[str, Any]) -> Function:
+def function_from(
+    target: FunctionType | GradientSpec, options: Mapping[str, Any], refused: Callable[[UnsupportedSyntax], None] | None = None
+) -> Function:
     """The function that runs a Python function's body, or its gradients."""
     function = function_of(target)
     remember(function)
     place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
+    graphs = 0
+
+    def graph(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
+        try:
+            return built(build(target, shape, arguments, numbers), target.__name__, place)
+        except UnsupportedSyntax as e:
+            raise e.as_gradient() if isinstance(target, GradientSpec) else e from None
 
     def make(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
-        return built(build(target, shape, arguments, numbers), target.__name__, place)
+        nonlocal graphs
+        if isinstance(target, GradientSpec) or made.is_strict:
+            return graph(shape, arguments, numbers)
+        graphs += 1
+        if graphs > (_MOST_GRAPHS if refused is None else _MOST_OF_REGION) and made.stats().hits < 2 * graphs:
+            raise AnsweredElsewhere(PlainPython(target, "its calls were of another structure each time, and each makes a graph"))
+        try:
+            return graph(shape, arguments, numbers)
+        except UnsupportedSyntax as e:
+            if refused is None:
+                raise AnsweredElsewhere(_in_part(target, e, options, made)) from None
+            refused(e)
+            raise AnsweredElsewhere(PlainPython(target, str(e))) from None
 
     made = Function(
         target.__name__,
         inspect.signature(function, follow_wrapped=False),
         make,
-        lambda: make(shape_from_annotations(function), {}),
+        lambda: graph(shape_from_annotations(function), {}),
         options,
         function,
+        python=None if isinstance(target, GradientSpec) else target,
     )
     made.__tierup_function__ = target  # what programs that call it build
     made.leave_tensors_to(TensorArguments())
     return made
+
+
+def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[str, Any], made: Function) -> Elsewhere:
+    """What answers calls of a function that is not translated whole, as the first of them is known to be."""
+    try:
+        source = definition(function)
+    except UnsupportedSyntax as e:
+        warn(f"{function.__name__} (at {e.filename}:{e.lineno}) runs as plain Python: {e.construct}; {e.remedy}", NoSourceWarning)
+        return PlainPython(function, e.construct)
+
+    def changed() -> None:
+        if driver is made.elsewhere:
+            made.leave_to(driver)
+
+    driver = Driver(source, lambda plain, refused: function_from(plain, options, refused), changed)
+    driver.leave(error)
+    return driver
 
 
 def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:

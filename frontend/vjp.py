@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.jit import jit
 from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, explain_recursion, flatten, unflatten
+from tierup.runtime.base.options import options
 from tierup.runtime.executors.gradients import pair as gradient_pair
+from tierup.runtime.functions.elsewhere import AnsweredElsewhere
 from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.variant import Variant
 
 _MADE = "__tierup_vjp__"  # of a Python function: the tierup function that was made of it
 
@@ -32,7 +36,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     function = _function(fn)
     try:
         given = tuple(_arrays(p) for p in primals)
-        variant, flat = function.find(given, {})
+        variant, flat = _program(function, given)
     except RecursionError:
         explain_recursion(primals, {})
         raise
@@ -73,6 +77,18 @@ class Pullback:
     def captured(self) -> tuple[gradient_pair.Captured, ...]:
         """The values that are held, each with its name, where it comes from ("argument", "result" or "saved") and its bytes."""
         return self._flat.captured
+
+
+def _program(function: Function, given: tuple[Any, ...]) -> tuple[Variant, tuple[Any, ...]]:
+    """Raises NotDifferentiable where there is no program of the whole function."""
+    try:
+        return function.find(given, {})
+    except AnsweredElsewhere:
+        try:
+            with options(strict=True):
+                return function.find(given, {})
+        except UnsupportedSyntax as e:
+            raise e.as_gradient() from None
 
 
 def _function(fn: Any) -> Function:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
     from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
     from tierup.runtime.base import events as events
+    from tierup.runtime.base.errors import NoSourceWarning as NoSourceWarning
     from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.base.errors import NotOptimized as NotOptimized
     from tierup.runtime.base.errors import RecompileLimitWarning as RecompileLimitWarning
@@ -59,6 +60,7 @@ _EXPORTS = {
     "Pass": "tierup.dialect.passes.core:Pass",
     "PassFailure": "tierup.dialect.passes.core:PassFailure",
     "RecompileLimitWarning": "tierup.runtime.base.errors:RecompileLimitWarning",
+    "NoSourceWarning": "tierup.runtime.base.errors:NoSourceWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.base.options:assert_optimized",
@@ -97,6 +99,7 @@ __all__ = [
     "PassFailure",
     "PlanError",
     "ProgramError",
+    "NoSourceWarning",
     "RecompileLimitWarning",
     "UnsupportedSyntax",
     "__version__",

@@ -59,6 +59,10 @@ class Reason(Enum):
     PYTHON_ENTRY = "the option entry is 'python'"
     ENTRY_UNAVAILABLE = "the native entry failed its self-probe on this interpreter"
 
+    # why a function, or a part of it, stays the user's own Python
+    STAYS_PYTHON = "some statements are not translated; Python runs them, in their order, between native regions"
+    NOT_WORTH_IT = "nothing in the function is worth native code"
+
     # what became of versions
     GENERALISED = "a size that varied became symbolic"
     ASSUMPTION_DROPPED = "an assumption in mid-program failed too often; the version was made again without it"

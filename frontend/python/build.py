@@ -83,7 +83,7 @@ def build(
                 except NeedsIndexDtypes:
                     knows_dtypes = True
     except UnsupportedSyntax as e:
-        raise e.plain() from None
+        raise e if len(e.errors) > 1 else e.plain() from None
 
 
 def shape_from_annotations(function: FunctionType) -> CallShape:
@@ -124,6 +124,7 @@ class ProgramBuilder:
     numbers: Iterator[int] = field(default_factory=count)  # of private functions
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
+    returned: list[Value] = field(default_factory=list)  # lists and dicts
 
     def __post_init__(self) -> None:
         self.em = Emitter(self.context, self.mutable)
@@ -152,6 +153,9 @@ class ProgramBuilder:
             for parameter, tree in shape.parameters:
                 frame.env[parameter] = _parameter(frame, tree, Access("argument", parameter), arguments, ssa)
             value = self._value(frame, target)
+            if self.outside.refused:
+                first, *others = self.outside.refused
+                raise first.with_others(others)
             results, output = self._outputs(frame, value)
             em.create("func.return", results, [])
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
@@ -163,10 +167,12 @@ class ProgramBuilder:
             self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes)
         )
 
-    def _function(self, source: Source, name: str, types: list[ir.Type], origin: str = "") -> tuple[ir.Operation, Frame]:
+    def _function(
+        self, source: Source, name: str, types: list[ir.Type], origin: str = "", access: Access | None = None
+    ) -> tuple[ir.Operation, Frame]:
         """An empty function and its frame. Its type is set when it is finished."""
         func = new_function(self.module, name, types, source.location(self.context), origin)
-        return func, Frame(self.em, source, self.outside, func.regions[0].blocks[0], self.call, execute)
+        return func, Frame(self.em, source, self.outside, func.regions[0].blocks[0], self.call, execute, access)
 
     def _value(self, frame: Frame, target: Target) -> Value | None:
         """What a function, or its gradient, gives for the arguments that `frame` has names for; None when it can only raise."""
@@ -209,6 +215,11 @@ class ProgramBuilder:
         if isinstance(value, ShapeOf):
             value = Sequence("tuple", shape_items(frame, None, value))
         if isinstance(value, (Sequence, Mapping_)):
+            if isinstance(value, Mapping_) or value.kind == "list":
+                if value.external or any(value is other for other in self.returned):
+                    what = "that is returned twice" if not value.external else "from outside"
+                    raise frame.error(None, f"returning {describe(value)} {what}, itself and no copy", "return a new one")
+                self.returned.append(value)
             items = list(value.items.values()) if isinstance(value, Mapping_) else value.items
             parts = [self._outputs(frame, item) for item in items]
             tree = OutputNode(
@@ -240,11 +251,13 @@ class ProgramBuilder:
 
     # --- calls of other tierup functions -------------------------------------------------------------------------------
 
-    def call(self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        """A func.call of a private function, built once for each kind of arguments."""
+    def call(
+        self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
+    ) -> Value:
+        """A func.call of a private function, built once for each kind of arguments. `access`: see Frame."""
         function = function_of(target)
-        bound = _bind(frame, node, function, args, kwargs)
-        key = (target, tuple(self.key(v) for v in bound.values()))
+        bound = _bind(frame, node, function, args, kwargs, access)
+        key = (target, access, tuple(self.key(v) for v in bound.values()))
         if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         self.stack.append(key)
@@ -253,7 +266,10 @@ class ProgramBuilder:
                 return self._gradient(frame, node, target, bound)
             callee = self.callees.get(key)
             if callee is None:
-                callee = self.callees[key] = self.build_callee(function, bound)
+                callee = self.callees[key] = self.build_callee(function, bound, access=access)
+        except UnsupportedSyntax as e:
+            e.called_at = getattr(node, "lineno", None)  # in the end the entry's
+            raise
         finally:
             self.stack.pop()
         em = frame.em
@@ -264,7 +280,11 @@ class ProgramBuilder:
         return raise_(callee.result, iter(results), em.region)
 
     def build_callee(
-        self, target: Target, bound: Mapping[str, Value], result_of: Callable[[Frame, Value | None], Value] | None = None
+        self,
+        target: Target,
+        bound: Mapping[str, Value],
+        result_of: Callable[[Frame, Value | None], Value] | None = None,
+        access: Access | None = None,
     ) -> Callee:
         """A private function for these kinds of arguments. `result_of` makes its result of what the body returns (None: it only raises)."""
         em = self.em
@@ -272,7 +292,7 @@ class ProgramBuilder:
         name = self.private_name(_symbol(function))
         parameters = [template_of(v) for v in bound.values()]
         types = [t for template in parameters for t in types_of(em, template)]
-        func, frame = self._function(parse(function), name, types)
+        func, frame = self._function(parse(function), name, types, access=access)
         func.attributes["sym_visibility"] = ir.StringAttr.get("private")
         frame.is_entry = False
         ssa = iter(list(frame.block.arguments))
@@ -308,7 +328,9 @@ class ProgramBuilder:
         return id(template) if isinstance(template, Same) else template
 
 
-def _bind(frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
+def _bind(
+    frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
+) -> dict[str, Value]:
     """Arguments by parameter, defaults filled in."""
     signature = inspect.signature(function, follow_wrapped=False)
     try:
@@ -328,9 +350,18 @@ def _bind(frame: Frame, node: ast.AST, function: FunctionType, args: list[Value]
         elif parameter.kind is parameter.VAR_KEYWORD:
             given = Mapping_({})
         else:
-            given = frame.outside_value(node, parameter.default, Access("default", name, (), function))
+            way = Access("default", name, (), function) if access is None else _to_default(access, function, name)
+            given = frame.outside_value(node, parameter.default, way)
         values[name] = given
     return values
+
+
+def _to_default(access: Access, function: FunctionType, name: str) -> Access:
+    """The way to the default of a parameter of a function that calls bring anew."""
+    if name in (function.__kwdefaults__ or {}):
+        return access.attribute("__kwdefaults__").item(name)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return access.attribute("__defaults__").item(names.index(name) - len(names) + len(function.__defaults__ or ()))
 
 
 def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str, object], ssa: Iterator[ir.Value]) -> Value:

@@ -16,6 +16,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.runtime.arguments.trees import INT64, Leaf, flatten
 
 _MISSING = object()
+GONE = (NameError, AttributeError, KeyError, IndexError, TypeError)  # what reading raises where something is not there that was
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,12 @@ class Access:
         """The value now. Raises NameError, AttributeError, KeyError or IndexError when it has gone."""
         value: Any = self._root(arguments)
         for kind, step in self.path:
-            value = getattr(value, step) if kind == "attr" else value[step]
+            try:
+                value = getattr(value, step) if kind == "attr" else value[step]
+            except ValueError:
+                if step != "cell_contents":
+                    raise
+                raise NameError("a free variable is not set in the enclosing scope") from None
         return value
 
     def _root(self, arguments: Mapping[str, object]) -> object:
@@ -121,7 +127,7 @@ class Constant:
         """Whether the graph is right for a call with these arguments, as far as this value goes."""
         try:
             now = self.access.read(arguments)
-        except (NameError, AttributeError, KeyError, IndexError, TypeError) as e:
+        except GONE as e:
             return self.kind == "missing" and type(e) is self.value
         if self.kind == "same":
             assert isinstance(self.value, Access)
@@ -138,7 +144,12 @@ class Constant:
 
     def is_number(self, arguments: Mapping[str, object]) -> bool:
         """Whether it is a number, and now is one that could be a hidden input as well."""
-        return self.kind == "value" and is_number_to_read(self.value) and is_number_to_read(self.access.read(arguments))
+        if self.kind != "value" or not is_number_to_read(self.value):
+            return False
+        try:
+            return is_number_to_read(self.access.read(arguments))
+        except GONE:
+            return False
 
 
 def index_dtype_of(value: object) -> np.dtype | None:

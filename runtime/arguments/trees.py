@@ -15,6 +15,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
+from tierup.runtime.base.errors import UnsupportedArgument
 
 STATIC_KINDS = ("none", "str", "object")
 
@@ -82,7 +83,7 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return Leaf(kind.__name__)
     if kind is int:
         if not INT64.min <= value <= INT64.max:
-            raise TypeError(f"argument {name}: the int {value} does not fit in 64 bits")
+            raise UnsupportedArgument(f"argument {name}: the int {value} does not fit in 64 bits")
         leaves.append(value)
         return Leaf("int")
     if value is None:
@@ -101,11 +102,11 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return Leaf("scalar", 0)
     if isinstance(value, np.ndarray):  # a subclass: memmap and kin are arrays; matrix and masked arrays have rules of their own
         if isinstance(value, (np.matrix, np.ma.MaskedArray)):
-            raise TypeError(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
+            raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
         leaves.append(value)
         return Leaf("array", value.ndim)
     if isinstance(value, complex):
-        raise TypeError(f"argument {name}: complex numbers are not supported")
+        raise UnsupportedArgument(f"argument {name}: complex numbers are not supported")
     if is_on_device(value):
         leaves.append(value)
         return Leaf("array", value.ndim)
@@ -116,7 +117,7 @@ def _refuse_depth(name: str, depth: int) -> None:
     """Raises TypeError for tuples, lists and dicts in one another deeper than programs take."""
     if depth == DEEPEST:
         first = name.split("[", 1)[0]
-        raise TypeError(f"argument {first}: it is nested {DEEPEST} deep, or contains itself; pass what the function reads of it")
+        raise UnsupportedArgument(f"argument {first}: it is nested {DEEPEST} deep, or contains itself; pass what the function reads of it")
 
 
 def explain_recursion(args: Sequence[object], kwargs: Mapping[str, object]) -> None:

@@ -1,6 +1,6 @@
-"""Where an exception came from in the user's program, and how that gets into its message.
+"""Where an exception came from in the user's program, and how tracebacks say it.
 
-Free of MLIR. An exception keeps its type; its message gains `(at file.py:12: y = x[i])`.
+Free of MLIR. An exception keeps its type and its message; the line is a note (PEP 678), which tracebacks print: `at file.py:12: y = x[i]`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ class UnsupportedOp(NotImplementedError):
     """The program has an op that no part of tierup can run. The message names the op and the user's line."""
 
 
+class UnsupportedArgument(TypeError):
+    """An argument that no program can hold, of a dtype or kind that there is none of. Raised before anything ran."""
+
+
 class NotOptimized(RuntimeError):
     """A call that may run in native code only (`options(strict=True)`, `assert_optimized()`) has none. The message names the ops."""
 
@@ -26,6 +30,10 @@ class NotDifferentiable(TypeError):
 
 class RecompileLimitWarning(UserWarning):
     """A function has as many versions as its options allow, and calls come that fit none of them."""
+
+
+class NoSourceWarning(RuntimeWarning):
+    """A function's source is not there (typed into a REPL, made by exec, of a .pyc file alone), so it runs as plain Python."""
 
 
 class GuardFailed(Exception):
@@ -70,17 +78,7 @@ def origin_of(error: BaseException) -> Origin | None:
 
 
 def locate(error: Exception, origin: Origin) -> None:
-    """Add the user's line to the message of `error`, once: the innermost origin stays.
-
-    The message is the one string argument of nearly all exceptions. An exception that makes its message of other things
-    (NumPy's casting errors) gets the line as a note, which tracebacks print.
-    """
-    if origin_of(error) is not None:
-        return
-    setattr(error, _MARK, origin)
-    suffix = f"(at {origin})"
-    before, arguments = str(error), error.args
-    error.args = (f"{arguments[0]} {suffix}" if arguments else suffix, *arguments[1:])
-    if str(error) == before:
-        error.args = arguments
-        error.add_note(suffix)
+    """Note the user's line with `error`, once: the innermost origin stays."""
+    if origin_of(error) is None:
+        setattr(error, _MARK, origin)
+        error.add_note(f"at {origin}")

@@ -41,6 +41,8 @@ class EventKind(Enum):
     SPLIT = "split"
     RELEASED = "released"
     DIFFERENTIATED = "differentiated"
+    CUT = "cut"
+    PLAIN_PYTHON = "plain Python"
     CACHE_REFUSED = "not used of the cache on disk"
     __hash__ = object.__hash__  # Enum's is a line of Python
 
@@ -101,6 +103,7 @@ LOGGED = {
     "compiles": (
         EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.POSTPONED, EventKind.EVICTED,
         EventKind.RELEASED, EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
+        EventKind.CUT, EventKind.PLAIN_PYTHON,
     ),
     "misses": (EventKind.MISS, EventKind.FALLBACK),
     "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),

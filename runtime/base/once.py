@@ -25,10 +25,10 @@ class Once:
             return is_first
 
 
-def warn(text: str) -> None:
-    """A RecompileLimitWarning at the user's line: the first frame that is neither of this package nor of tier 0's code."""
+def warn(text: str, category: type[Warning] = RecompileLimitWarning) -> None:
+    """A warning at the user's line: the first frame that is neither of this package nor of tier 0's code."""
     ours = os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "<tierup"
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, RecompileLimitWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

@@ -295,15 +295,15 @@ def options(**changes: Any) -> Iterator[Options]:
     """Set options while a `with` block runs, in this thread. Raises TypeError or ValueError for a wrong name or value."""
     check_names(changes)
     token = _current.set(replace(_current.get(), **changes))
-    bypasses = bool(_BYPASSED & changes.keys())
-    if bypasses:
-        bypass(True)
+    bypasses = [strict for strict, names in ((False, _BYPASSED), (True, {"strict"})) if names & changes.keys()]
+    for strict in bypasses:
+        bypass(True, strict)
     try:
         yield _current.get()
     finally:
         _current.reset(token)
-        if bypasses:
-            bypass(False)
+        for strict in bypasses:
+            bypass(False, strict)
 
 
 @contextmanager
@@ -319,18 +319,19 @@ def assert_optimized() -> Iterator[None]:
 
 # What the compiled dispatcher does not look at: while one of these is changed, calls go through Python.
 _BYPASSED = frozenset({"optimize", "entry", "executor", "backend", "speculate", "level", "threads", "testing", "target"})
-_bypass_hooks: list[Callable[[bool], object]] = []
+_bypass_hooks: list[Callable[[bool, bool], object]] = []
 
 
-def on_bypass(hook: Callable[[bool], object]) -> None:
-    """Call `hook(True)` when a `with options(...)` block begins that calls must see though a version fits, `hook(False)` at its end."""
+def on_bypass(hook: Callable[[bool, bool], object]) -> None:
+    """Call `hook(True, strict)` when a `with options(...)` block begins that calls must see though a version fits, `hook(False, strict)` at
+    its end. `strict`: only those must that plain Python answers."""
     _bypass_hooks.append(hook)
 
 
-def bypass(start: bool) -> None:
-    """Let all calls go through Python, or no longer. Every start has its end."""
+def bypass(start: bool, strict: bool = False) -> None:
+    """Let calls look at the options, or no longer (see `on_bypass`). Every start has its end."""
     for hook in _bypass_hooks:
-        hook(start)
+        hook(start, strict)
 
 
 def table() -> list[tuple[str, object, str]]:

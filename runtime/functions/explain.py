@@ -23,9 +23,11 @@ def explain(
     before: Stats | None = None,
     read: Sequence[str] = (),
     constants: Mapping[ProgramExecutor, str] | None = None,
+    islands: Sequence[str] = (),
 ) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
-    were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ."""
+    were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ;
+    `islands`: what is said of a function that is translated in part."""
     before = before or Stats()
     stats = sum((e.stats() for e in executors), before)
     lines = [
@@ -40,8 +42,9 @@ def explain(
         )
     if read:
         lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
+    lines += [f"  {line}" for line in islands]
     for executor in executors:
-        if len(executors) > 1:
+        if len(executors) > 1 or islands:
             differs = (constants or {}).get(executor, "")
             lines.append(
                 f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}" + (f" with {differs}" if differs else "")

@@ -10,7 +10,7 @@ import functools
 import inspect
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,8 +23,10 @@ from tierup.runtime.account.counters import Counters, total_of
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, explain_recursion, unflatten
+from tierup.runtime.base import events
 from tierup.runtime.base import options as options_module
-from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.errors import UnsupportedArgument
+from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import Once
 from tierup.runtime.base.protocols import ProgramExecutor
 from tierup.runtime.code.plans import NotCompiled
@@ -36,6 +38,7 @@ from tierup.runtime.executors.splits.split import Split
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers, told_apart
 from tierup.runtime.functions.direct_calls import DirectCalls
+from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.explain import explain
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
@@ -50,7 +53,13 @@ _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 
 def _of_wrapped(name: str) -> property:
     """An attribute of the Python function behind a function, for reading and for setting. AttributeError where there is none."""
-    return property(lambda self: getattr(self.__wrapped__, name), lambda self, value: setattr(self.__wrapped__, name, value))
+
+    def change(self: Any, value: Any) -> None:
+        setattr(self.__wrapped__, name, value)
+        if self.elsewhere is not None:
+            setattr(self.elsewhere.call, name, value)
+
+    return property(lambda self: getattr(self.__wrapped__, name), change)
 
 
 class TensorCalls(Protocol):
@@ -86,10 +95,12 @@ class Function(DirectCalls):
         overrides: Mapping[str, Any],
         wrapped: Callable[..., Any] | None = None,
         fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
+        python: Callable[..., Any] | None = None,
     ) -> None:
         """`build` makes the graph for a call's structure, arguments, and numbers from outside to be read at every call; `uncalled` the one
         to show before there was a call. `fitted` makes bound
-        arguments what the graph takes, or raises TypeError; None where the graph is made for what comes."""
+        arguments what the graph takes, or raises TypeError; None where the graph is made for what comes. `python` answers calls with
+        arguments that no program takes."""
         if wrapped is not None:
             functools.update_wrapper(self, wrapped)
             self.__tierup_function__ = wrapped
@@ -97,6 +108,9 @@ class Function(DirectCalls):
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
         self._tensors: TensorCalls | None = None
+        self._python = python
+        self.elsewhere: Elsewhere | None = None
+        self.unsupported_calls = 0  # answered by `python`, since no program takes their arguments
         self._build = build
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
@@ -128,14 +142,41 @@ class Function(DirectCalls):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
+        if self.elsewhere is not None and not self.is_strict:
+            return self.elsewhere.call(*args, **kwargs)
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
                 return self._tensors.answer(self, args, kwargs)
             variant, flat = self.find(args, kwargs)
+            results = variant.executor.call(flat)
+        except AnsweredElsewhere as e:
+            self.leave_to(e.elsewhere)
+            python = e.elsewhere.call
+        except UnsupportedArgument:
+            if self._python is None or self.is_strict:
+                raise
+            self.unsupported_calls += 1
+            python = self._python
+            if self.unsupported_calls >= MOST_UNSUPPORTED and not self._variants:
+                self.leave_to(PlainPython(python, "no program takes the arguments of its calls"))
         except RecursionError:
             explain_recursion(args, kwargs)
             raise
-        return variant.finish(variant.executor.call(flat))
+        else:
+            return variant.finish(results)
+        return python(*args, **kwargs)  # here: what it raises has nothing to do with the above
+
+    def leave_to(self, elsewhere: Elsewhere) -> None:
+        """Let calls be answered by it, but those that are to be native or fail."""
+        self.elsewhere = elsewhere
+        self._answer_directly(elsewhere.call, by_python=True)
+        if isinstance(elsewhere, PlainPython):
+            events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether what is not native is an error now."""
+        return self._overrides.current().strict
 
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
@@ -276,6 +317,15 @@ class Function(DirectCalls):
         return [v.executor for variants in self._variants.values() for v in variants]
 
     @property
+    def _parts(self) -> Sequence[Function]:
+        """Functions that answer parts of this one's calls."""
+        return () if self.elsewhere is None else self.elsewhere.functions
+
+    @property
+    def _all_executors(self) -> list[Executor]:
+        return [*self._executors, *(e for part in self._parts for e in part._all_executors)]
+
+    @property
     def variants(self) -> tuple[Variant, ...]:
         """The graphs in use."""
         return tuple(v for found in self._variants.values() for v in found)
@@ -283,7 +333,7 @@ class Function(DirectCalls):
     @property
     def versions(self) -> tuple[Version | Split, ...]:
         """The versions there are now: whole programs compiled, and programs split into native regions."""
-        return tuple(version for executor in self._executors for version in executor.all_versions)
+        return tuple(version for executor in self._all_executors for version in executor.all_versions)
 
     @property
     def own_options(self) -> dict[str, Any]:
@@ -292,35 +342,47 @@ class Function(DirectCalls):
 
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`. A call whose gradient is wanted counts as one of the forward
-        program, its pullback as one of the backward program."""
-        return sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
+        program, its pullback as one of the backward program. Of a function that is translated in part, calls are those of its regions."""
+        own = sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
+        return sum((part.stats() for part in self._parts), own)
 
     @property
     def is_optimized(self) -> bool:
         """Whether some calls are answered by a plan that was compiled for what calls looked like."""
-        return any(executor.is_optimized for executor in self._executors)
+        return any(executor.is_optimized for executor in self._all_executors)
 
     def counters(self) -> dict[str, int]:
         """What `tierup.counters` counts, of this function alone; a `reset` takes nothing off."""
-        return (self._counted_before + total_of(executor.counters() for executor in self._executors)).by_name()
+        return self._counted.by_name()
+
+    @property
+    def _counted(self) -> Counters:
+        own = self._counted_before + total_of(executor.counters() for executor in self._executors)
+        return sum((part._counted for part in self._parts), own)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until what calls have asked to be compiled in the background is compiled; with `compile="blocking"` there is nothing to
         wait for. False when the seconds are over first."""
         until = None if timeout is None else time.monotonic() + timeout
-        return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._executors)
+        return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._all_executors)
 
     def debug_state(self) -> DebugState:
         """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
         what was assumed. Print it, or read it. Cheap: texts are made when they are asked for."""
         from tierup.runtime.functions.debug_state import debug_state  # here: few programs look
 
-        return debug_state(self.__name__, self._executors, self._overrides.current(), self.counters(), lambda: self.graph)
+        return debug_state(self.__name__, self._all_executors, self._overrides.current(), self.counters(), lambda: self.graph)
 
     def explain(self) -> str:
         """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
-        constants: dict[ProgramExecutor, str] = {e: text for found in self._variants.values() for e, text in told_apart(found).items()}
-        return explain(self.__name__, self._executors, self._stats_before, sorted(set(map(str, self._numbers.read))), constants)
+        functions = (self, *self._parts)
+        constants: dict[ProgramExecutor, str] = {
+            e: text for f in functions for found in f._variants.values() for e, text in told_apart(found).items()
+        }
+        read = sorted({str(access) for f in functions for access in f._numbers.read})
+        before = sum((f._stats_before for f in functions), Stats())
+        islands = [] if self.elsewhere is None else self.elsewhere.explain()
+        return explain(self.__name__, self._all_executors, before, read, constants, islands)
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
@@ -330,6 +392,7 @@ class Function(DirectCalls):
                 executor.reset()
                 self._counted_before += executor.counters()
             self._variants = {}
+            self.elsewhere, self.unsupported_calls = None, 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
             self._once, self._numbers = Once(), ChangingNumbers()
@@ -340,7 +403,7 @@ class Function(DirectCalls):
 
         Versions go on; a call that fits none runs in tier 0. `reset` builds the graph again. See the option `release_graphs`.
         """
-        released = [executor.release() for executor in self._executors]  # all of them
+        released = [executor.release() for executor in self._all_executors]  # all of them
         return any(released)
 
     @property
@@ -367,7 +430,7 @@ class Function(DirectCalls):
             raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
         if not self.versions:
             raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
-        return max(self._executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
+        return max(self._all_executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
 
     def _newest(self) -> Built:
         graphs = [v.built for variants in self._variants.values() for v in variants]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.base.records import cached_property
-from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
+from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, OutputTree
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.functions.shortcuts import Finish, Match, finisher, matcher
@@ -55,7 +55,7 @@ class Variant:
         for item in self.built.hidden:
             try:
                 value = item.read(arguments)
-            except (NameError, AttributeError, KeyError, IndexError):
+            except GONE:
                 return None
             if not item.fits(value):
                 return None

@@ -14,6 +14,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
+from tierup.runtime.base.errors import UnsupportedArgument
 
 Convert = Callable[[object, "Kind", "Parameter"], object]
 NATIVE = frozenset(d.numpy for d in dtypes.ALL)
@@ -89,7 +90,7 @@ def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
         native = array.dtype.newbyteorder("=")
         if native not in NATIVE:
             known = ", ".join(d.numpy.name for d in dtypes.ALL)
-            raise TypeError(f"argument {parameter.name}: dtype {array.dtype} is not supported; programs take {known}")
+            raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is not supported; programs take {known}")
         array = array.astype(native)
         array.flags.writeable = not parameter.written
     if kind.dtype is not None and array.dtype != kind.dtype.numpy:

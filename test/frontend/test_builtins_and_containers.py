@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from frontend_oracle import check
 
+import tierup
+
 X = np.array([[1.0, -2.0, 3.0], [0.0, 5.0, -6.0]])
 V = np.array([3, -1, 2])
 
@@ -127,3 +129,29 @@ NEED_RANKS = ("fliplr and flipud", "pad", "pad by less than nothing", "attribute
 @pytest.mark.parametrize("what", BODIES)
 def test_a_construct_does_what_python_does(what):
     check(function_of(BODIES[what]), X, V, 3, -1.5, unranked=what not in NEED_RANKS)
+
+
+def pairs(xs, y):
+    return max((x, i) for i, x in enumerate(xs))
+
+
+def flattened(xs, y):
+    return sum([[x, y] for x in xs], [])
+
+
+def power_of_a_list(xs, y):
+    return pow(xs, 2)
+
+
+@pytest.mark.parametrize("function", [pairs, flattened, power_of_a_list])
+def test_tuples_and_lists_are_no_arrays_to_built_in_functions(function):
+    def outcome(f, *args):
+        try:
+            return f(*args)
+        except TypeError as e:
+            return str(e)
+
+    xs, y = [1.5, 3.5, 2.5], np.arange(3.0)
+    jitted = tierup.jit(function)
+    for _ in range(3):
+        np.testing.assert_equal(outcome(jitted, xs, y), outcome(function, xs, y))

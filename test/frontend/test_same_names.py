@@ -62,7 +62,7 @@ class Node:
 
 
 def test_an_object_that_holds_itself_is_a_recursion_and_a_chain_is_none() -> None:
-    with pytest.raises(tierup.UnsupportedSyntax, match="recursive call of `total`; write a loop"):
+    with tierup.options(strict=True), pytest.raises(tierup.UnsupportedSyntax, match="recursive call of `total`; write a loop"):
         Node().total(np.ones(2))
     chain = last = Node()
     for _ in range(5):

@@ -72,8 +72,8 @@ def calls_one_decorated_twice(x):
 
 
 def test_a_wrapper_of_a_decorated_function_is_not_taken_for_it() -> None:
-    with pytest.raises(tierup.UnsupportedSyntax, match="the plain Python function `decorated_twice`"):
-        calls_one_decorated_twice(np.ones(2))
+    for _ in range(3):
+        np.testing.assert_array_equal(calls_one_decorated_twice(np.ones(2)), [3, 3])
     np.testing.assert_array_equal(tierup.jit(decorated_twice)(np.ones(2)), [4, 4])
     assert tierup.grad(decorated_twice)(2.0) == 2
 
@@ -110,10 +110,10 @@ def test_a_file_that_is_edited_while_its_functions_run_changes_nothing(edited: s
     path.write_text(path.read_text().replace("x * 2", edited))
     assert module["f"](np.ones(2)).tolist() == [2, 2]  # another graph: the code is read again
     linecache.checkcache(str(path))  # as tracebacks do
-    with pytest.raises(tierup.UnsupportedSyntax, match="not its definition.* has not changed since it was imported"):
-        module["f"](np.ones((2, 2)))
-    with pytest.raises(tierup.UnsupportedSyntax, match="not its definition"):
-        tierup.jit(module["plain"])(np.ones(2))
+    with pytest.warns(tierup.NoSourceWarning, match="not its definition.* has not changed since it was imported"):
+        assert module["f"](np.ones((2, 2))).tolist() == [[2, 2], [2, 2]]
+    with pytest.warns(tierup.NoSourceWarning, match="not its definition"):
+        assert tierup.jit(module["plain"])(np.ones(2)).tolist() == [2, 2]
 
 
 def test_parsing_is_tried_again_when_another_thread_of_python_311_was_parsing_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from arguments import Call, Parameter, arguments
 from corpus_compare import arrays, assert_same, assert_same_exception, sharing
+from draft import NAMES
 
 from tierup.frontend.errors import UnsupportedSyntax
 
@@ -114,7 +115,7 @@ def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: O
     tree = ast.fix_missing_locations(_Noisy().visit(ast.parse(source)))
     outcomes = []
     for seed in range(6):
-        names: dict[str, Any] = {"np": np, "noise_": noise(seed)}
+        names: dict[str, Any] = {**NAMES, "noise_": noise(seed)}
         exec(compile(tree, "noisy", "exec"), names)  # noqa: S102 - our own program
         outcomes.append(outcome(names["f"], arguments(parameters, call)))
     if any(not difference(got, o, 4 * TOLERANCE) for o in outcomes):
@@ -123,7 +124,7 @@ def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: O
 
 
 def plain(source: str) -> Callable[..., Any]:
-    names: dict[str, Any] = {"np": np}
+    names: dict[str, Any] = dict(NAMES)
     exec(compile(source, "plain", "exec"), names)  # noqa: S102 - our own program
     return names["f"]
 

@@ -6,8 +6,11 @@ one in a few that raises is kept, since an exception is a result.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import random
+import types
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1e5  # values beyond it are not kept: Python's ints wrap at 64 bits natively, and float16 ends at 65504
-NAMES = {"np": np}
+NAMES = {"np": np, "contextlib": contextlib, "functools": functools, "types": types}
 
 Lines = list[str]
 
@@ -32,6 +35,7 @@ class Draft:
     loops: bool = False
     raises: float = 0.02  # the share of statements that raise which are kept
     number: list[int] = field(default_factory=lambda: [0])
+    islands: bool = False  # whether there are statements that are not translated
 
     # --- what there is -----------------------------------------------------------------------------------------------------
 
@@ -72,7 +76,7 @@ class Draft:
 
     def inner(self, write: Callable[[Draft], Any], extra: dict[str, Any] | None = None, *, loop: bool = False) -> Lines:
         """The lines of a block, written on copies of the values here."""
-        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number)
+        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number, self.islands)
         write(block)
         return block.lines or ["pass"]
 
@@ -85,10 +89,11 @@ class Draft:
             if self.chance.random() >= self.raises or isinstance(error, (NameError, SyntaxError, AttributeError, RecursionError)):
                 return False
             env = self.env
-        elif not all(map(small, env.values())):
+        env = {n: v for n, v in env.items() if n in self.env or names(n)}
+        if error is None and not all(map(small, env.values())):
             return False
         self.lines += lines
-        self.env = {n: v for n, v in env.items() if n in self.env or names(n)}
+        self.env = env
         return True
 
 
@@ -109,9 +114,12 @@ def run(text: str, env: dict[str, Any]) -> Exception | None:
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(text, "draft", "exec"), dict(NAMES), env)  # noqa: S102 - the lines are our own
+            space = {**NAMES, **env}  # one for all: functions inside find what is around them there
+            exec(compile(text, "draft", "exec"), space)  # noqa: S102 - the lines are our own
     except Exception as e:  # noqa: BLE001 - whatever the statements raise
         return e
+    env.clear()
+    env.update((name, value) for name, value in space.items() if name not in NAMES and name != "__builtins__")
     return None
 
 

@@ -9,6 +9,7 @@ import family_containers  # noqa: F401 - adds its statements
 import family_control  # noqa: F401
 import family_elementwise  # noqa: F401
 import family_indexing  # noqa: F401
+import family_islands  # noqa: F401
 import family_movement  # noqa: F401
 import family_products  # noqa: F401
 import family_reductions  # noqa: F401
@@ -34,14 +35,18 @@ class NumpyProgram:
     seed: object
 
 
-def numpy_program(seed: object, most: int = 10) -> NumpyProgram:
-    chance = random.Random(f"numpy {seed}")
+def numpy_program(seed: object, most: int = 10, *, islands: bool = False) -> NumpyProgram:
+    """`islands`: with statements that are not translated, and a list in which they note what happens."""
+    chance = random.Random(f"numpy {seed}" + " islands" * islands)
     made = parameters(chance)
     planned = calls(chance, made)
     values = dict(zip((p.name for p in made), arguments(made, planned[0]), strict=True))
-    draft = Draft(chance, values, raises=chance.choice((0.0, 0.0, 0.05)))
-    grow(draft, chance.randint(1, most), chance.choice(THEMES))
-    source = "\n".join([f"def f({', '.join(p.name for p in made)}):", *indented([*draft.lines, f"return {results(draft)}"])]) + "\n"
+    draft = Draft(chance, values, raises=chance.choice((0.0, 0.0, 0.05)), islands=islands)
+    if islands:
+        draft.keep(["log = []"])
+    grow(draft, chance.randint(1, most), {**chance.choice(THEMES), **({"islands": 3.0} if islands else {})})
+    last = f"return ({results(draft)}), log" if islands else f"return {results(draft)}"
+    source = "\n".join([f"def f({', '.join(p.name for p in made)}):", *indented([*draft.lines, last])]) + "\n"
     return NumpyProgram(source, made, planned, seed)
 
 

@@ -90,6 +90,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("torch.overloads", "torch.fx"),
         ("torch.torchscript",),
         ("torch",),
+        ("python.islands",),
         ("jit",),
         ("gradients", "vjp"),
     ),

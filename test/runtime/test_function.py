@@ -276,7 +276,7 @@ def test_an_error_in_native_code_is_the_one_of_numpy_with_the_users_line():
     for _ in range(3):
         np.testing.assert_array_equal(f(x, np.array([0, -1])), x[[0, -1]])
     assert f.stats().hits == 2
-    with pytest.raises(IndexError, match=r"index 7 is out of bounds.*test_function.py:\d+: return x\[i\]"):
+    with pytest.raises(IndexError, match=r"index 7 is out of bounds.*\nat test_function.py:\d+: return x\[i\]"):
         f(x, np.array([0, 7]))
     assert f.stats().bailouts == 1
     np.testing.assert_array_equal(f(x, np.array([1, 2])), x[[1, 2]])
@@ -366,8 +366,7 @@ def test_wrong_arguments_name_the_function_and_leave_it_working():
     for _ in range(3):
         with pytest.raises(TypeError, match=r"chain\(a, b, c\): missing a required argument: 'c'"):
             f(a, a)
-        with pytest.raises(TypeError, match="complex"):
-            f(a, a, 1j)
+        np.testing.assert_array_equal(f(a, a, 1j), a * a + 1j)  # which no program takes: Python runs it
         np.testing.assert_array_equal(f(a, a, a), a * a + a)
     assert f.stats().hits == 2
 

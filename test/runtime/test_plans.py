@@ -83,7 +83,7 @@ sites = version.compiled.artifact.error_sites + version.compiled.artifact.exits
 try:
     f(np.full(5, .5), 9)
 except IndexError as e:
-    message = str(e)
+    message = " ".join([str(e), *e.__notes__])
 print(version.compiled.from_disk, [site.location for site in sites], message, [e.action for e in told if e.kind.name == "CACHE_REFUSED"], sep="\\n")
 specialized = f.plan("specialized")
 print([line for line in specialized.splitlines() if '.py":' in line])
@@ -119,7 +119,7 @@ def test_the_same_function_elsewhere_is_found_and_errors_name_the_lines_where_it
         assert not number or set(cache.glob("*.artifact")) == before, "something was compiled"
         line = next(i for i, text in enumerate(file.read_text().splitlines(), 1) if "y[n]" in text)
         assert sites and {place.rpartition(":")[0] for place in sites} == {f"{file}:{line}"}
-        assert f"(at {file.name}:{line}: z = y[n]" in message
+        assert f"at {file.name}:{line}: z = y[n]" in message
 
 
 def test_entries_that_were_swapped_are_refused_and_made_anew(tmp_path: Path) -> None:

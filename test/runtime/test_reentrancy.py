@@ -269,8 +269,8 @@ def test_a_program_that_raises_does_so_alike_in_all_tiers_and_leaves_no_half_mad
                 try:
                     picked(X, i)
                 except IndexError as e:
-                    said.append(str(e))
-    assert len(said) == 6 and len(set(said)) == 1 and "x[i] * 2" in said[0]
+                    said.append((str(e), *e.__notes__))
+    assert len(said) == 6 and len(set(said)) == 1 and "x[i] * 2" in said[0][1]
 
 
 def test_a_compiler_without_memory_leaves_the_program_in_tier_0(monkeypatch):

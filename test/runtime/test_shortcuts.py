@@ -182,8 +182,8 @@ def test_constants_are_asked_at_each_call(monkeypatch: pytest.MonkeyPatch) -> No
         assert f([x, x], 1)[0][1].tolist() == [15, 15, 15]
     factor["k"] = 1.0
     monkeypatch.setitem(globals(), "len", lambda xs: 77)
-    with pytest.raises(tierup.UnsupportedSyntax):
-        f([x, x], 1)
+    for _ in range(3):
+        assert f([x, x], 1)[1] == 77
     monkeypatch.delitem(globals(), "len")
     for _ in range(3):
         found, count = f([x, x], 1)

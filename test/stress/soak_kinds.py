@@ -83,12 +83,25 @@ def storms_kind(seed: int, report: Report) -> None:
 @kind("numpy", 6)
 def numpy_kind(seed: int, report: Report) -> None:
     """NumPy programs under sets of options, in tier 0 and compiled."""
+    _run_numpy(seed, report, islands=False)
+
+
+@kind("islands", 4)
+def islands_kind(seed: int, report: Report) -> None:
+    """The same with statements that are not translated, which Python runs between native regions."""
+    import running
+
+    with running.native_wins():
+        _run_numpy(seed, report, islands=True)
+
+
+def _run_numpy(seed: int, report: Report, *, islands: bool) -> None:
     import reproducer
     import running
     from checking import Refused
     from numpy_programs import numpy_program
 
-    program = numpy_program(seed)
+    program = numpy_program(seed, islands=islands)
     tally = running.Tally()
     told = False
     with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:

@@ -94,7 +94,7 @@ def test_a_stage_of_the_compiled_version_is_emitted(file: str, capsys: pytest.Ca
 
 def test_users_line_is_in_the_message(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     main([file, "--entry=row", "--arg=f32[2]", "--arg=5"])
-    assert "(at program.mlir:8: %y = torch.aten.select.int %x, %c0, %n" in capsys.readouterr().err
+    assert "\nat program.mlir:8: %y = torch.aten.select.int %x, %c0, %n" in capsys.readouterr().err
 
 
 def test_malformed_program_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

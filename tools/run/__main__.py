@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             show(result, sys.stdout)
     except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
-        return _fail(f"{type(e).__name__}: {e}")
+        return _fail("\n".join([f"{type(e).__name__}: {e}", *getattr(e, "__notes__", ())]))
     if options.explain:
         print(program.explain())
     return 0
@@ -71,7 +71,7 @@ def _record(graph: GraphResult, options: argparse.Namespace) -> int:
     try:
         results = [instrumented(*leaves) for _ in range(options.repeat)]
     except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
-        return _fail(f"{type(e).__name__}: {e}")
+        return _fail("\n".join([f"{type(e).__name__}: {e}", *getattr(e, "__notes__", ())]))
     if options.emit:
         print(instrumented.text(), end="")
     else:

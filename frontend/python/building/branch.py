@@ -14,7 +14,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.building.templates import OneScalar, Template, lower, raise_, scalar_ssa, template_of, types_of, unify
-from tierup.frontend.python.building.values import Const, Jump, OneOf, Scalar, Unset, Value, describe, is_number, number_kind
+from tierup.frontend.python.building.values import Const, Jump, OneOf, Scalar, Unknown, Unset, Value, describe, is_number, number_kind
 
 
 @dataclass
@@ -148,6 +148,8 @@ def meet(
         a, b = first.get(name), second.get(name)
         if a is b and a is not None:
             met[name] = a
+        elif isinstance(a, Unknown) or isinstance(b, Unknown):
+            met[name] = Unknown("")
         elif a is None or b is None or isinstance(a, Unset) or isinstance(b, Unset):
             met[name] = Unset(f"only one branch of the `if` at line {getattr(node, 'lineno', 0)} sets it")
         else:

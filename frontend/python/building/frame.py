@@ -27,6 +27,7 @@ from tierup.frontend.python.building.values import (
     Perhaps,
     Scalar,
     Sequence,
+    Unknown,
     Unset,
     Value,
 )
@@ -39,6 +40,10 @@ ALL_NAMES = ("*",)
 
 class NeedsStatic(UnsupportedSyntax):
     """Unsupported unless a value were known at build time: an enclosing loop may be unrolled instead."""
+
+
+class Follows(UnsupportedSyntax):
+    """What cannot be built because another statement was refused."""
 
 
 class Unjoinable(UnsupportedSyntax):
@@ -72,6 +77,7 @@ class Outside:
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
         self.notes: list[str] = []
+        self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 
     def constant(self, access: Access | None, kind: str, value: object) -> None:
         """Note what the graph relies on of a value from outside (`kind`: see Constant). `access`: None if there is nothing to note."""
@@ -97,12 +103,15 @@ class Frame:
         block: ir.Block,
         call: Callable[..., Value],
         execute: Callable[..., Ends | None],
+        access: Access | None = None,
     ) -> None:
+        """`access`: to the function, where calls bring it anew."""
         self.em = em
         self.source = source
         self.outside = outside
         self.block = block
         self.call_function = call  # (frame, node, function, access, arguments) -> Value: calls of other tierup functions
+        self.access = access
         self._execute = execute  # (frame, statements, tail) -> how they end
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
@@ -118,6 +127,7 @@ class Frame:
         if getattr(source.function, NO_GRAD, None) is source.function:
             self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
         self.nested = 0  # expressions around the one at hand
+        self.blocks = 0  # lists of statements around the one at hand
         # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut
         self.links: int | None = 0
         self.duplicates = 0  # how often the code after a branch was built once more
@@ -140,8 +150,24 @@ class Frame:
 
     def execute(self, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
         """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see `__init__`."""
-        with self.linked(links):
-            return self._execute(self, statements, tail)
+        self.blocks += 1
+        try:
+            with self.linked(links):
+                return self._execute(self, statements, tail)
+        finally:
+            self.blocks -= 1
+
+    def goes_on(self, node: Any, error: UnsupportedSyntax) -> bool:
+        """Whether what follows a refused statement of the entry is built all the same: to find what else is refused."""
+        tried_again = self.blocks > 1 and isinstance(error, (NeedsStatic, Unjoinable))
+        if not self.is_entry or tried_again or not isinstance(node, ast.stmt):
+            return False
+        last = node.end_lineno or node.lineno
+        known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)
+        if not known and not isinstance(error, Follows):
+            self.outside.refused.append(error.plain())
+        self.env.update((name, Unknown("")) for name in assigned_names([node]))
+        return True
 
     @contextmanager
     def linked(self, links: int | None) -> Iterator[None]:
@@ -161,6 +187,8 @@ class Frame:
             value = self.env[name]
             if isinstance(value, Perhaps):
                 return value.settle()
+            if isinstance(value, Unknown):
+                raise self.error(node, f"`{name}`, which is not translated", cls=Follows)
             if isinstance(value, Unset):
                 raise self.error(node, f"`{name}` may have no value here: {value.why}", f"give `{name}` a value before that")
             return value
@@ -169,8 +197,10 @@ class Frame:
         function = self.source.function
         root = "closure" if name in function.__code__.co_freevars else "global"
         access = Access(root, name, (), function)
+        if root == "closure" and self.access is not None:
+            access = self.access.attribute("__closure__").item(function.__code__.co_freevars.index(name)).attribute("cell_contents")
         try:
-            found = access.read({})
+            found = Access(root, name, (), function).read({})
         except NameError as e:
             self.outside.constant(access, "missing", NameError)
             raise WillRaise(NameError(str(e))) from e
@@ -203,10 +233,11 @@ class Frame:
         if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
-        if callable(value) and not isinstance(value, ModuleType) and not _has_state(value):
+        comes_anew = access.root == "argument" and kind is FunctionType and not hasattr(value, "__tierup_function__")
+        if callable(value) and not isinstance(value, ModuleType) and not comes_anew and not _has_state(value):
             self.outside.constant(access, "identity", value)
             return Const(value, access)
-        if access.root != "argument" or access.path:
+        if not comes_anew and (access.root != "argument" or access.path):
             self.outside.constant(access, "identity", value)
         return Object(value, access)
 

@@ -6,6 +6,7 @@ import ast
 import dis
 import inspect
 import linecache
+import weakref
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one
 
 _one_at_a_time = forking.lock()
 _ATTEMPTS = 20
+_FUTURES = 0x1000000 | 0x400000  # `annotations` and `barry_as_FLUFL`, those that still change anything
 _NOT_ITS = "define it with `def` in a file that has not changed since it was imported, and that no import hook rewrites"
 
 
@@ -68,9 +70,27 @@ def remember(function: FunctionType) -> None:
     linecache.getlines(function.__code__.co_filename, function.__globals__)
 
 
+_given: weakref.WeakKeyDictionary[FunctionType, Definition] = weakref.WeakKeyDictionary()
+
+
+def given_source(function: FunctionType, tree: Definition) -> None:
+    """Say what the definition of a function is that was made of a tree, and stands in no file as it is."""
+    _given[function] = tree
+
+
 def parse(function: FunctionType) -> Source:
     """The source of `function`. Raises UnsupportedSyntax when it has none, or is not a plain function."""
+    source = definition(function)
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise source.error(source.tree, "generators and coroutines are not translated", "return a tuple or list of arrays")
+    return source
+
+
+def definition(function: FunctionType) -> Source:
+    """The source of a function of any kind. Raises UnsupportedSyntax when it has none."""
     code = function.__code__
+    if function in _given:
+        return Source(function, _given[function], code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _found(function, lines)
     if tree is None:  # what was read before may be an older file's
@@ -83,10 +103,7 @@ def parse(function: FunctionType) -> Source:
             problem = f"the source of {function.__qualname__}() is not available (typed into a REPL, or made by exec)"
             remedy = "put the function in a .py file or a notebook cell"
         raise UnsupportedSyntax(problem, remedy, filename=code.co_filename, lineno=code.co_firstlineno)
-    source = Source(function, tree, code.co_filename)
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise source.error(source.tree, "generators and coroutines are not translated", "return a tuple or list of arrays")
-    return source
+    return Source(function, tree, code.co_filename)
 
 
 def _found(function: FunctionType, lines: list[str]) -> Definition | None:
@@ -146,10 +163,15 @@ def _matches(function: FunctionType, tree: Definition) -> bool:
             declared = "" if name in code.co_freevars else f" global {name}\n"
             module = _parsed(f"{imports}def _({', '.join(code.co_freevars)}):\n{declared} class {name}: pass")
             module.body[-1].body[-1].body = [statement]  # type: ignore[attr-defined]  # a def of a class
-            if any(_same(made, code) for made in _codes(compile(module, code.co_filename, "exec", dont_inherit=True))):
+            if any(_same(made, code) for made in _codes(compile(module, code.co_filename, "exec", futures_of(code), True))):
                 _mangle(tree, name.lstrip("_"))
                 return True
     return False
+
+
+def futures_of(code: CodeType) -> int:
+    """The flags of `compile` for the `from __future__ import` under which code was made: annotations may not be evaluated."""
+    return code.co_flags & _FUTURES
 
 
 def _mangle(tree: Definition, of: str) -> None:

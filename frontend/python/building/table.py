@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from tierup.dialect.base.spelling import nearest
 from tierup.dialect.optable.core import Op
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.values import Const, Value
+from tierup.frontend.python.building.values import Const, Object, Value
 
 Handler = Callable[..., Value]
 
@@ -155,6 +156,9 @@ def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
 
 def constant(frame: Frame, node: ast.AST, value: Value, what: str) -> Any:
     """A value that must be known at build time."""
+    if isinstance(value, Object) and isinstance(value.value, FunctionType):  # one that calls bring, and may bring anew
+        frame.outside.constant(value.access, "identity", value.value)
+        return value.value
     if not isinstance(value, Const):
         raise frame.error(node, f"{what} known only at run time", f"write {what} as a constant")
     return value.value

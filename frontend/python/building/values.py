@@ -161,6 +161,11 @@ class Perhaps(Unset):
 
 
 @dataclass(frozen=True, eq=False)
+class Unknown(Unset):
+    """A name that a statement binds which is refused: what reads it is not known to be refused too."""
+
+
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """What the entry returns when its paths return values of different kinds, or `.item()` gives: only ever returned. `tag` (Const or
     Scalar int) is the index of the alternative that holds; the others have dummies in their SSA values."""

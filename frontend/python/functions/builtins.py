@@ -33,6 +33,7 @@ from tierup.frontend.python.functions import iteration
 from tierup.frontend.python.functions.iteration import static_items
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
 
 ZERO_FLOAT = Const(0.0)
@@ -159,16 +160,8 @@ def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> V
         raise frame.error(node, "the built-in sum() of an array", "use np.sum(x, axis=0)")
     total = start
     for item in static_items(frame, node, iterable):
-        total = _added(frame, node, total, item)
+        total = operate(frame, node, ast.Add, total, item)
     return total
-
-
-def _added(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    if isinstance(a, Const) and isinstance(b, Const):
-        return Const(a.value + b.value)
-    if is_number(a) and is_number(b):
-        return binary(frame, node, ast.Add, a, b)
-    return array_operators.binary(frame, node, ast.Add, a, b)
 
 
 @function(isinstance)
@@ -190,14 +183,11 @@ def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) 
 
 @function(pow)
 def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
-    if is_number(base) and is_number(exp):
-        return binary(frame, node, ast.Pow, base, exp)
-    return array_operators.binary(frame, node, ast.Pow, base, exp)
+    return operate(frame, node, ast.Pow, base, exp)
 
 
 @function(divmod)
 def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
-    operate = binary if is_number(x) and is_number(y) else array_operators.binary
     return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
 
 

@@ -17,6 +17,7 @@ from tierup.frontend.python.building.values import (
     ShapeOf,
     Value,
     describe,
+    is_array_like,
     is_number,
 )
 from tierup.frontend.python.operations import array_operators, arrays, indexing
@@ -168,6 +169,8 @@ def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Va
         if isinstance(a, Const) and isinstance(b, Const):
             return Const(max(a.value, b.value) if larger else min(a.value, b.value))
         beyond = compare(frame, op, b, a).ssa
+    elif not (is_array_like(a) or is_array_like(b)):
+        raise frame.error(node, f"the larger or smaller of {describe(a)} and {describe(b)}")
     else:
         beyond = array_operators.truth(frame, node, array_operators.binary(frame, node, op, b, a))
     return select(frame, node, beyond, lambda: b, lambda: a)

@@ -26,12 +26,13 @@ from tierup.frontend.python.building.values import (
 from tierup.frontend.python.functions import numpy_finding, numpy_shape
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.stores import require_own_list
+from tierup.frontend.python.syntax import helpers
 
 # modules whose contents never change: their members need no guard
 _STABLE_MODULES = ("numpy", "math", "tierup")
 
 
-def load(frame: Frame, node: ast.Attribute, owner: Value, name: str) -> Value:
+def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
     """`owner.name`."""
     if isinstance(owner, Array):
         return _array(frame, node, owner, name)
@@ -46,7 +47,7 @@ def load(frame: Frame, node: ast.Attribute, owner: Value, name: str) -> Value:
     raise frame.error(node, f"`.{name}` of {describe(owner)}")
 
 
-def _array(frame: Frame, node: ast.Attribute, x: Array, name: str) -> Value:
+def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
     em = frame.em
     if name == "shape":
         return ShapeOf(x)
@@ -67,7 +68,10 @@ def _array(frame: Frame, node: ast.Attribute, x: Array, name: str) -> Value:
     raise table.unknown_method(frame, node, name)
 
 
-def _object(frame: Frame, node: ast.Attribute, owner: Object, name: str) -> Value:
+def _object(frame: Frame, node: ast.AST, owner: Object, name: str) -> Value:
+    getter = helpers.property_of(frame, node, owner, name)
+    if getter is not None:
+        return frame.call_function(frame, node, getter.function, [owner], {})
     try:
         value = getattr(owner.value, name)
     except AttributeError as e:
@@ -77,20 +81,11 @@ def _object(frame: Frame, node: ast.Attribute, owner: Object, name: str) -> Valu
         return Object(value, owner.access.attribute(name)) if isinstance(value, types.ModuleType) else Const(value)
     access = owner.access.attribute(name)
     if isinstance(value, types.MethodType):
-        inner = getattr(value.__func__, "__tierup_function__", None)
-        if inner is None:
-            raise frame.error(node, f"the method `.{name}` of a {type(owner.value).__name__} object", "decorate it with @tierup.jit")
-        frame.outside.constant(access.attribute("__func__"), "identity", value.__func__)
-        bound: Value = owner
-        if value.__self__ is owner.value:
-            frame.outside.constant(access.attribute("__self__"), "same", owner.access)
-        else:  # a class method, or the method of another object
-            bound = frame.outside_value(node, value.__self__, access.attribute("__self__"))
-        return Method(bound, name, inner)
+        return helpers.method(frame, node, owner, access, value, name)
     return frame.outside_value(node, value, access)
 
 
-def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Value:
+def _constant(frame: Frame, node: ast.AST, owner: Const, name: str) -> Value:
     """Attributes of what is known now: np.finfo(...).eps, dtypes, NumPy scalars, classes' constants, ufunc methods."""
     value = owner.value
     if isinstance(value, np.generic):
@@ -109,6 +104,8 @@ def _constant(frame: Frame, node: ast.Attribute, owner: Const, name: str) -> Val
     if isinstance(value, (np.dtype, np.finfo, np.iinfo, np.ufunc)):
         return Const(found)
     if isinstance(value, type) and owner.access is not None:
+        if isinstance(found, types.MethodType):
+            return helpers.method(frame, node, owner, owner.access.attribute(name), found, name)
         return frame.outside_value(node, found, owner.access.attribute(name))
     raise frame.error(node, f"`.{name}` of {describe(owner)}")
 

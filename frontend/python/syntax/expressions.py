@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import types
 from collections.abc import Callable
@@ -32,7 +33,7 @@ from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, not_, unary
-from tierup.frontend.python.syntax import attributes
+from tierup.frontend.python.syntax import attributes, helpers
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Value:
@@ -320,11 +321,11 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
     if isinstance(callee, Method):
         return attributes.call_method(frame, node, callee, args, kwargs)
     if isinstance(callee, Object) and callable(callee.value):
-        raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a method of it that is decorated with @tierup.jit")
+        return _call_object(frame, node, callee, args, kwargs)
     if not isinstance(callee, Const):
         raise frame.error(node, f"calling {describe(callee)}")
     function = callee.value
-    inner = getattr(function, "__tierup_function__", None)
+    inner = helpers.code_of(frame, function)
     if inner is not None:
         return frame.call_function(frame, node, inner, args, kwargs)
     if _is_pure(function) and all(isinstance(v, Const) for v in (*args, *kwargs.values())):
@@ -333,9 +334,21 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
     handler = table.find(function)
     if handler is not None:
         return table.invoke(frame, node, table.name_of(function), function, handler, args, kwargs)
-    if isinstance(function, types.FunctionType) and not (function.__module__ or "").startswith(("numpy", "tierup")):
-        raise frame.error(node, f"calling the plain Python function `{function.__name__}`", "decorate it with @tierup.jit")
     raise table.unknown(frame, node, function)
+
+
+def _call_object(frame: Frame, node: ast.Call, callee: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    found = helpers.call_argument(frame, node, callee, args, kwargs)
+    if found is not None:
+        return found
+    partial = helpers.parts_of_partial(frame, node, callee)
+    if partial is not None:
+        function, positional, named = partial
+        return call(frame, node, function, [*positional, *args], {**named, **kwargs})
+    own = inspect.getattr_static(type(callee.value), "__call__", None)
+    if isinstance(own, types.FunctionType) or hasattr(own, "__tierup_function__"):
+        return call(frame, node, attributes.load(frame, node, callee, "__call__"), args, kwargs)
+    raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a function or method of your own")
 
 
 _PURE = {abs, bool, divmod, float, int, len, max, min, pow, round, str, isinstance, np.dtype, np.finfo, np.iinfo}

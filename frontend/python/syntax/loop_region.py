@@ -9,9 +9,9 @@ from typing import Any
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
-from tierup.frontend.python.building.frame import Frame, assigned_names
+from tierup.frontend.python.building.frame import Follows, Frame, assigned_names
 from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.building.values import Const, Jump, Perhaps, Raised, Scalar, Unset, Value, is_number
+from tierup.frontend.python.building.values import Const, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
 from tierup.frontend.python.syntax.liveness import reads_first
@@ -158,6 +158,8 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
     templates, late = dict(plan.templates), set(plan.late)
     for name, template in plan.templates.items():
         value = after.get(name)
+        if isinstance(value, Unknown):
+            raise frame.error(body.node, f"`{name}`, which is not translated", cls=Follows)
         if value is None or isinstance(value, Unset):
             raise frame.error(body.node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
         unified = unify(template, template_of(value))

@@ -14,9 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import raise_error
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Scalar, Sequence, Value, describe
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, assigned_names
+from tierup.frontend.python.building.values import (
+    NONE,
+    Array,
+    Const,
+    Ends,
+    GoOn,
+    Jump,
+    Raised,
+    Return,
+    Scalar,
+    Sequence,
+    Unknown,
+    Value,
+    describe,
+)  # fmt: skip
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import not_, raise_if
@@ -45,12 +60,28 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
             frame.at(node)
             raise_error(frame, e.error)
             return Raised()
+        except UnsupportedSyntax as e:
+            if not frame.goes_on(node, e):
+                raise
+            _look_inside(frame, node)
+            end = Raised() if isinstance(node, (ast.Return, ast.Raise)) else None
         i += 1
         if isinstance(end, GoOn):
             statements, i = end.statements, 0
         elif end is not None:
             return end
     return None
+
+
+def _look_inside(frame: Frame, node: ast.stmt) -> None:
+    """Find what is refused in the blocks of a statement that is refused itself."""
+    if not isinstance(node, (ast.Try, ast.TryStar, ast.Match, ast.With, ast.AsyncWith, ast.AsyncFor)):
+        return
+    parts = [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    for block in (*(getattr(node, name, ()) for name in ("body", "orelse", "finalbody")), *(part.body for part in parts)):
+        before = dict(frame.env)
+        frame.execute(list(block), tail=True)
+        frame.env = {**before, **{name: Unknown("") for name in assigned_names([node])}}
 
 
 _REFUSED: dict[type, tuple[str, str]] = {

@@ -46,7 +46,7 @@ def assert_kept(text: str, passes: str, calls: Iterable[list[Any]], entry: str =
 
 def assert_same(got: Any, want: Any, where: str) -> None:
     if isinstance(want, Exception):
-        assert type(got) is type(want) and str(got).split(" (at ")[0] == str(want).split(" (at ")[0], f"{where}: {got!r} for {want!r}"
+        assert type(got) is type(want) and str(got) == str(want), f"{where}: {got!r} for {want!r}"
     elif isinstance(want, (tuple, list)):
         assert type(got) is type(want) and len(got) == len(want), f"{where}: {got!r} for {want!r}"
         for g, w in zip(got, want, strict=True):

@@ -310,7 +310,7 @@ def test_recursion_works_up_to_pythons_limit() -> None:
         return %r : !i
       }""")
     assert f(10) == 3628800
-    with pytest.raises(RecursionError, match=r"\(at "):
+    with pytest.raises(RecursionError, match=r"\nat "):
         f(sys.getrecursionlimit() + 10)
 
 

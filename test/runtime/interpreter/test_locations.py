@@ -20,7 +20,7 @@ def test_line_of_the_users_file_is_quoted(tmp_path) -> None:
     file = tmp_path / "model.py"
     file.write_text("def f(x, i):\n    y = x[i]\n    return y\n")
     f = main("(%x: !t, %n: !i) -> !t", f'{SELECT} loc("{file}":2:8)\n return %y : !t')
-    with pytest.raises(IndexError, match=r"\(at model.py:2: y = x\[i\]\)$") as caught:
+    with pytest.raises(IndexError, match=r"\nat model.py:2: y = x\[i\]$") as caught:
         f(X, 7)
     assert type(caught.value) is IndexError
     origin = origin_of(caught.value)
@@ -29,7 +29,7 @@ def test_line_of_the_users_file_is_quoted(tmp_path) -> None:
 
 def test_line_is_given_without_text_when_the_file_cannot_be_read() -> None:
     f = main("(%x: !t, %n: !i) -> !t", f'{SELECT} loc("gone.py":12:4)\n return %y : !t')
-    with pytest.raises(IndexError, match=r"\(at gone.py:12: torch.aten.select.int\)$"):
+    with pytest.raises(IndexError, match=r"\nat gone.py:12: torch.aten.select.int$"):
         f(X, 7)
 
 
@@ -38,13 +38,13 @@ def test_line_is_given_without_text_when_the_file_cannot_be_read() -> None:
 ])  # fmt: skip
 def test_named_fused_and_call_site_locations_have_a_line(location: str) -> None:
     f = main("(%x: !t, %n: !i) -> !t", f"{SELECT} {location}\n return %y : !t")
-    with pytest.raises(IndexError, match=r"\(at (deep.py:3|a.py:1)"):
+    with pytest.raises(IndexError, match=r"\nat (deep.py:3|a.py:1)"):
         f(X, 7)
 
 
 def test_unknown_location_names_the_op() -> None:
     f = main("(%x: !t, %n: !i) -> !t", f"{SELECT} loc(unknown)\n return %y : !t")
-    with pytest.raises(IndexError, match=r"\(at torch.aten.select.int\)$"):
+    with pytest.raises(IndexError, match=r"\nat torch.aten.select.int$"):
         f(X, 7)
 
 
@@ -88,7 +88,7 @@ def test_line_in_a_loop_and_in_a_branch() -> None:
 def test_zero_division_of_scalars_is_located() -> None:
     f = main("(%n: !i) -> !i", '%r = torch.aten.floordiv.int %c1, %n : !i, !i -> !i loc("d.py":1:1)\n return %r : !i')
     assert f(1) == 1
-    with pytest.raises(ZeroDivisionError, match=r"\(at d.py:1"):
+    with pytest.raises(ZeroDivisionError, match=r"\nat d.py:1"):
         f(0)
 
 
@@ -108,7 +108,7 @@ def test_raise_exception_raises_the_builtin_it_names(cls: str, expected: type[Ex
       }}
       return %r : !i""")
     assert f(False) == 1
-    with pytest.raises(expected, match=r"no good \(at r.py:3") as caught:
+    with pytest.raises(expected, match=r"no good'?\nat r.py:3") as caught:
         f(True)
     assert type(caught.value) is expected
 
@@ -125,7 +125,7 @@ def test_raise_exception_without_a_class_is_a_runtime_error() -> None:
 def test_runtime_assert_speaks_when_it_fails() -> None:
     f = main("(%c: !b) -> !n", 'torch.runtime.assert %c, "sizes must agree" loc("a.py":8:1)\n return %none : !n')
     assert f(True) is None
-    with pytest.raises(AssertionError, match=r"sizes must agree \(at a.py:8"):
+    with pytest.raises(AssertionError, match=r"sizes must agree\nat a.py:8"):
         f(False)
 
 
@@ -151,28 +151,18 @@ def test_message_is_located_once_and_by_the_innermost() -> None:
     error = ValueError("bad", 3)
     locate(error, Origin("op", "no file", 1))
     locate(error, Origin("op", "b.py", 2))
-    assert error.args == ("bad (at no file:1: op)", 3)
+    assert error.args == ("bad", 3) and error.__notes__ == ["at no file:1: op"]
 
 
-def test_exception_that_makes_its_own_message_gets_a_note() -> None:
-    class Own(ValueError):
-        def __str__(self) -> str:
-            return "mine"
-
-    error = Own()
-    locate(error, Origin("op", "no file", 1))
-    assert error.__notes__ == ["(at no file:1: op)"] and error.args == ()
-
-
-def test_exception_without_arguments_gets_the_place_alone() -> None:
+def test_exception_without_arguments_keeps_none() -> None:
     error = ValueError()
     locate(error, Origin("op"))
-    assert str(error) == "(at op)"
+    assert error.args == () and str(error) == "" and error.__notes__ == ["at op"]
 
 
 def test_line_of_a_program_in_mlir_is_quoted_from_its_file() -> None:
     f = load("embedding_bag")
-    with pytest.raises(IndexError, match=r"\(at embedding_bag.mlir:\d+: %picked = torch.aten.embedding %table, %indices"):
+    with pytest.raises(IndexError, match=r"\nat embedding_bag.mlir:\d+: %picked = torch.aten.embedding %table, %indices"):
         f(np.zeros((2, 3), np.float32), np.array([[2]]))
 
 

@@ -177,7 +177,7 @@ def test_read_only_argument_is_refused_where_it_is_written_and_only_then() -> No
     x, y = x23(), np.ones(3, np.float32)
     x.flags.writeable = y.flags.writeable = False
     assert f(x, y, False) is None
-    with pytest.raises(ValueError, match=r"^assignment destination is read-only: the program writes argument x \(at net.py:4"):
+    with pytest.raises(ValueError, match=r"^assignment destination is read-only: the program writes argument x\nat net.py:4"):
         f(x, y, True)
     x = x23()
     f(x, y, True)  # y is only read
@@ -188,7 +188,7 @@ def test_foreign_byte_order_cannot_be_written_but_can_be_read() -> None:
     f = main('(%x: !m {tierup.name = "x"}, %y: !m, %c: !b) -> !n', READ_ONLY)
     big, y = x23().astype(">f4"), np.ones(3, ">f4")
     assert f(big, y, False) is None
-    with pytest.raises(ValueError, match=r"argument x is not in native byte order, so it cannot be written, .*\(at net.py:4"):
+    with pytest.raises(ValueError, match=r"argument x is not in native byte order, so it cannot be written, .*\nat net.py:4"):
         f(big, y, True)
     x = x23()
     f(x, y, True)

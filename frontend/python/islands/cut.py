@@ -1,0 +1,216 @@
+"""A function's body cut in two kinds of code: regions, which tierup is to run, and the statements between them, which Python runs.
+
+    def f(x, path):                          def f(x, path):
+        y = np.tanh(x) * 2                       y = f_2(x)
+        print(path)                              print(path)
+        z = y * y                                return f_4_5(y)
+        return z.sum()
+
+`f_2` and `f_4_5` are functions made of the user's statements, at the user's lines. A statement that is said to be an island stays
+what it is, and so do those around it that cannot be handed over: what is in the blocks of an `if`, loop, `try` or `with` that stays
+is cut in turn. Every statement runs once and in its order, in whichever of the two.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tierup.frontend.python.islands.flow import NONE, Flow, Names, binds, blocks_of, reads
+
+_PYTHONS_OWN = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Try,
+    ast.TryStar, ast.AsyncFor, ast.AsyncWith, ast.Delete,
+)  # fmt: skip
+_SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+LOOK_AT_FRAME = ("locals", "vars", "dir", "eval", "exec")
+_COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.AugAssign, ast.Subscript)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Statements that are one function: of the names `inputs`, in this order, to those in `outputs`, or to what the statements return."""
+
+    statements: tuple[ast.stmt, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    returns: bool
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last."""
+        return self.statements[0].lineno, self.statements[-1].end_lineno or self.statements[-1].lineno
+
+    def definition(self, name: str) -> ast.FunctionDef:
+        """The function, at the statements' lines."""
+        first = self.statements[0]
+        body = list(self.statements)
+        if not self.returns:
+            values: list[ast.expr] = [ast.Name(n, ast.Load()) for n in self.outputs]
+            value = None if not values else values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
+            body.append(_at(ast.Return(value), self.statements[-1]))
+        given = ast.arguments([], [ast.arg(n) for n in self.inputs], None, [], [], None, [])
+        made = ast.FunctionDef(name, given, body, [], None, None)
+        return ast.fix_missing_locations(ast.copy_location(made, first))
+
+    def call(self, name: str) -> ast.stmt:
+        """The statement that runs the function in the place of the statements."""
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(n, ast.Load()) for n in self.inputs], [])
+        if self.returns:
+            return _at(ast.Return(call), self.statements[0])
+        if not self.outputs:
+            return _at(ast.Expr(call), self.statements[0])
+        names: list[ast.expr] = [ast.Name(n, ast.Store()) for n in self.outputs]
+        return _at(ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call), self.statements[0])
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The body with calls of regions in it. Calls are by the names that `regions` has them under."""
+
+    body: list[ast.stmt]
+    regions: dict[str, Region]
+
+
+def cut(body: Sequence[ast.stmt], name: str, arguments: Names, local: Names, islands: Collection[ast.stmt]) -> Cut:
+    """Cut the body of a function. `local`: its names; `islands`: what stays Python."""
+    inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*_FUNCTIONS, ast.GeneratorExp))]
+    cells = reads(inside) & local
+    declared = [n for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal))]
+    rebound = frozenset(n for node in declared for n in node.names)
+    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands)
+    return Cut(cutter.block(body, end=True), cutter.regions)
+
+
+@dataclass
+class _Cutter:
+    name: str
+    flow: Flow
+    local: Names
+    cells: Names  # that functions inside read, whenever they run
+    rebound: Names  # that the function and those inside declare, to bind what is not their own
+    islands: Collection[ast.stmt]
+
+    def __post_init__(self) -> None:
+        self.regions: dict[str, Region] = {}
+
+    def block(self, body: Sequence[ast.stmt], *, end: bool, watched: Names = NONE) -> list[ast.stmt]:
+        """`end`: the function ends behind the block. `watched`: names that are read where an exception out of the block leads."""
+        made: list[ast.stmt] = []
+        run: list[ast.stmt] = []
+
+        def close(last: bool = False) -> None:
+            made.extend(self._handed_over(run, end=last and end))
+            run.clear()
+
+        for node in body:
+            if self._stays(node, watched | self.cells):
+                close()
+                made.append(self._cut_inside(node, end=end and node is body[-1], watched=watched))
+                continue
+            run.append(node)
+            if binds([node]) & (watched | self.cells):
+                close()
+        close(last=True)
+        return made
+
+    def _stays(self, node: ast.stmt, seen: Names) -> bool:
+        """`seen`: names whose values others may see while the statement runs, or when it has raised."""
+        if node in self.islands or isinstance(node, _PYTHONS_OWN):
+            return True
+        if (reads([node]) | binds([node])) & self.rebound:
+            return True
+        inside = list(_own_nodes(node))
+        if binds([node]) & seen and (blocks_of(node) or any(isinstance(n, ast.NamedExpr) for n in inside)):
+            return True
+        return any(isinstance(n, (*_SUSPENDS, *_PYTHONS_OWN, *_FUNCTIONS)) or n in self.islands or _asks_frame(n) for n in inside)
+
+    def _handed_over(self, run: Sequence[ast.stmt], *, end: bool) -> list[ast.stmt]:
+        """The statements, or a call of the region that they are; of those that may return only the last ones can be one."""
+        if not run:
+            return []
+        at = next((i for i, node in enumerate(run) if _leaves(node)), len(run))
+        if at < len(run) and not (end and not any(_jumps(n) for n in run)):
+            whole = self._handed_over(run[:at], end=False)
+            stays = self._cut_inside(run[at], end=end and at == len(run) - 1, watched=NONE)
+            return [*whole, stays, *self._handed_over(run[at + 1 :], end=end)]
+        if not any(isinstance(n, _COMPUTES) for node in run for n in ast.walk(node)):
+            return list(run)
+        returns = at < len(run)
+        outputs = NONE if returns else binds(run) & (self.flow.live_after[run[-1]] | self.cells)
+        needed = self._needed(run, outputs)
+        missing = needed - self.flow.bound_before[run[0]]
+        if missing:  # the statement that reads it, which raises then, or that may leave it so
+            first = next(i for i in range(len(run)) if self._needed(run[: i + 1], binds(run[: i + 1]) & outputs) & missing)
+            return [
+                *self._handed_over(run[:first], end=False),
+                self._cut_inside(run[first], end=False, watched=NONE),
+                *self._handed_over(run[first + 1 :], end=end),
+            ]
+        region = Region(tuple(run), tuple(sorted(needed)), tuple(sorted(outputs)), returns)
+        name = f"{self.name}_{region.lines[0]}_{region.lines[1]}"
+        self.regions[name] = region
+        return [region.call(name)]
+
+    def _needed(self, run: Sequence[ast.stmt], outputs: Names) -> Names:
+        """The names whose values the statements take from before them, those that are to be given on among them."""
+        given = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
+        return Flow().live_before([*run, given]) & self.local
+
+    def _cut_inside(self, node: ast.stmt, *, end: bool, watched: Names) -> ast.stmt:
+        """A statement that stays, with the blocks in it cut."""
+        if node in self.islands and not blocks_of(node):
+            return node
+        made = copy.copy(node)
+        if isinstance(node, (ast.Try, ast.TryStar)):
+            watched = watched | reads([*node.handlers, *node.finalbody]) | self.flow.live_after[node]
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            watched = watched | self.flow.live_after[node]
+        ends = end and isinstance(node, ast.If)
+        for name in ("body", "orelse", "finalbody"):
+            if getattr(node, name, None) and blocks_of(node):
+                setattr(made, name, self.block(getattr(node, name), end=ends, watched=watched))
+        for name in ("handlers", "cases"):
+            if getattr(node, name, None):
+                parts = [copy.copy(inner) for inner in getattr(node, name)]
+                for part in parts:
+                    part.body = self.block(part.body, end=False, watched=watched)
+                setattr(made, name, parts)
+        return made
+
+
+def _own_nodes(node: ast.AST) -> list[ast.AST]:
+    """The nodes in a statement, without those of functions inside, which are among them."""
+    found: list[ast.AST] = []
+    stack = list(ast.iter_child_nodes(node))
+    while stack:
+        inner = stack.pop()
+        found.append(inner)
+        if not isinstance(inner, _FUNCTIONS):
+            stack.extend(ast.iter_child_nodes(inner))
+    return found
+
+
+def _asks_frame(node: ast.AST) -> bool:
+    """Whether it names what looks at the frame or the first argument of the function that it stands in."""
+    return isinstance(node, ast.Name) and node.id in ("super", "__class__", *LOOK_AT_FRAME)
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """Whether the statement may return, or break or continue a loop around it."""
+    return isinstance(node, ast.Return) or any(isinstance(n, ast.Return) for n in _own_nodes(node)) or _jumps(node)
+
+
+def _jumps(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return True
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        return any(_jumps(n) for n in node.orelse)
+    return any(_jumps(n) for block in blocks_of(node) for n in block)
+
+
+def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(made, node))

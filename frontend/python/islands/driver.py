@@ -1,0 +1,183 @@
+"""A function that is translated in part: its own code, in which calls of regions stand where tierup is to run statements.
+
+What the front end refuses is an island, the user's own statement. What else can be handed over is one region after the other; what is
+refused in one of these, once the kinds of its arguments are known, is an island from the next call on, and that call is answered by
+the region's own statements. A function of which no region is left is what it was: plain Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from tierup.dialect.base import forking
+from tierup.dialect.base.spelling import printable
+from tierup.dialect.speculation.reasons import Reason
+from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python.building.source import Source, futures_of, given_source
+from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
+from tierup.frontend.python.islands.flow import blocks_of
+from tierup.frontend.python.islands.worth import Lost, Race
+from tierup.runtime.base import events
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.function import Function
+
+FunctionOf = Callable[[FunctionType, Callable[[UnsupportedSyntax], None]], Function]
+
+
+@dataclass
+class _Part:
+    """A region in use. `cell`: what the driver's code reads as its name, whose contents may change while the code runs."""
+
+    region: Region
+    plain: FunctionType
+    function: Function
+    cell: CellType
+
+    @property
+    def answer(self) -> str:
+        """Who answers its calls, in words."""
+        now = self.cell.cell_contents
+        return "native code" if now is self.function else "Python" if now is self.plain else "native code and Python in turns"
+
+
+class Driver:
+    """The Python of one function. `function_of(plain, refused)` makes what answers a region's calls; `refused` is called with what the
+    front end says when it cannot translate it. `changed` is called when other code answers calls."""
+
+    def __init__(self, source: Source, function_of: FunctionOf, changed: Callable[[], None]) -> None:
+        self._source = source
+        self._function_of = function_of
+        self._changed = changed
+        self._islands: dict[ast.stmt, UnsupportedSyntax | Lost] = {}
+        self._parts: dict[tuple[ast.stmt, ...], _Part] = {}
+        self._functions: list[Function] = []  # of parts that are gone, too
+        self._lock = forking.lock()
+        self._code = source.function
+        self._told = False
+
+    @property
+    def call(self) -> FunctionType:
+        """The code that runs the function now."""
+        return self._code
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """Those of all regions that there were."""
+        return tuple(self._functions)
+
+    def explain(self) -> list[str]:
+        """Its regions and islands, each with what would make it native."""
+        lines = [] if self._parts else ["runs as plain Python: nothing in it is worth native code"]
+        file = self._source.filename
+        for part in self._parts.values():
+            lines.append(f"region at {_place(file, *part.region.lines)}: answered by {part.answer}")
+        for node, why in sorted(self._islands.items(), key=lambda item: item[0].lineno):
+            if isinstance(why, Lost):
+                lines.append(f"Python at {_place(file, node.lineno, node.end_lineno)}: {why.value}")
+            else:
+                called = "" if why.called_at is None else f" (called at {_place(file, why.called_at)})"
+                said = f"{why.construct}; {why.remedy}".rstrip("; ")
+                lines.append(f"Python at {_place(why.filename or file, why.lineno or 0)}{called}: {said}")
+        return list(dict.fromkeys(lines))
+
+    def leave(self, error: UnsupportedSyntax, within: Region | None = None) -> None:
+        """Let what was refused stay Python from the next call on."""
+        statements = tuple(self._source.body) if within is None else within.statements
+        with self._lock:
+            for each in error.errors:
+                for node in _refused(statements, each):
+                    self._islands.setdefault(node, each)
+            self._make()
+        self._changed()
+
+    def _lose(self, region: Region, why: Lost) -> None:
+        with self._lock:
+            for top in region.statements:
+                inside = [top] if why is Lost.NO_VERSIONS else [n for n in ast.walk(top) if isinstance(n, ast.stmt)]
+                self._islands.update((node, why) for node in inside if node not in self._islands)
+            self._make()
+        self._changed()
+
+    def _make(self) -> None:
+        """Cut the function as it is to be now."""
+        function, tree = self._source.function, self._source.tree
+        code = function.__code__
+        regions: dict[str, Region] = {}
+        if not isinstance(tree, ast.Lambda) and not set(LOOK_AT_FRAME) & set(code.co_names):
+            local = frozenset(code.co_varnames) | frozenset(code.co_cellvars)
+            arguments = frozenset(a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg))
+            made = cut(self._source.body, function.__name__, arguments, local, self._islands)
+            regions = made.regions
+        known = self._parts
+        self._parts = {r.statements: known.get(r.statements) or self._part(name, r) for name, r in regions.items()}
+        if regions:
+            assert not isinstance(tree, ast.Lambda)
+            definition = type(tree)(tree.name, tree.args, made.body, [], None, None)
+            ast.fix_missing_locations(ast.copy_location(definition, tree))
+            inside = {name: self._parts[r.statements].cell for name, r in regions.items()}
+            self._code = _compiled(definition, function, inside)
+            self._code.__defaults__, self._code.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        else:
+            self._code = function
+        self._tell()
+
+    def _tell(self) -> None:
+        """The events: that it is cut, and once that nothing of it is left."""
+        if self._told:
+            return
+        self._told = not self._parts
+        kind, reason = (EventKind.CUT, Reason.STAYS_PYTHON) if self._parts else (EventKind.PLAIN_PYTHON, Reason.NOT_WORTH_IT)
+        code = self._source.function.__code__
+        action = f"{len(self._parts)} regions, {len(self._islands)} statements stay Python" if self._parts else "runs as plain Python"
+        place = printable(f"{code.co_filename}:{code.co_firstlineno}")
+        events.emit(Event(kind, self._source.function.__name__, 1, reason, line=place, action=action))
+
+    def _part(self, name: str, region: Region) -> _Part:
+        definition = region.definition(name)
+        plain = _compiled(definition, self._source.function, {})
+        given_source(plain, definition)
+        cell = CellType()
+
+        def refused(error: UnsupportedSyntax) -> None:
+            cell.cell_contents = plain
+            self.leave(error, region)
+
+        function = self._function_of(plain, refused)
+        self._functions.append(function)
+        cell.cell_contents = Race(plain, function, cell, lambda why: self._lose(region, why))
+        return _Part(region, plain, function, cell)
+
+
+def _place(file: str, first: int, last: int | None = None) -> str:
+    return printable(f"{file}:{first}") + (f" to {last}" if last not in (None, first) else "")
+
+
+def _compiled(definition: Any, like: FunctionType, inside: dict[str, CellType]) -> FunctionType:
+    """A function of this definition, with the other's globals and what it reads from around it, and cells of its own."""
+    cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)) | inside
+    around = ast.arguments([], [ast.arg(n) for n in cells], None, [], [], None, [])
+    declared: list[ast.stmt] = [] if definition.name in cells else [ast.Global([definition.name])]
+    outer = ast.FunctionDef("_", around, [*declared, definition], [], None, None)
+    module = ast.Module([ast.fix_missing_locations(ast.copy_location(outer, definition))], [])
+    code = compile(module, like.__code__.co_filename, "exec", futures_of(like.__code__), True)
+    for name in ("_", definition.name):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+    code = code.replace(co_qualname=like.__qualname__) if definition.name == like.__name__ else code
+    made = FunctionType(code, like.__globals__, definition.name, None, tuple(cells[n] for n in code.co_freevars))
+    made.__module__, made.__qualname__ = like.__module__, like.__qualname__
+    return made
+
+
+def _refused(statements: tuple[ast.stmt, ...], error: UnsupportedSyntax) -> list[ast.stmt]:
+    """The statement in which the front end stopped; where it stopped at none, those that return, or all."""
+    line, inside, found = error.called_at or error.lineno or 0, list(statements), None
+    while at := next((n for n in inside if n.lineno <= line <= (n.end_lineno or n.lineno)), None):
+        found, inside = at, [n for block in blocks_of(at) for n in block]
+    if found is not None:
+        return [found]
+    every = [n for top in statements for n in ast.walk(top) if isinstance(n, ast.stmt)]
+    return [n for n in every if isinstance(n, ast.Return)] or every

@@ -1,0 +1,98 @@
+"""Whether a region is worth its call: native code and the user's own statements take turns until one of them is known to be quicker.
+
+The first calls run the statements as plain Python, timed. What takes a microsecond or two there is never handed over; what takes longer
+goes to the region's function until native code answers, then the two take turns, and the quicker one answers from then on. Sizes may
+grow after that, so where Python won there is another race after ten times as many calls. A region whose arguments have another
+structure in every call gathers no versions, and stays Python.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import Enum
+from types import CellType
+from typing import Any
+
+from tierup.runtime.base import options
+from tierup.runtime.functions.function import Function
+
+_SAMPLES = 2  # calls that are plain Python at first
+_TINY = 1.5e-6  # seconds: no native code makes up for the call
+_PATIENCE = 16  # calls in which no native code answered: it will not
+_LAPS = 6  # timed calls of each side
+_ADVANTAGE = 0.95  # of the statements' own time, at most
+_LATER = 10  # times as many calls before the next race
+
+
+class Lost(Enum):
+    """Why a region stays Python."""
+
+    TOO_SMALL = "it takes less time than a call of native code"
+    SLOWER = "Python is as quick as native code there"
+    NO_VERSIONS = "no native code answered its calls, whose arguments had another structure, kind or size every time"
+
+
+class Race:
+    """What answers a region's calls. `cell` holds what the driver calls: this, then the winner; `lost` is told when that is Python."""
+
+    def __init__(self, plain: Callable[..., Any], native: Function, cell: CellType, lost: Callable[[Lost], None]) -> None:
+        self._plain, self._native, self._cell, self._lost = plain, native, cell, lost
+        self._calls = 0
+        self._in_vain = 0  # calls that no native code answered
+        self._again_at = 0  # calls: Python answers until then
+        self._samples: list[float] = []
+        self._laps: list[tuple[float, float]] = []
+        self._lap: float | None = None  # what native code took in the lap that goes on
+
+    def __call__(self, *args: Any) -> Any:
+        """The statements' result, by whichever is tried now."""
+        if not options.current().optimize or not self._native.own_options.get("optimize", True):
+            return self._native(*args)
+        self._calls += 1
+        if self._calls < self._again_at:
+            return self._plain(*args)
+        if len(self._samples) < _SAMPLES:
+            result, took = _timed(self._plain, args)
+            self._samples.append(took)
+            if len(self._samples) == _SAMPLES and min(self._samples) < _TINY:
+                self._decide(Lost.TOO_SMALL)
+            return result
+        lap, self._lap = self._lap, None
+        if lap is not None:
+            result, took = _timed(self._plain, args)
+            self._laps.append((lap, took))
+            if len(self._laps) >= _LAPS:
+                self._judge()
+            return result
+        if not self._native.wait(0):  # it is compiled in the background
+            return self._plain(*args)
+        hits, refused = self._native.stats().hits, self._native.unsupported_calls
+        result, took = _timed(self._native, args)
+        if self._native.stats().hits > hits:
+            self._lap = took
+        else:
+            self._in_vain += 1 if self._native.unsupported_calls == refused else _PATIENCE // 3
+            if self._in_vain >= _PATIENCE:
+                self._decide(Lost.NO_VERSIONS)
+        return result
+
+    def _judge(self) -> None:
+        laps, self._laps = self._laps, []
+        native, plain = (sorted(side)[len(laps) // 2] for side in zip(*laps, strict=True))
+        if native < plain * _ADVANTAGE:
+            self._cell.cell_contents = self._native
+        elif plain < 4 * _TINY:
+            self._decide(Lost.SLOWER)
+        else:
+            self._again_at = self._calls * _LATER
+
+    def _decide(self, why: Lost) -> None:
+        self._cell.cell_contents = self._plain
+        self._lost(why)
+
+
+def _timed(call: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = call(*args)
+    return result, time.perf_counter() - start

@@ -1,0 +1,51 @@
+"""Functions of which there is no graph as a whole: who answers their calls instead.
+
+Free of MLIR. Front ends make these; `runtime.function` hands calls over to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+MOST_UNSUPPORTED = 8  # calls with arguments that no program takes, of a function that has answered no others
+
+
+class Elsewhere(Protocol):
+    """What answers the calls of such a function."""
+
+    @property
+    def functions(self) -> Sequence[Any]:
+        """Those in it that programs answer, each a `Function`."""
+        ...
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """What answers calls now."""
+        ...
+
+    def explain(self) -> list[str]:
+        """Lines for people: what is answered by what, and why."""
+        ...
+
+
+class AnsweredElsewhere(Exception):
+    """What `build` raises where the front end has no graph for the function: all calls are answered by `elsewhere` from now on."""
+
+    def __init__(self, elsewhere: Elsewhere) -> None:
+        super().__init__(elsewhere)
+        self.elsewhere = elsewhere
+
+
+@dataclass
+class PlainPython:
+    """The Python function itself, and why."""
+
+    call: Callable[..., Any]
+    why: str
+    functions: tuple[()] = ()
+
+    def explain(self) -> list[str]:
+        """That it is so."""
+        return [f"runs as plain Python: {self.why}"]

@@ -1,0 +1,161 @@
+"""Plain Python functions that decorated ones call are translated as these are, and are what they are at the call."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+
+RATE = 2.0
+X = np.linspace(-1, 1, 7)
+
+
+def square(v: Any) -> Any:
+    return v * v * RATE
+
+
+def norm(v: Any, p: float = 2.0) -> Any:
+    return (np.abs(v) ** p).sum() ** (1 / p)
+
+
+half = functools.partial(norm, p=1.0)
+first = lambda v: v[0]  # noqa: E731 - a lambda is what is called
+
+
+class Box:
+    OFFSET = 3.0
+
+    def __init__(self, side: float) -> None:
+        self.side = side
+
+    @property
+    def area(self) -> float:
+        return self.side * self.side
+
+    @staticmethod
+    def twice(v: Any) -> Any:
+        return 2 * v
+
+    @classmethod
+    def moved(cls, v: Any) -> Any:
+        return v + cls.OFFSET
+
+    def scaled(self, v: Any) -> Any:
+        return self.twice(v) * self.area
+
+    def __call__(self, v: Any) -> Any:
+        return v - self.side
+
+
+BOX = Box(2.0)
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "a function": lambda x: square(x),
+    "a default": lambda x: norm(x) + norm(x, 3.0) + norm(v=x),
+    "a partial": lambda x: half(x) + half(x, p=4.0),
+    "a lambda": lambda x: first(x),
+    "a method": lambda x: BOX.scaled(x),
+    "a property": lambda x: x * BOX.area,
+    "a static method": lambda x: Box.twice(x) + BOX.twice(x),
+    "a class method": lambda x: Box.moved(x) + BOX.moved(x),
+    "an object": lambda x: BOX(x),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_what_is_called_becomes_native_code(what: str) -> None:
+    plain = CALLS[what]
+    jitted = tierup.jit(plain, strict=True)
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(X), plain(X), rtol=1e-12)
+    assert (jitted.stats().compiles, jitted.stats().hits) == (1, 2)
+
+
+def test_it_is_what_it_is_at_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tierup.jit
+    def f(x: Any) -> Any:
+        return square(x) + BOX.scaled(x)
+
+    def check() -> None:
+        for _ in range(3):
+            np.testing.assert_allclose(f(X), square(X) + BOX.scaled(X), rtol=1e-12)
+
+    check()
+    monkeypatch.setitem(globals(), "square", lambda v: v + 100)
+    check()
+    monkeypatch.setattr(Box, "scaled", lambda self, v: v * 7 + self.side)
+    check()
+    monkeypatch.setattr(BOX, "side", 5.0)
+    check()
+    monkeypatch.undo()
+    check()
+
+
+def test_a_function_that_every_call_brings_anew_has_one_graph() -> None:
+    @tierup.jit
+    def integral(g: Any, n: int) -> Any:
+        t = np.linspace(0.0, 1.0, 50)
+        return g(t).sum() / n
+
+    def call(scale: Any, add: float) -> Any:
+        return integral(lambda t, add=add: np.sin(scale * t) + add, 50)
+
+    t = np.linspace(0.0, 1.0, 50)
+    for k in range(8):
+        scale = np.full(50, k + 1.0)
+        np.testing.assert_allclose(call(scale, 0.5), (np.sin(scale * t) + 0.5).sum() / 50, rtol=1e-12)
+    assert integral.stats().compiles == len(integral.variants) == 1 and integral.stats().hits >= 6
+    for add in (1.5, 2.5, 3.5, 4.5):  # a default is read, too
+        np.testing.assert_allclose(call(scale, add), (np.sin(scale * t) + add).sum() / 50, rtol=1e-12)
+    assert integral(np.sin, 50) == pytest.approx(np.sin(t).sum() / 50)
+
+
+def factorial(n: int) -> int:
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def shouts(v: Any) -> Any:
+    print("here")
+    return v * 2
+
+
+@pytest.mark.parametrize("helper", [factorial, shouts, math.factorial])
+def test_one_that_is_not_translated_makes_an_island_of_its_call(helper: Callable[[Any], Any], capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any, n: int) -> Any:
+        y = np.tanh(x) * 2
+        k = helper(n)
+        return (y * k).sum()
+
+    jitted = tierup.jit(f)
+    for n in (3, 4, 5, 3):
+        before, _ = capsys.readouterr().out, None
+        assert jitted(X, n) == pytest.approx(f(X, n))
+        half = len(said := capsys.readouterr().out) // 2
+        assert said[:half] == said[half:], before
+    assert f"Python at {__file__}" in jitted.explain()
+    with pytest.raises(tierup.UnsupportedSyntax, match="test_helpers.py"):
+        tierup.jit(f, strict=True)(X, 3)
+
+
+def test_a_function_inside_sees_the_names_around_it_as_they_are_then() -> None:
+    def f(x: Any) -> Any:
+        scale = x.max()
+
+        def times(v: Any) -> Any:
+            return v * scale
+
+        total = 0.0
+        for i in range(3):
+            scale = scale + i
+            total = total + times(x).sum()
+        scale = 2.0
+        return total + times(np.cos(x)).sum()
+
+    jitted = tierup.jit(f)
+    for _ in range(30):
+        assert jitted(X) == pytest.approx(f(X))
