@@ -100,8 +100,8 @@ class Options:
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
         False,
-        "True: a program that cannot be compiled whole is an error, not a split; with num_profiled_runs=0 every call that native code "
-        "does not answer is one",
+        "True: what is not native as a whole is an error that names all that stands in the way, where it would be split, or stay Python in "
+        "part or whole; with num_profiled_runs=0 every call that native code does not answer is one",
     )
     testing: bool = _flag(
         False, "True: assumptions in mid-program can be made to fail on purpose (tierup.testing); code with such assumptions is slower"

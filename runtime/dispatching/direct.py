@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.unanswerable import Unanswerable
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,
@@ -27,6 +28,7 @@ from tierup.lowering.entry.records import (
 from tierup.runtime.arguments import hidden
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.dispatching.version import Version
@@ -117,6 +119,10 @@ def _source(access: hidden.Access, names: list[str]) -> Source | None:
 class Owner(Protocol):
     """The executor that takes over what left one of its versions in a direct table."""
 
+    @property
+    def program(self) -> Program:
+        """What it runs."""
+
     def failed_directly(
         self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None
     ) -> tuple[Any, ...]:
@@ -127,9 +133,16 @@ class DirectTable:
     """A dispatch table in the user's own calling convention."""
 
     def __init__(
-        self, made_for: Convention, slow: Callable[..., Any], output: OutputTree, finish: Callable[[OutputTree, tuple[Any, ...]], Any]
+        self,
+        made_for: Convention,
+        slow: Callable[..., Any],
+        output: OutputTree,
+        finish: Callable[[OutputTree, tuple[Any, ...]], Any],
+        unanswered: Callable[..., Any],
     ) -> None:
+        """`unanswered(error, program, *arguments)` is the result where a program has none, or raises the error."""
         self.convention = made_for
+        self._unanswered = unanswered
         self._lock = forking.lock()  # executors that share the table change it
         self._records: dict[int, VersionRecord] = {}  # id of an executor's record -> ours
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
@@ -140,7 +153,13 @@ class DirectTable:
 
     def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None) -> Any:
         owner, theirs = self._owners[record]
-        return self._finish(self._output, owner.failed_directly(theirs, status, flat, live))
+        try:
+            results = owner.failed_directly(theirs, status, flat, live)
+        except Unanswerable as e:
+            error = e
+        else:
+            return self._finish(self._output, results)
+        return self._unanswered(error, owner.program, *flat[: self.convention.inputs.n_positional])
 
     def take_tensors(self, always: bool = False) -> bool:
         """Let calls with PyTorch's tensors run versions, which give tensors then; whether that can be. See `NativeTable.take_tensors`."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.unanswerable import Unanswerable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters, total_of
 from tierup.runtime.account.stats import Stats
@@ -42,6 +43,7 @@ from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhe
 from tierup.runtime.functions.explain import explain
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
+from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from tierup.runtime.functions.debug_state import DebugState
@@ -149,6 +151,8 @@ class Function(DirectCalls):
                 return self._tensors.answer(self, args, kwargs)
             variant, flat = self.find(args, kwargs)
             results = variant.executor.call(flat)
+        except Unanswerable as e:
+            python = self.python_for(e, variant.built.program)
         except AnsweredElsewhere as e:
             self.leave_to(e.elsewhere)
             python = e.elsewhere.call
@@ -172,6 +176,12 @@ class Function(DirectCalls):
         self._answer_directly(elsewhere.call, by_python=True)
         if isinstance(elsewhere, PlainPython):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
+
+    def python_for(self, error: Unanswerable, program: Program) -> Callable[..., Any]:
+        """The Python function, where it can take over a call that a program began. Else raises the error."""
+        if self._python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
+            raise error
+        return self._python
 
     @property
     def is_strict(self) -> bool:
@@ -294,7 +304,8 @@ class Function(DirectCalls):
             return self._tables[made_for.key]
         if self._tables:
             return None
-        table = DirectTable(made_for, functools.partial(_answer, weakref.ref(self)), output, _finish)
+        me = weakref.ref(self)
+        table = DirectTable(made_for, functools.partial(_answer, me), output, _finish, functools.partial(_unanswered, me))
         if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
             return None
         self._tables[made_for.key] = table
@@ -449,6 +460,13 @@ def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
     function = weak()
     assert function is not None  # it is being called
     return function._slow(*args, **kwargs)
+
+
+def _unanswered(weak: weakref.ref[Function], error: Unanswerable, program: Program, *args: Any) -> Any:
+    """A call that a program of a direct table has no answer to."""
+    function = weak()
+    assert function is not None  # it is being called
+    return function.python_for(error, program)(*args)
 
 
 ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls come in

@@ -133,6 +133,42 @@ def test_arguments_that_no_program_takes_are_pythons() -> None:
     assert "no program takes the arguments of its calls" in other.explain()
 
 
+@pytest.mark.parametrize(("function", "calls"), [
+    (lambda a, b: a ** b, [(2.0, 3.0), (3.0, 2.0), (-8.0, 0.5), (2.0, 2.0)]), (lambda a, b: int(a) + b, [(2.0, 1), (3.0, 1), (1e30, 1), (4.0, 1)]),
+    (lambda a, b: a << b, [(1, 2), (3, 4), (1, 70), (3, 62)]),
+])  # fmt: skip
+def test_python_goes_on_where_a_program_cannot_hold_what_it_gives(function: Callable[..., Any], calls: list[Any]) -> None:
+    jitted = tierup.jit(function)
+    for args in (*calls, *calls):
+        assert jitted(*args) == function(*args) and type(jitted(*args)) is type(function(*args))
+    assert jitted.stats().hits > 4
+    with tierup.options(strict=True), pytest.raises((ValueError, OverflowError)):
+        jitted(*calls[2])
+
+
+def test_an_inner_loop_that_runs_no_round_leaves_the_number_that_was_there() -> None:
+    def lower(x: Any, total: Any) -> Any:
+        for i in range(x.shape[0]):
+            s = 0.0
+            for j in range(i):
+                s = s + x[j]
+            total = total + s
+        return total
+
+    def written(x: Any, total: Any) -> Any:
+        for i in range(x.shape[0]):
+            s = 0.0
+            for j in range(i):
+                s = s + x[j]
+            total[i] = s
+        return total
+
+    for function in (lower, written):
+        jitted = tierup.jit(function)
+        for _ in range(4):
+            np.testing.assert_array_equal(jitted(X[:5], np.zeros(5)), function(X[:5], np.zeros(5)))
+
+
 # --- strict ------------------------------------------------------------------------------------------------------------------
 
 MANY = """def f(x):

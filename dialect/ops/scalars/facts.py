@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.unanswerable import OverflowUnanswerable, ValueUnanswerable
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Value
 from tierup.dialect.ops.scalars.numbers import to_int
@@ -212,7 +213,7 @@ def is_floating_point(x: np.ndarray) -> bool:
 _ASSERTION = "AssertionError: "
 _EXCEPTIONS: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError}
+} | {"AxisError": np.exceptions.AxisError, **{cls.__name__: cls for cls in (ValueUnanswerable, OverflowUnanswerable)}}
 
 
 def exception_named(cls: str) -> type[Exception]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.unanswerable import ValueUnanswerable
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Value
@@ -177,7 +178,7 @@ def _numpy_power(a: Any, b: Any) -> float:
     """ValueError where Python gives a complex number."""
     result: float = float(a) ** float(b)
     if isinstance(result, complex):
-        raise ValueError(f"{a} ** {b} is complex: complex numbers are not supported")
+        raise ValueUnanswerable(f"{a} ** {b} is complex: complex numbers are not supported")
     return result
 
 

@@ -116,7 +116,7 @@ def _refuse_special(frame: Frame, number: ir.Value) -> None:
     infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
     raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
     beyond = either(holds("ge", 2.0**63), holds("lt", -(2.0**63)))
-    raise_if(frame, beyond, "OverflowError", "the float does not fit the 64 bits that ints have in compiled programs")
+    raise_if(frame, beyond, "OverflowUnanswerable", "the float does not fit the 64 bits that ints have in compiled programs")
 
 
 @function(float)

@@ -166,7 +166,7 @@ def _bits(frame: Frame, op: type, x: ir.Value, y: ir.Value) -> ir.Value:
         lost = holds("ne", _through_arrays(frame, _BITS[ast.RShift], "int", result, count), x)
         far = em.scalar("aten.__and__.bool", [holds("gt", y, em.int(63)), holds("ne", x, em.int(0))], em.types.bool)
         beyond = em.scalar("aten.__or__.bool", [lost, far], em.types.bool)
-        raise_if(frame, beyond, "OverflowError", "the shifted int does not fit the 64 bits that ints have in compiled programs")
+        raise_if(frame, beyond, "OverflowUnanswerable", "the shifted int does not fit the 64 bits that ints have in compiled programs")
     return result
 
 
@@ -198,7 +198,7 @@ def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
         raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
         # Python gives a complex number here, which programs do not hold
         is_number = holds("eq", result, result)
-        raise_if(frame, not_(frame, is_number), "ValueError", "a negative float to a fractional power is complex")
+        raise_if(frame, not_(frame, is_number), "ValueUnanswerable", "a negative float to a fractional power is complex")
         frame.em.raise_now("OverflowError", "(34, 'Numerical result out of range')")
     return Scalar(result, "float")
 

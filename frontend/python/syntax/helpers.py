@@ -69,11 +69,20 @@ def method(frame: Frame, node: ast.AST, owner: Value, of: Access, bound: MethodT
 
 
 def property_of(frame: Frame, node: ast.AST, owner: Object, name: str) -> Method | None:
-    """The function that reading an attribute calls, about to be called. None where it calls none that is the user's Python."""
-    found = inspect.getattr_static(type(owner.value), name, None)
-    if not isinstance(found, property) or found.fget is None or (target := code_of(frame, found.fget)) is None:
-        return None
-    frame.outside.constant(owner.access.attribute("__class__").attribute(name).attribute("fget"), "identity", found.fget)
-    return Method(owner, name, target)
+    """The function that reading an attribute calls, about to be called. None where it calls none of the user's. Raises UnsupportedSyntax
+    where that is no property's: a graph that looks whether it is still right would call it, too."""
+    cls = type(owner.value)
+    found = inspect.getattr_static(cls, name, None)
+    if isinstance(found, property):
+        target = None if found.fget is None else code_of(frame, found.fget)
+        if target is None:
+            return None
+        frame.outside.constant(owner.access.attribute("__class__").attribute(name).attribute("fget"), "identity", found.fget)
+        return Method(owner, name, target)
+    is_there = inspect.getattr_static(owner.value, name, owner) is not owner
+    runs = getattr(type(found), "__get__", None) if is_there else getattr(cls, "__getattr__", None)
+    if isinstance(runs, FunctionType) and _is_users(frame.source.function, runs):
+        raise frame.error(node, f"`.{name}` of a {cls.__name__} object, which {runs.__qualname__}() computes", "make it a property")
+    return None
 
 

@@ -236,7 +236,10 @@ def _peel(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: l
     # Inside another loop both paths must give the same kind of value. A loop that never runs leaves a Python number, whose
     # dtype rules no array has: refuse that when it happens, rather than give another dtype.
     message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
-    raise_if(frame, not_(frame, runs), "ValueError", message)
+    if em.mutable:  # what was written until then is written
+        what = f"`{why.name}`, which is {describe(why.before)} or {describe(why.after)} after a loop in a loop"
+        raise frame.error(node, what, "start it as an array")
+    raise_if(frame, not_(frame, runs), "ValueUnanswerable", message)
     return GoOn([*peeled, *rest])
 
 
