@@ -22,15 +22,24 @@ from typing import Any
 import numpy as np
 
 Arguments = Callable[[np.random.Generator], tuple[Any, ...]]
-PROGRAMS: dict[str, tuple[Callable[..., Any], Arguments]] = {}
+Programs = dict[str, tuple[Callable[..., Any], Arguments]]
 
 
-def program(arguments: Arguments) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS[function.__name__] = function, arguments
-        return function
+def registered(programs: Programs) -> Callable[[Arguments], Callable[[Callable[..., Any]], Callable[..., Any]]]:
+    """A decorator for the programs of a file, given what makes their arguments."""
 
-    return register
+    def program(arguments: Arguments) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            programs[function.__name__] = function, arguments
+            return function
+
+        return register
+
+    return program
+
+
+PROGRAMS: Programs = {}
+program = registered(PROGRAMS)
 
 
 # --- simulation ----------------------------------------------------------------------------------------------------------
