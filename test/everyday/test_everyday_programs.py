@@ -21,8 +21,10 @@ import tierup
 MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid-program": {"speculate": "bailout"}}
 HERE = {m.__file__ for m in (everyday_programs, mixed_programs, order_programs, python_programs)}
 PROGRAMS = {**everyday_programs.PROGRAMS, **mixed_programs.PROGRAMS}
+CASES = [(name, mode) for name in PROGRAMS for mode in MODES]
 for table in (order_programs.PROGRAMS, python_programs.PROGRAMS):
-    PROGRAMS |= {name: table[name] for name in drawn("everyday programs", list(table), 2)}
+    PROGRAMS |= table
+    CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], 4, lambda case: case[1])
 
 
 def consumed(generator):
@@ -74,8 +76,7 @@ def same(got, want, where="result"):
         assert got == want, where
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "mode"), CASES)
 def test_a_program_does_what_it_does_undecorated(name, mode):
     function, arguments_of = PROGRAMS[name]
     jitted = tierup.jit(function, **MODES[mode])
