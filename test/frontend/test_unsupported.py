@@ -16,7 +16,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 # source of the body -> what the message must say
 REFUSED = {
-    "return (lambda y: y)(x)": "a lambda inside the function; define a function decorated with @tierup.jit outside",
+    "return (lambda y: y)(x)": "a lambda inside the function; define a function outside",
     "def g(): pass": "a function inside the function",
     "class A: pass": "a class inside the function",
     "import os": "an import inside the function; import at the top",

@@ -92,7 +92,7 @@ class Emitter:
             place = diagnostics.place_of(self.location)
             raise UnsupportedSyntax(
                 f"more than {MAX_REGIONS} branches and loops in one another",
-                "put the inner ones into a function decorated with @tierup.jit",
+                "put the inner ones into a function",
                 filename=place.file,
                 lineno=place.line,
             )

@@ -47,11 +47,11 @@ class Race:
 
     def __call__(self, *args: Any) -> Any:
         """The statements' result, by whichever is tried now."""
-        if not options.current().optimize or not self._native.own_options.get("optimize", True):
-            return self._native(*args)
         self._calls += 1
         if self._calls < self._again_at:
             return self._plain(*args)
+        if not options.current().optimize or not self._native.own_options.get("optimize", True):
+            return self._native(*args)
         if len(self._samples) < _SAMPLES:
             result, took = _timed(self._plain, args)
             self._samples.append(took)

@@ -69,7 +69,7 @@ _HEADS = {
 """The part of an expression that is evaluated first, whatever comes of it; handlers get its value."""
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    ast.Lambda: ("a lambda inside the function", "define a function decorated with @tierup.jit outside"),
+    ast.Lambda: ("a lambda inside the function", "define a function outside"),
     ast.Yield: ("`yield`", "return a tuple or list"),
     ast.YieldFrom: ("`yield from`", "return a tuple or list"),
     ast.Await: ("`await`", ""),

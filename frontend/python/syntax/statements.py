@@ -85,7 +85,7 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
 
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    ast.FunctionDef: ("a function inside the function", "define it outside, decorated with @tierup.jit"),
+    ast.FunctionDef: ("a function inside the function", "define it outside"),
     ast.ClassDef: ("a class inside the function", "define it outside"),
     ast.Try: ("`try`", "check the condition before, or catch the exception outside"),
     ast.Global: ("`global`", "return the new value"),
