@@ -26,7 +26,7 @@ _PYTHONS_OWN = (
 )  # fmt: skip
 _SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-LOOK_AT_FRAME = ("locals", "vars", "dir", "eval", "exec")
+LOOK_AT_FRAME = ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe")
 _COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.AugAssign, ast.Subscript)
 
 

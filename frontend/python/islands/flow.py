@@ -14,6 +14,7 @@ Names = frozenset[str]
 NONE: Names = frozenset()
 
 Loop = ast.For | ast.AsyncFor | ast.While
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -28,14 +29,20 @@ def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def reads(nodes: Iterable[ast.AST]) -> Names:
-    """The names that may be read by code in the nodes, that of functions inside included. `x += 1` reads `x`."""
+    """The names that may be read by code in the nodes, that of functions inside included. `x += 1` reads `x`; a comprehension does not read
+    the names of its own."""
     found: set[str] = set()
-    for top in nodes:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Load, ast.Del)):
-                found.add(node.id)
-            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-                found.add(node.target.id)
+    stack: list[tuple[ast.AST, Names]] = [(node, NONE) for node in nodes]
+    while stack:
+        node, own = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Load, ast.Del)) and node.id not in own:
+            found.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        if isinstance(node, _COMPREHENSIONS):
+            stack.append((node.generators[0].iter, own))
+            own = own | binds(c.target for c in node.generators)
+        stack.extend((inner, own) for inner in ast.iter_child_nodes(node))
     return frozenset(found)
 
 
@@ -57,7 +64,7 @@ def binds(nodes: Iterable[ast.AST]) -> Names:
             if not isinstance(node, ast.Lambda):
                 found.add(node.name)
             continue
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        if isinstance(node, _COMPREHENSIONS):
             inner = {n for c in node.generators for n in binds([c.target])}
             found |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)} - inner  # `:=` binds outside of it
             continue
