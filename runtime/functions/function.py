@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +19,7 @@ import numpy as np
 from tierup.dialect.base import forking
 from tierup.dialect.base.unanswerable import Unanswerable
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.account.counters import Counters, total_of
+from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, explain_recursion, unflatten
@@ -29,27 +28,22 @@ from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import UnsupportedArgument
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import Once
-from tierup.runtime.base.protocols import ProgramExecutor
-from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.processes import early
 from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
-from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.executor import Executor
-from tierup.runtime.executors.splits.split import Split
 from tierup.runtime.faults import faults
-from tierup.runtime.functions.changing import ChangingNumbers, told_apart
+from tierup.runtime.functions.changing import ChangingNumbers
 from tierup.runtime.functions.direct_calls import DirectCalls
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, Elsewhere, PlainPython
-from tierup.runtime.functions.explain import explain
+from tierup.runtime.functions.report import Report, Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
-    from tierup.runtime.functions.debug_state import DebugState
+    pass
 
 
-Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 
 
@@ -77,7 +71,7 @@ class TensorCalls(Protocol):
         """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
 
 
-class Function(DirectCalls):
+class Function(DirectCalls, Report):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
@@ -321,80 +315,6 @@ class Function(DirectCalls):
         for table in self._tables.values():
             table.take_tensors()
 
-    # --- what happened ----------------------------------------------------------------------------------------------
-
-    @property
-    def _executors(self) -> list[Executor]:
-        return [v.executor for variants in self._variants.values() for v in variants]
-
-    @property
-    def _parts(self) -> Sequence[Function]:
-        """Functions that answer parts of this one's calls."""
-        return () if self.elsewhere is None else self.elsewhere.functions
-
-    @property
-    def _all_executors(self) -> list[Executor]:
-        return [*self._executors, *(e for part in self._parts for e in part._all_executors)]
-
-    @property
-    def variants(self) -> tuple[Variant, ...]:
-        """The graphs in use."""
-        return tuple(v for found in self._variants.values() for v in found)
-
-    @property
-    def versions(self) -> tuple[Version | Split, ...]:
-        """The versions there are now: whole programs compiled, and programs split into native regions."""
-        return tuple(version for executor in self._all_executors for version in executor.all_versions)
-
-    @property
-    def own_options(self) -> dict[str, Any]:
-        """The options it was made with."""
-        return self._overrides.changes
-
-    def stats(self) -> Stats:
-        """Counts of what happened since the function was made or `reset`. A call whose gradient is wanted counts as one of the forward
-        program, its pullback as one of the backward program. Of a function that is translated in part, calls are those of its regions."""
-        own = sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
-        return sum((part.stats() for part in self._parts), own)
-
-    @property
-    def is_optimized(self) -> bool:
-        """Whether some calls are answered by a plan that was compiled for what calls looked like."""
-        return any(executor.is_optimized for executor in self._all_executors)
-
-    def counters(self) -> dict[str, int]:
-        """What `tierup.counters` counts, of this function alone; a `reset` takes nothing off."""
-        return self._counted.by_name()
-
-    @property
-    def _counted(self) -> Counters:
-        own = self._counted_before + total_of(executor.counters() for executor in self._executors)
-        return sum((part._counted for part in self._parts), own)
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until what calls have asked to be compiled in the background is compiled; with `compile="blocking"` there is nothing to
-        wait for. False when the seconds are over first."""
-        until = None if timeout is None else time.monotonic() + timeout
-        return all(e.wait(None if until is None else max(0.0, until - time.monotonic())) for e in self._all_executors)
-
-    def debug_state(self) -> DebugState:
-        """All that there is, as a tree of dataclasses: graphs, what was recorded, versions before and after they were optimised, regions,
-        what was assumed. Print it, or read it. Cheap: texts are made when they are asked for."""
-        from tierup.runtime.functions.debug_state import debug_state  # here: few programs look
-
-        return debug_state(self.__name__, self._all_executors, self._overrides.current(), self.counters(), lambda: self.graph)
-
-    def explain(self) -> str:
-        """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
-        functions = (self, *self._parts)
-        constants: dict[ProgramExecutor, str] = {
-            e: text for f in functions for found in f._variants.values() for e, text in told_apart(found).items()
-        }
-        read = sorted({str(access) for f in functions for access in f._numbers.read})
-        before = sum((f._stats_before for f in functions), Stats())
-        islands = [] if self.elsewhere is None else self.elsewhere.explain()
-        return explain(self.__name__, self._all_executors, before, read, constants, islands)
-
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
         with self._changing:
@@ -402,6 +322,7 @@ class Function(DirectCalls):
             for executor in self._executors:
                 executor.reset()
                 self._counted_before += executor.counters()
+            self._counted_before += sum((part._counted for part in self._parts), Counters())
             self._variants = {}
             self.elsewhere, self.unsupported_calls = None, 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
@@ -409,50 +330,8 @@ class Function(DirectCalls):
             self._once, self._numbers = Once(), ChangingNumbers()
             self._leave_direct_table()
 
-    def release(self) -> bool:
-        """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.
-
-        Versions go on; a call that fits none runs in tier 0. `reset` builds the graph again. See the option `release_graphs`.
-        """
-        released = [executor.release() for executor in self._all_executors]  # all of them
-        return any(released)
-
-    @property
-    def graph(self) -> str:
-        """The pristine graph as MLIR text: the newest one that was built, or what the annotations alone give. Raises RuntimeError
-        when it was released."""
-        try:
-            return self._newest().program.graph
-        except NotCompiled as e:
-            raise RuntimeError(str(e)) from None
-
-    def source(self) -> str:
-        """Tier 0's Python source."""
-        return self._newest().program.tier0.source
-
-    def plan(self, stage: str = "specialized") -> str:
-        """The text of the newest version at a stage: profiled, guarded, recorded, values, specialized, torch, linalg, buffers, loops, llvm,
-        optimized or asm (docs/debugging.md); or of its kernels for a GPU: kernels, nvvm or ptx (docs/cuda.md).
-
-        For a program that was split, the stages from values on are those of its regions, one after another.
-        Raises ValueError for a stage that is none, RuntimeError when no version was compiled.
-        """
-        if stage not in STAGES:
-            raise ValueError(f"no stage {stage!r}: choose from {', '.join(STAGES)}")
-        if not self.versions:
-            raise RuntimeError(f"{self.__name__} has no compiled version yet; explain() says why")
-        return max(self._all_executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
-
-    def _newest(self) -> Built:
-        graphs = [v.built for variants in self._variants.values() for v in variants]
-        return graphs[-1] if graphs else self._uncalled()
-
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
-
-
-STAGES = ("profiled", "guarded", "recorded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
-          "kernels", "nvvm", "ptx")  # fmt: skip
 
 
 def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:

@@ -21,7 +21,8 @@ from tierup.runtime.account.stats import Stats
 from tierup.runtime.base.errors import UnsupportedOp
 from tierup.runtime.base.events import Event, subscribe
 from tierup.runtime.base.options import table
-from tierup.runtime.functions.function import STAGES, Function
+from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.report import STAGES
 from tierup.tools.interrupts import interruptible
 from tierup.tools.run.arguments import FORMS, BadArgument, read_arguments
 from tierup.tools.run.instrumented import Instrumented, is_instrumented
