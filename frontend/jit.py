@@ -20,7 +20,6 @@ from tierup.frontend.mlir.file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import definition, remember
-from tierup.frontend.python.islands.driver import Driver
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
@@ -103,6 +102,8 @@ def function_from(
 
 def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[str, Any], made: Function) -> Elsewhere:
     """What answers calls of a function that is not translated whole, as the first of them is known to be."""
+    from tierup.frontend.python.islands.driver import Driver  # here: start-up of programs that are translated whole
+
     try:
         source = definition(function)
     except UnsupportedSyntax as e:

@@ -18,7 +18,10 @@ from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.values import Mapping_, Method, Object, Sequence, Value
 from tierup.runtime.arguments.hidden import Access
 
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def code_of(frame: Frame, function: Any) -> Any:
@@ -33,7 +36,7 @@ def _is_users(caller: FunctionType, function: FunctionType) -> bool:
     if package in ("numpy", "tierup"):
         return False
     file = function.__code__.co_filename
-    return not file.startswith((*_LIBRARIES, "<frozen")) or package == (caller.__module__ or "").partition(".")[0]
+    return not file.startswith((*_libraries(), "<frozen")) or package == (caller.__module__ or "").partition(".")[0]
 
 
 def call_argument(frame: Frame, node: ast.AST, callee: Object, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
