@@ -248,8 +248,7 @@ def test_int_of_what_is_no_number_raises() -> None:
                 compiled(make(math.nan))
             with pytest.raises(OverflowError, match="cannot convert float infinity to integer"):
                 compiled(make(-math.inf))
-            with pytest.raises(OverflowError, match="64 bits"):
-                compiled(make(2.0**63))
+            assert compiled(make(2.0**63)) == (2**63, 2**63, 2**63)  # by Python, whose ints no program holds
         assert compiled.stats().hits
 
 
