@@ -258,8 +258,8 @@ class _Call:
             base, array = found[self.places[which][1]], self.arrays[which]
         if base.requires_grad and not self._flows_into(k):
             base = base.detach()
-        found = shared_memory.view(base, array, self.arrays[k])
-        return found.detach() if not self.pair.results.lengths and k in self.executor.program.tier0.detached else found
+        view = shared_memory.view(base, array, self.arrays[k])
+        return view.detach() if not self.pair.results.lengths and k in self.executor.program.tier0.detached else view
 
 
 class _Saved:
