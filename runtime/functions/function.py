@@ -213,7 +213,10 @@ class Function(DirectCalls, Report):
 
     def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
         known = self._variants.get(shape, ())
-        built = self._numbers.build(lambda numbers: self._build(shape, arguments, numbers), known, arguments)
+        make: Callable[[Numbers], Built] = lambda numbers: self._build(shape, arguments, numbers)
+        built = self._numbers.build(make, known, arguments)
+        if any(c.kind == "value" and c.access in self._numbers.read for c in built.constants):  # another thread found that it changes
+            built = self._numbers.build(make, known, arguments)
         while True:
             there = self._variants.get(shape, ())
             for variant in there:  # another thread may have been quicker

@@ -73,7 +73,7 @@ def test_what_ends_in_time_is_taken_in_every_call() -> None:
 
 
 def test_a_list_outside_that_contains_itself_is_refused_by_name() -> None:
-    @tierup.jit
+    @tierup.jit(strict=True)
     def reads(x):
         return x * OUTSIDE[0]
 
