@@ -1,10 +1,15 @@
 """Python's numbers and operators, and operators on arrays: as the undecorated function."""
 
+import ast
+
 import numpy as np
 import pytest
 from frontend_oracle import call, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import tierup
+from tierup.frontend.python.operations import operators
 
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 Y = np.linspace(0.5, 2, 12).reshape(3, 4)
@@ -234,3 +239,24 @@ def conditional(x, flag):
 def test_conditional_expression_may_give_two_kinds_of_value():
     check(conditional, X, True)
     check(conditional, X, False)
+
+
+def test_what_a_signals_handler_raises_while_a_constant_is_computed_is_no_part_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    class TimeIsUp(Exception):
+        pass
+
+    def interrupted(a: object, b: object) -> bool:
+        raise TimeIsUp
+
+    @tierup.jit
+    def counted(x):
+        n = 0
+        while n < 3:
+            n = n + 1
+        return x * n
+
+    with monkeypatch.context() as patched:
+        patched.setitem(operators.FOLD, ast.Lt, interrupted)
+        with pytest.raises(TimeIsUp):
+            counted(np.ones(2))
+    assert counted(np.ones(2)).tolist() == [3, 3]

@@ -67,12 +67,16 @@ def _fold(frame: Frame, node: ast.AST, op: type, a: Const, b: Const) -> Value:
     return folded(frame, node, lambda: FOLD[op](a.value, b.value))
 
 
+# What arithmetic, conversions and functions of numbers raise. All else is none of theirs: a signal's handler raised it, just then.
+_OF_NUMBERS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 def folded(frame: Frame, node: ast.AST, compute: Callable[[], Any]) -> Value:
     """Python computes a constant; what it raises, the program raises when it gets there."""
     try:
         with np.errstate(all="ignore"):
             value = compute()
-    except Exception as e:
+    except _OF_NUMBERS as e:
         raise WillRaise(e) from e
     if isinstance(value, complex):
         raise frame.error(node, "a complex number")
