@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402 - it may be missing
 
+from tierup.dialect.optable.kernels import torch_tensors  # noqa: E402
 from tierup.frontend.torch import from_torchscript  # noqa: E402
 from tierup.runtime.base.events import EventKind  # noqa: E402
 
@@ -333,6 +334,23 @@ def test_nothing_is_kept_alive_by_the_graph():
         assert alive() is None
     finally:
         gc.enable()
+
+
+def nested(x, w):
+    return torch.tanh(torch.tanh(x * w)).sum()
+
+
+def test_what_is_kept_for_backward_goes_with_it_though_the_result_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, (x, w) = from_torchscript(torch.jit.script(nested)), leaves((2, 3), (2, 3))
+    made, tensor = [], torch_tensors.tensor
+    monkeypatch.setattr(torch_tensors, "tensor", lambda array: made.append(weakref.ref(array)) or tensor(array))
+    for _ in range(4):  # in tier 0 and natively
+        made.clear()
+        result = ours(x, w)
+        kept = [ref for ref in made if ref() is not None]
+        result.backward()
+        assert sum(ref() is not None for ref in kept) < len(kept)
+    assert ours.stats().hits
 
 
 @torch.jit.script

@@ -19,7 +19,7 @@ leaves to PyTorch. Where there is no gradient (NotDifferentiable) nothing has ru
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tierup.runtime.base.protocols import ProgramExecutor
     from tierup.runtime.executors.gradients.pair import Pair
     from tierup.runtime.executors.gradients.pullback import Pullback
+
+    _Kept = tuple[np.ndarray[Any, Any], torch.Tensor]  # a value, and the tensor that it is kept as
 
 
 def wanted(tensors: Sequence[Any]) -> bool:
@@ -113,8 +115,8 @@ class _Call:
         self.flows = pullback.flows
         captured = zip(pair.captures, pullback.values, strict=True)
         values = [v for capture, v in captured if capture.kind == "saved" and isinstance(v, np.ndarray)]
-        self.saved = {id(v): (v, torch_tensors.tensor(v)) for v in values}
-        outputs, positions = self._place(results)
+        inner = {id(v): (v, torch_tensors.tensor(v)) for v in values}
+        outputs, positions = self._place(results, list(inner.values()))
         ctx.set_materialize_grads(False)
         constants = [t for t, k in zip(outputs, positions, strict=True) if not self._flows_into(k)]
         if constants:
@@ -133,7 +135,7 @@ class _Call:
                 elif capture.kind == "result" and capture.index in made:
                     kept = made[capture.index]
                 else:
-                    kept = self._kept(value, outputs, positions)
+                    kept = self._kept(value, outputs, positions, inner)
                 saved.append(kept)
                 held.append(_Saved)
             elif isinstance(value, list) and value and isinstance(value[0], np.ndarray):
@@ -158,9 +160,9 @@ class _Call:
                     "in an in-place operation: pass a copy of it, or call under torch.no_grad()"
                 )
 
-    def _place(self, results: Sequence[Any]) -> tuple[list[torch.Tensor], list[int]]:
+    def _place(self, results: Sequence[Any], inner: Sequence[_Kept]) -> tuple[list[torch.Tensor], list[int]]:
         """Say of each result what it is: a value, a tensor that autograd gets from this call, a view of an argument, of a result, or of an
-        argument's new contents. The tensors for autograd, and which results they are."""
+        argument's new contents. The tensors for autograd, and which results they are. `inner`: what else is kept for backward."""
         pair, outputs, positions = self.pair, list[torch.Tensor](), list[int]()
         first_content = len(results) - len(pair.written)
         places: list[Any] = [None] * len(results)
@@ -185,24 +187,29 @@ class _Call:
                 if not value.flags.owndata and shared_memory.shares(value, [*self.leaves, *[results[p] for p in positions]]):
                     value = value.copy()
             places[k] = "output", len(outputs)
-            owns = value.flags.owndata
-            part = shared_memory.tensor_of(value, [kept for kept in self.saved.values() if not (owns and kept[0].flags.owndata)])
             # What is a part of a value that is kept is no view of it to autograd, but counts writes with it.
+            near = [kept for kept in inner if not kept[0].flags.owndata] if value.flags.owndata else inner
+            part = shared_memory.tensor_of(value, near) if near else None
             outputs.append(torch_tensors.tensor(value) if part is None else part.detach())
             positions.append(k)
         self.places, self.arrays = places, results
         return outputs, positions
 
-    def _kept(self, value: np.ndarray[Any, Any], outputs: Sequence[torch.Tensor], positions: Sequence[int]) -> torch.Tensor:
+    def _kept(
+        self, value: np.ndarray[Any, Any], outputs: Sequence[torch.Tensor], positions: Sequence[int], inner: Mapping[int, _Kept]
+    ) -> torch.Tensor:
         """A captured value as a tensor that shares its memory, and the count of its writes, with the tensor that the memory is of."""
-        if shared_memory.shares(value, [self.leaves[i] for i in self.pair.written]):
+        made = zip([self.arrays[p] for p in positions], outputs, strict=True)
+        if value.flags.owndata:  # as most do: of these only what is a view, or they themselves, can lie in them
+            near = [(array, tensor) for array, tensor in made if array is value or not array.flags.owndata]
+        elif shared_memory.shares(value, [self.leaves[i] for i in self.pair.written]):
             return torch_tensors.tensor(value.copy())  # what it was before the write
-        made = [(self.arrays[p], tensor) for p, tensor in zip(positions, outputs, strict=True)]
-        given = () if value.flags.owndata else zip(self.leaves, self.tensors, strict=True)
-        found = shared_memory.tensor_of(value, [*given, *made])
+        else:
+            near = [*zip(self.leaves, self.tensors, strict=True), *made]
+        found = shared_memory.tensor_of(value, near) if near else None
         if found is not None:
             return found.detach()  # it is what its memory is, but no view, of which autograd asks more
-        return self.saved[id(value)][1] if id(value) in self.saved else torch_tensors.tensor(value)
+        return inner[id(value)][1] if id(value) in inner else torch_tensors.tensor(value)
 
     def _shared(self, k: int, results: Sequence[Any], before: Sequence[int]) -> tuple[str, Any] | None:
         """Where a result lies that has no memory of its own, None for a copy of it or one that has."""
