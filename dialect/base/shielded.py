@@ -11,6 +11,7 @@ What is done here must need no lock that its caller holds, no import lock either
 
 from __future__ import annotations
 
+import _imp
 import _thread
 import atexit
 import contextvars
@@ -21,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Any, Generic, TypeVar, cast
 
 from tierup.dialect.base import forking
@@ -28,6 +30,8 @@ from tierup.dialect.base import forking
 T = TypeVar("T")
 _SECONDS_TO_END = 30.0
 _ENOUGH = 8 << 20
+_IMPORTLIB = "<frozen importlib._bootstrap>"
+_HOLDERS = ("_get_module_lock", "cb", "_find_spec")  # what in it holds the import lock
 
 
 class _Thread(threading.local):
@@ -45,6 +49,7 @@ def shielded(work: Callable[[], T]) -> T:
             return work()
     job = _Job(work)
     try:
+        _give_back_the_import_lock()
         while not job.ended:
             if not job.handed_over:
                 _helpers.take(job)
@@ -52,6 +57,25 @@ def shielded(work: Callable[[], T]) -> T:
     finally:
         job.begins()  # interrupted before it began: nobody does it
     return job.result()
+
+
+def _give_back_the_import_lock() -> None:
+    """Where an import was broken off in the main thread just after it took Python's import lock, nobody releases it, and the imports of all
+    other threads would wait for ever."""
+    while _imp.lock_held() and not _is_importing(sys._getframe()):
+        try:
+            _imp.release_lock()
+        except RuntimeError:
+            return  # another thread holds it, and releases it
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether what runs is called from where importlib holds the import lock, as a handler or a finaliser may be."""
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORTLIB and frame.f_code.co_name in _HOLDERS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Job(Generic[T]):

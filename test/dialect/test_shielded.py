@@ -1,5 +1,6 @@
 """What is shielded runs to its end, whatever a signal's handler raises in the main thread."""
 
+import _imp
 import contextvars
 import os
 import signal
@@ -127,6 +128,35 @@ def test_a_child_of_fork_has_helpers_of_its_own():
     if child == 0:
         os._exit(0 if shielded(lambda: 7) == 7 else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_import_that_was_broken_off_with_python_s_import_lock_keeps_nobody_waiting():
+    def import_something():
+        sys.modules.pop("this_does_not_exist", None)
+        with pytest.raises(ImportError):
+            __import__("this_does_not_exist")
+
+    _imp.acquire_lock()  # as an exception of a handler leaves it that comes between this line of importlib and the next
+    shielded(import_something)
+    assert not _imp.lock_held()
+    with pytest.raises(RuntimeError):
+        _imp.release_lock()
+
+
+def test_work_from_the_midst_of_an_import_leaves_the_import_lock_where_it_is(monkeypatch):
+    """A finder is called with the lock."""
+    seen = []
+
+    class Finder:
+        def find_spec(self, *_):
+            shielded(lambda: seen.append(threading.get_ident()))
+            seen.append(_imp.lock_held())
+
+    monkeypatch.setattr(sys, "meta_path", [Finder()])
+    with pytest.raises(ImportError):
+        __import__("this_does_not_exist")
+    assert seen[1:] == [True]
+    assert not _imp.lock_held()
 
 
 def test_an_import_that_is_interrupted_goes_on_and_is_there_the_next_time(tmp_path):
