@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
 from tierup.runtime.base import errors
+
+Position = tuple[str, int, int, int | None, int | None]
+"""What tells a node from all others of its file, in every tree that was made of it: kind, first line and column, last ones."""
+
+
+def position(node: ast.AST | None) -> Position | None:
+    """None for a node that stands nowhere."""
+    place = [getattr(node, name, None) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")]
+    return None if None in place else (type(node).__name__, *place)  # type: ignore[return-value]  # the tree's numbers
 
 
 class UnsupportedSyntax(SyntaxError):
@@ -16,6 +26,7 @@ class UnsupportedSyntax(SyntaxError):
     """
 
     called_at: int | None = None
+    where: Position | None = None  # of what is refused, or of that call
 
     def __init__(
         self, construct: str, remedy: str = "", *, filename: str = "<unknown>", lineno: int = 0, offset: int = 0, text: str = ""
@@ -56,7 +67,7 @@ class UnsupportedSyntax(SyntaxError):
             offset=self.offset or 0,
             text=self.text or "",
         )
-        made.called_at = self.called_at
+        made.called_at, made.where = self.called_at, self.where
         return made
 
 

@@ -7,20 +7,29 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, words: Iterable[str]) -> list[str]:
-    """At most three that are spelled alike, the nearest first."""
-    from difflib import get_close_matches  # on the way to an error only: 5 ms that no start should pay
-
-    return get_close_matches(word, list(words), n=3, cutoff=0.6)
+    """At most three that are spelled alike, the nearest first. Leading parts that two names share (`tierup-`, `max_`) say nothing."""
+    return [w for _, w in _likenesses(word, words)[:3]]
 
 
 def closest(word: str, words: Iterable[str]) -> str:
     """`; did you mean 'x' or 'y'?`, or nothing when no word is close."""
-    from difflib import SequenceMatcher
-
-    near = nearest(word, words)
-    ratios = {w: SequenceMatcher(None, w, word).ratio() for w in near}
-    near = [w for w in near if ratios[w] > max(ratios.values()) - 0.1]
+    found = _likenesses(word, words)[:3]
+    near = [w for likeness, w in found if likeness > found[0][0] - 0.1]
     return f"; did you mean {' or '.join(repr(w) for w in near)}?" if near else ""
+
+
+def _likenesses(word: str, words: Iterable[str]) -> list[tuple[float, str]]:
+    """Those that are alike, the most alike first."""
+    from difflib import SequenceMatcher  # on the way to an error only: 5 ms that no start should pay
+
+    found = []
+    for other in words:
+        a, b = re.split(r"[._-]+", word), re.split(r"[._-]+", other)
+        shared = next((i for i, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), 0)
+        likeness = SequenceMatcher(None, "-".join(b[shared:]), "-".join(a[shared:])).ratio()
+        if likeness >= 0.6:
+            found.append((likeness, other))
+    return sorted(found, key=lambda pair: -pair[0])
 
 
 def unescaped(text: str) -> str:

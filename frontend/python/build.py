@@ -18,10 +18,10 @@ from tierup.dialect.base.shielded import shielded
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
-from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.python.building.emit import Emitter
-from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsMutation, Outside, WillRaise
+from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsMutation, Outside, WillRaise, foreign
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
@@ -268,7 +268,7 @@ class ProgramBuilder:
             if callee is None:
                 callee = self.callees[key] = self.build_callee(function, bound, access=access)
         except UnsupportedSyntax as e:
-            e.called_at = getattr(node, "lineno", None)  # in the end the entry's
+            e.called_at, e.where = getattr(node, "lineno", None), position(node)  # in the end the entry's
             raise
         finally:
             self.stack.pop()
@@ -368,8 +368,9 @@ def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str,
     """A parameter's value: its leaves are the next block arguments."""
     if isinstance(tree, Leaf):
         if tree.kind in ("array", "scalar"):
-            dtype = frame.outside.index_dtype(access, access.read(arguments)) if frame.outside.knows_dtypes else None
-            return Array(next(ssa), tree.ndim, 0, dtype, tree.kind == "scalar")
+            input, value = next(ssa), access.read(arguments) if arguments else None
+            dtype = frame.outside.index_dtype(access, value) if frame.outside.knows_dtypes else None
+            return foreign(value) or Array(input, tree.ndim, 0, dtype, tree.kind == "scalar")
         if tree.kind == "none":
             return NONE
         if tree.kind == "str":

@@ -67,7 +67,7 @@ def test_what_is_around_an_island_is_native_and_all_of_it_is_explained(monkeypat
     stats, text = jitted.stats(), jitted.explain()
     assert stats.compiles == stats.versions == 2 and stats.hits > 40
     first = inspect.getsourcelines(heavy)[1]
-    assert f"region at {__file__}:{first + 1} to {first + 2}: answered by native code" in text
+    assert f"region at {__file__}:{first + 1} to {first + 3}: answered by native code" in text
     assert f"Python at {__file__}:{first + 3}: the argument `file` of print" in text
     assert [e.action for e in told if e.kind is EventKind.CUT] == ["2 regions, 1 statements stay Python"]
     assert jitted.wait(1) and jitted.is_optimized and len(jitted.debug_state().programs) == 2

@@ -29,7 +29,7 @@ REFUSED = {
     "return np.convolve(x[0], x[0])": "`np.convolve` is not translated",
     "return np.random.normal(size=3)": "draw random numbers outside and pass them in",
     "return np.add.accumulate(x)": "`np.add.accumulate` is not translated; write np.cumsum(x, axis=0)",
-    "return np.minimum.accumulate(x)": "`np.minimum.accumulate` is not translated; write a loop",
+    "return np.minimum.accumulate(x)": "`np.minimum.accumulate` is not translated; call it outside",
     "return np.maximum.reduce(x)": "write np.max(x, axis=0)",
     "return np.multiply.outer(x[0], x[1])": "`np.multiply.outer` is not translated; write np.multiply(x[:, None], y)",
     "return np.random.default_rng(0).random(3)": "draw random numbers outside",

@@ -22,6 +22,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Const,
     Ends,
+    Foreign,
     Mapping_,
     Object,
     Perhaps,
@@ -187,6 +188,8 @@ class Frame:
             value = self.env[name]
             if isinstance(value, Perhaps):
                 return value.settle()
+            if isinstance(value, Foreign):
+                raise self.foreign_error(node, name, value)
             if isinstance(value, Unknown):
                 raise self.error(node, f"`{name}`, which is not translated", cls=Follows)
             if isinstance(value, Unset):
@@ -213,10 +216,8 @@ class Frame:
         """What an object from outside the body is to the graph; recorded as a hidden input or a constant."""
         kind = type(value)
         if isinstance(value, np.ndarray) or hasattr(kind, "__cuda_array_interface__") and is_on_device(value):
-            if isinstance(value.dtype, np.dtype) and dtypes.from_numpy(value.dtype.newbyteorder("=")) is None:
-                raise self.error(
-                    node, f"`{access}` is an array of {value.dtype}, which programs cannot hold", "convert it, for example to float64"
-                )
+            if (found := foreign(value)) is not None:
+                raise self.foreign_error(node, str(access), found)
             return self._hidden(value, access)
         if kind in (list, tuple, dict) and len(access.path) == DEEPEST:
             what = f"`{access.name}`, which is nested {DEEPEST} deep, or contains itself"
@@ -241,6 +242,11 @@ class Frame:
             self.outside.constant(access, "identity", value)
         return Object(value, access)
 
+    def foreign_error(self, node: ast.AST | None, name: str, value: Foreign) -> UnsupportedSyntax:
+        """For the caller to raise, where the name of such an array is read."""
+        name = ast.unparse(getattr(node, "stands_for", ast.Name(name)))
+        return self.error(node, f"`{name}` is {value.why}", "convert it, for example to float64")
+
     def _hidden(self, value: object, access: Access) -> Value:
         leaf = flatten(value, [], str(access))
         assert isinstance(leaf, Leaf)
@@ -258,6 +264,14 @@ class Frame:
                 Array(ssa, leaf.ndim, 0, self.outside.dtypes.get(access), leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
             )
         return self.hidden[access]
+
+
+def foreign(value: object) -> Foreign | None:
+    """What an array, or a NumPy scalar, is to a program that cannot hold it; None for one that it can."""
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtypes.from_numpy(dtype.newbyteorder("=")) is not None:
+        return None
+    return Foreign(f"an array of {dtype}, which programs cannot hold")
 
 
 def _has_state(value: object) -> bool:

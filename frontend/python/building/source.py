@@ -18,7 +18,7 @@ from typing import Any
 from tierup.dialect.base import forking
 from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
-from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.errors import UnsupportedSyntax, position
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
 
@@ -54,7 +54,7 @@ class Source:
         """An UnsupportedSyntax at `node`."""
         node = node if node is not None and hasattr(node, "lineno") else self.tree
         line = node.lineno
-        return cls(
+        made = cls(
             construct,
             remedy,
             filename=self.filename,
@@ -62,6 +62,8 @@ class Source:
             offset=node.col_offset + 1,  # type: ignore[attr-defined]  # with lineno
             text=linecache.getline(self.filename, line),
         )
+        made.where = position(node)
+        return made
 
 
 def remember(function: FunctionType) -> None:

@@ -7,7 +7,9 @@ does not bind is the user's mistake. Arguments that a handler does not name are 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
@@ -70,20 +72,20 @@ def find(obj: Any) -> Handler | None:
 
 
 def name_of(obj: Any) -> str:
-    """How the user would spell it: np.sum."""
-    if isinstance(obj, np.ufunc):
-        return f"np.{obj.__name__}"
-    module = getattr(obj, "__module__", "") or ""
-    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+    """How the user would spell it, with the first public module that has it: np.sum, np.fft.fft, scipy.ndimage.gaussian_filter."""
+    short = getattr(obj, "__name__", None) or repr(obj)
     owner = getattr(obj, "__self__", None)
     if isinstance(owner, np.ufunc):
-        return f"np.{owner.__name__}.{name.rpartition('.')[2]}"
-    for part in ("linalg", "random"):
-        if module.startswith(f"numpy.{part}"):
-            return f"np.{part}.{name}"
-    if module.startswith("numpy"):
-        return f"np.{name}"
-    return name if module in ("builtins", "") else f"{module}.{name}"
+        return f"{name_of(owner)}.{short}"
+    of_numpy = "numpy.random" if isinstance(owner, np.random.RandomState) else ""
+    module = "builtins" if owner is builtins else getattr(obj, "__module__", None) or of_numpy
+    parts = [part for part in module.split(".") if part and not part.startswith("_")]
+    homes = [".".join(parts[:i]) for i in range(1, len(parts) + 1)] or ["numpy", "scipy.special"]  # ufuncs do not say it
+    home = next((h for h in homes if getattr(sys.modules.get(h), short, None) is obj), None)
+    if home is None:
+        home, short = ".".join(parts), getattr(obj, "__qualname__", short)
+    home = "" if home == "builtins" else home + "."
+    return ("np." + home.removeprefix("numpy.") if home.startswith("numpy.") else home).lstrip(".") + short
 
 
 @cache
@@ -97,29 +99,35 @@ def _signature(obj: Any) -> inspect.Signature | None:
     return None if obj is np.arange or any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()) else found
 
 
-def invoke(frame: Frame, node: ast.AST, name: str, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """Call the handler of `obj`. TypeError where `obj` does not take such arguments; UnsupportedSyntax where the handler alone does not."""
+def invoke(
+    frame: Frame, node: ast.AST, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value], method: str | None = None
+) -> Value:
+    """Call the handler of `obj`; `method`: as an array's method. TypeError where `obj` does not take such arguments;
+    UnsupportedSyntax where the handler alone does not."""
     own = _signature(obj)
     if own is not None:
         try:
             own.bind(*args, **kwargs)
         except TypeError as e:
-            raise WillRaise(TypeError(f"{name}: {e}")) from e
+            raise WillRaise(TypeError(f"{_called(obj, method)}: {e}")) from e
     parameters = inspect.signature(handler).parameters
     names = list(parameters)[2:]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     for keyword in kwargs:
         if keyword not in names:
-            raise frame.error(
-                node, f"the argument `{keyword}` of {name}", f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here"
-            )
+            takes = f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here"
+            raise frame.error(node, f"the argument `{keyword}` of {_called(obj, method)}", takes)
     if not variadic and len(args) > len(names):
-        raise frame.error(node, f"{len(args)} arguments for {name}", f"it takes {', '.join(names)} here")
+        raise frame.error(node, f"{len(args)} arguments for {_called(obj, method)}", f"it takes {', '.join(names)} here")
     try:
         bound = inspect.signature(handler).bind(frame, node, *args, **kwargs)
     except TypeError as e:
-        raise frame.error(node, f"this call of {name}", str(e)) from e
+        raise frame.error(node, f"this call of {_called(obj, method)}", str(e)) from e
     return handler(*bound.args, **bound.kwargs)
+
+
+def _called(obj: Any, method: str | None) -> str:
+    return name_of(obj) if method is None else f"the method `.{method}`"
 
 
 _INSTEAD = {
@@ -127,30 +135,24 @@ _INSTEAD = {
         "accumulate": {"add": "cumsum", "multiply": "cumprod"},
         "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"},
     }.items() for ufunc, function in functions.items()
-}  # fmt: skip
+} | {"tierup.vjp": "use tierup.value_and_grad there, or call vjp outside the function"}  # fmt: skip
+"""What a program can say that means the same. Other functions of NumPy's are no misspelt ones: there is nothing like them to suggest."""
 
 
 def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
-    """The error for a function that is not in the table, with the nearest that are."""
+    """The error for a function that is not in the table."""
     name = name_of(obj)
-    known = sorted({name_of(o) for o in FUNCTIONS})
-    close = nearest(name, known)
-    if isinstance(getattr(obj, "__self__", None), np.random.RandomState) or name.startswith("np.random"):
+    if name.startswith("np.random."):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
-    if name == "tierup.frontend.vjp.vjp":
-        return frame.error(node, "`tierup.vjp` in a program", "use tierup.value_and_grad there, or call vjp outside the function")
-    if isinstance(getattr(obj, "__self__", None), np.ufunc):
-        ufunc, _, how = name.rpartition(".")
-        remedy = f"write {ufunc}(x[:, None], y)" if how == "outer" else _INSTEAD.get(name, "write a loop over the rows of an array")
-        return frame.error(node, f"`{name}` is not translated", remedy)
-    return frame.error(
-        node, f"`{name}` is not translated", f"did you mean {' or '.join(close)}?" if close else "call it outside the function"
-    )
+    remedy = _INSTEAD.get(name, "call it outside the function")
+    if isinstance(getattr(obj, "__self__", None), np.ufunc) and name.endswith(".outer"):
+        remedy = f"write {name.removesuffix('.outer')}(x[:, None], y)"
+    return frame.error(node, f"`{name}` is not translated", remedy)
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
-    """The error for a method that arrays do not have here, which names similar ones."""
-    close = nearest(name, METHODS)
+    """The error for a method that arrays do not have here; for one that they have nowhere, it names those that it may be."""
+    close = [] if hasattr(np.ndarray, name) else nearest(name, METHODS)
     return frame.error(node, f"the array method `.{name}`", f"did you mean {' or '.join('.' + c for c in close)}?" if close else "")
 
 

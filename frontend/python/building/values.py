@@ -166,6 +166,11 @@ class Unknown(Unset):
 
 
 @dataclass(frozen=True, eq=False)
+class Foreign(Unknown):
+    """An array that programs cannot hold; `why` says of what dtype."""
+
+
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """What the entry returns when its paths return values of different kinds, or `.item()` gives: only ever returned. `tag` (Const or
     Scalar int) is the index of the alternative that holds; the others have dummies in their SSA values."""
@@ -225,7 +230,8 @@ def describe(value: Value) -> str:
         return f"a {value.kind}"
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
-        Method: "a method", Unset: "a name that may be unset", OneOf: "a value whose kind only the run knows",
+        Method: "a method", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
+        OneOf: "a value whose kind only the run knows",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"

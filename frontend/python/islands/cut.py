@@ -18,14 +18,13 @@ import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tierup.frontend.python.islands.flow import NONE, Flow, Names, binds, blocks_of, reads
+from tierup.frontend.python.islands.flow import NONE, SCOPES, Flow, Names, binds, blocks_of, own_nodes, reads
 
 _PYTHONS_OWN = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Try,
     ast.TryStar, ast.AsyncFor, ast.AsyncWith, ast.Delete,
 )  # fmt: skip
 _SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 LOOK_AT_FRAME = ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe")
 _COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.AugAssign, ast.Subscript)
 
@@ -75,13 +74,15 @@ class Cut:
     regions: dict[str, Region]
 
 
-def cut(body: Sequence[ast.stmt], name: str, arguments: Names, local: Names, islands: Collection[ast.stmt]) -> Cut:
-    """Cut the body of a function. `local`: its names; `islands`: what stays Python."""
-    inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*_FUNCTIONS, ast.GeneratorExp))]
+def cut(
+    body: Sequence[ast.stmt], name: str, arguments: Names, local: Names, islands: Collection[ast.stmt], temporary: Names = NONE
+) -> Cut:
+    """Cut the body of a function. `local`: its names; `islands`: what stays Python; `temporary`: names that are not the user's."""
+    inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
     cells = reads(inside) & local
     declared = [n for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal))]
     rebound = frozenset(n for node in declared for n in node.names)
-    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands)
+    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands, temporary)
     return Cut(cutter.block(body, end=True), cutter.regions)
 
 
@@ -93,6 +94,7 @@ class _Cutter:
     cells: Names  # that functions inside read, whenever they run
     rebound: Names  # that the function and those inside declare, to bind what is not their own
     islands: Collection[ast.stmt]
+    temporary: Names
 
     def __post_init__(self) -> None:
         self.regions: dict[str, Region] = {}
@@ -109,7 +111,7 @@ class _Cutter:
         for node in body:
             if self._stays(node, watched | self.cells):
                 close()
-                made.append(self._cut_inside(node, end=end and node is body[-1], watched=watched))
+                made.extend([self._cut_inside(node, end=end and node is body[-1], watched=watched), *self._let_go([node])])
                 continue
             run.append(node)
             if binds([node]) & (watched | self.cells):
@@ -123,10 +125,10 @@ class _Cutter:
             return True
         if (reads([node]) | binds([node])) & self.rebound:
             return True
-        inside = list(_own_nodes(node))
+        inside = list(own_nodes(node))
         if binds([node]) & seen and (blocks_of(node) or any(isinstance(n, ast.NamedExpr) for n in inside)):
             return True
-        return any(isinstance(n, (*_SUSPENDS, *_PYTHONS_OWN, *_FUNCTIONS)) or n in self.islands or _asks_frame(n) for n in inside)
+        return any(isinstance(n, (*_SUSPENDS, *_PYTHONS_OWN, *SCOPES)) or n in self.islands or _asks_frame(n) for n in inside)
 
     def _handed_over(self, run: Sequence[ast.stmt], *, end: bool) -> list[ast.stmt]:
         """The statements, or a call of the region that they are; of those that may return only the last ones can be one."""
@@ -152,8 +154,15 @@ class _Cutter:
             ]
         region = Region(tuple(run), tuple(sorted(needed)), tuple(sorted(outputs)), returns)
         name = f"{self.name}_{region.lines[0]}_{region.lines[1]}"
+        while name in self.regions or name in self.local:  # of the same lines
+            name += "_"
         self.regions[name] = region
-        return [region.call(name)]
+        return [region.call(name), *self._let_go(run)]
+
+    def _let_go(self, run: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The end of values that the statements are the last to use."""
+        names = sorted(reads(run) & self.temporary & self.flow.bound_before[run[0]] - self.flow.live_after[run[-1]])
+        return [_at(ast.Delete([ast.Name(n, ast.Del()) for n in names]), run[-1])] if names and not _leaves(run[-1]) else []
 
     def _needed(self, run: Sequence[ast.stmt], outputs: Names) -> Names:
         """The names whose values the statements take from before them, those that are to be given on among them."""
@@ -182,18 +191,6 @@ class _Cutter:
         return made
 
 
-def _own_nodes(node: ast.AST) -> list[ast.AST]:
-    """The nodes in a statement, without those of functions inside, which are among them."""
-    found: list[ast.AST] = []
-    stack = list(ast.iter_child_nodes(node))
-    while stack:
-        inner = stack.pop()
-        found.append(inner)
-        if not isinstance(inner, _FUNCTIONS):
-            stack.extend(ast.iter_child_nodes(inner))
-    return found
-
-
 def _asks_frame(node: ast.AST) -> bool:
     """Whether it names what looks at the frame or the first argument of the function that it stands in."""
     return isinstance(node, ast.Name) and node.id in ("super", "__class__", *LOOK_AT_FRAME)
@@ -201,7 +198,7 @@ def _asks_frame(node: ast.AST) -> bool:
 
 def _leaves(node: ast.stmt) -> bool:
     """Whether the statement may return, or break or continue a loop around it."""
-    return isinstance(node, ast.Return) or any(isinstance(n, ast.Return) for n in _own_nodes(node)) or _jumps(node)
+    return isinstance(node, ast.Return) or any(isinstance(n, ast.Return) for n in own_nodes(node)) or _jumps(node)
 
 
 def _jumps(node: ast.stmt) -> bool:

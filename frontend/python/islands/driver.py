@@ -10,16 +10,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count, islice
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.spelling import printable
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.errors import Position, UnsupportedSyntax
 from tierup.frontend.python.building.source import Source, futures_of, given_source
 from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
-from tierup.frontend.python.islands.flow import blocks_of
+from tierup.frontend.python.islands.flow import NONE, Flow, Names, binds, blocks_of, own_nodes
+from tierup.frontend.python.islands.foreign import Scope, foreign_call, found_at, take_out, with_instead
 from tierup.frontend.python.islands.worth import Lost, Race
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
@@ -58,6 +60,13 @@ class Driver:
         self._lock = forking.lock()
         self._code = source.function
         self._told = False
+        self._body = source.body
+        code = source.function.__code__
+        self._local = frozenset(code.co_varnames) | frozenset(code.co_cellvars)
+        self._arguments = frozenset(a.arg for a in ast.walk(source.tree.args) if isinstance(a, ast.arg))
+        self._temporary: Names = NONE  # names of what was taken out of statements
+        taken = {*self._local, *code.co_names, *code.co_freevars}
+        self._fresh = lambda i: next(islice((name for n in count(1) if (name := f"_{n}") not in taken), len(self._temporary) + i, None))
 
     @property
     def call(self) -> FunctionType:
@@ -71,26 +80,25 @@ class Driver:
 
     def explain(self) -> list[str]:
         """Its regions and islands, each with what would make it native."""
-        lines = [] if self._parts else ["runs as plain Python: nothing in it is worth native code"]
-        file = self._source.filename
-        for part in self._parts.values():
-            lines.append(f"region at {_place(file, *part.region.lines)}: answered by {part.answer}")
+        file, lines = self._source.filename, []
+        regions = [f"region at {_place(file, *part.region.lines)}: answered by {part.answer}" for part in self._parts.values()]
         for node, why in sorted(self._islands.items(), key=lambda item: item[0].lineno):
             if isinstance(why, Lost):
                 lines.append(f"Python at {_place(file, node.lineno, node.end_lineno)}: {why.value}")
             else:
                 called = "" if why.called_at is None else f" (called at {_place(file, why.called_at)})"
                 said = f"{why.construct}; {why.remedy}".rstrip("; ")
-                lines.append(f"Python at {_place(why.filename or file, why.lineno or 0)}{called}: {said}")
-        return list(dict.fromkeys(lines))
+                what = foreign_call(node, why.where, self._scope(NONE)) or "Python"
+                lines.append(f"{what} at {_place(why.filename or file, why.lineno or 0)}{called}: {said}")
+        return [*(regions or ["runs as plain Python: nothing in it is worth native code"]), *dict.fromkeys(lines)]
 
     def leave(self, error: UnsupportedSyntax, within: Region | None = None) -> None:
         """Let what was refused stay Python from the next call on."""
-        statements = tuple(self._source.body) if within is None else within.statements
+        statements = tuple(self._body) if within is None else within.statements
         with self._lock:
             for each in error.errors:
                 for node in _refused(statements, each):
-                    self._islands.setdefault(node, each)
+                    self._islands.setdefault(self._left_of(node, each), each)
             self._make()
         self._changed()
 
@@ -102,15 +110,31 @@ class Driver:
             self._make()
         self._changed()
 
+    def _left_of(self, node: ast.stmt, error: UnsupportedSyntax) -> ast.stmt:
+        """What has to stay Python of a refused statement; where that is a part of it, the others take its place."""
+        function = self._source.function
+        flow = Flow.of(self._body, self._arguments)
+        if isinstance(self._source.tree, ast.Lambda) or node not in flow.bound_before:
+            return node
+        walrus = {n.target.id for n in own_nodes(node) if isinstance(n, ast.NamedExpr)}
+        certain = flow.bound_before[node].difference(walrus, function.__code__.co_cellvars)
+        taken = take_out(node, error.where, self._scope(certain), self._fresh)
+        if taken is None:
+            return node
+        self._temporary |= binds(taken.statements[:-1])
+        self._local |= self._temporary
+        self._body = with_instead(self._body, node, taken.statements)
+        return taken.foreign
+
+    def _scope(self, certain: Names) -> Scope:
+        return Scope(self._source.function, self._local, certain)
+
     def _make(self) -> None:
         """Cut the function as it is to be now."""
         function, tree = self._source.function, self._source.tree
-        code = function.__code__
         regions: dict[str, Region] = {}
-        if not isinstance(tree, ast.Lambda) and not set(LOOK_AT_FRAME) & set(code.co_names):
-            local = frozenset(code.co_varnames) | frozenset(code.co_cellvars)
-            arguments = frozenset(a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg))
-            made = cut(self._source.body, function.__name__, arguments, local, self._islands)
+        if not isinstance(tree, ast.Lambda) and not set(LOOK_AT_FRAME) & set(function.__code__.co_names):
+            made = cut(self._body, function.__name__, self._arguments, self._local, self._islands, self._temporary)
             regions = made.regions
         known = self._parts
         self._parts = {r.statements: known.get(r.statements) or self._part(name, r) for name, r in regions.items()}
@@ -175,9 +199,15 @@ def _compiled(definition: Any, like: FunctionType, inside: dict[str, CellType]) 
 def _refused(statements: tuple[ast.stmt, ...], error: UnsupportedSyntax) -> list[ast.stmt]:
     """The statement in which the front end stopped; where it stopped at none, those that return, or all."""
     line, inside, found = error.called_at or error.lineno or 0, list(statements), None
-    while at := next((n for n in inside if n.lineno <= line <= (n.end_lineno or n.lineno)), None):
+    while at := _at_place(inside, error.where, line):
         found, inside = at, [n for block in blocks_of(at) for n in block]
     if found is not None:
         return [found]
     every = [n for top in statements for n in ast.walk(top) if isinstance(n, ast.stmt)]
     return [n for n in every if isinstance(n, ast.Return)] or every
+
+
+def _at_place(statements: list[ast.stmt], where: Position | None, line: int) -> ast.stmt | None:
+    """The statement that has the node that is there in it, or has the line."""
+    there = (n for n in statements if n.lineno <= line <= (n.end_lineno or n.lineno))
+    return next((n for n in statements if where is not None and found_at(n, where) is not None), next(there, None))

@@ -15,16 +15,28 @@ NONE: Names = frozenset()
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
     """The lists of statements in a compound statement, in the order of the source; those of a function or class inside are not its own."""
-    if isinstance(node, _SCOPES):
+    if isinstance(node, SCOPES):
         return []
     found = [getattr(node, name) for name in ("body", "orelse", "finalbody") if getattr(node, name, None)]
     for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         found.append(inner.body)
+    return found
+
+
+def own_nodes(node: ast.AST) -> list[ast.AST]:
+    """The nodes in a statement, without those of functions inside, which are among them."""
+    found: list[ast.AST] = []
+    stack = list(ast.iter_child_nodes(node))
+    while stack:
+        inner = stack.pop()
+        found.append(inner)
+        if not isinstance(inner, SCOPES):
+            stack.extend(ast.iter_child_nodes(inner))
     return found
 
 
@@ -60,7 +72,7 @@ def binds(nodes: Iterable[ast.AST]) -> Names:
             found.add(node.name)
         elif isinstance(node, ast.MatchMapping) and node.rest is not None:
             found.add(node.rest)
-        if isinstance(node, _SCOPES):
+        if isinstance(node, SCOPES):
             if not isinstance(node, ast.Lambda):
                 found.add(node.name)
             continue

@@ -123,7 +123,7 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
     arguments = [as_array(frame, node, owner), *args]
-    return table.invoke(frame, node, f"the method `.{name}`", getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs)
+    return table.invoke(frame, node, getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs, method=name)
 
 
 def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:

@@ -333,7 +333,7 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
         return folded(frame, node, lambda: function(*constants[0], **constants[1]))
     handler = table.find(function)
     if handler is not None:
-        return table.invoke(frame, node, table.name_of(function), function, handler, args, kwargs)
+        return table.invoke(frame, node, function, handler, args, kwargs)
     raise table.unknown(frame, node, function)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tierup.dialect.base.records import dataclass
@@ -80,10 +80,8 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         with em.at_end(block):
             values = iter(arguments[1:])
             inside = {name: raise_(templates[name], values, em.region) for name in names}
-            unset = {
-                name: Unset(f"the loop at line {line} has not set it yet") for name in assigned if name not in inside or name in plan.late
-            }
-            frame.env = {**outer, **inside, **unset}
+            unset = (name for name in assigned if name not in inside or name in plan.late)
+            frame.env = {**outer, **inside, **_unset(unset, f"the loop at line {line} has not set it yet", outer)}
             frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
             body.bind(Scalar(arguments[0], "int"))
             end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
@@ -107,14 +105,19 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         if not done:
             loop.erase()
             frame.duplicates = duplicates
-    _leave(frame, body, outer, plan, assigned, list(loop.results))
+    frame.env = {**outer, **_unset(assigned, f"the loop at line {line} may not run", outer, end.env)}
+    _leave(frame, body, plan, list(loop.results))
     return None
 
 
-def _leave(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: set[str], results: list[ir.Value]) -> None:
-    """The names after the loop."""
-    em, line = frame.em, body.node.lineno
-    frame.env = {**outer, **{name: Unset(f"the loop at line {line} may not run") for name in assigned}}
+def _unset(names: Iterable[str], why: str, *envs: dict[str, Value]) -> dict[str, Value]:
+    """Names that may have no value; those that a refused statement binds are still these."""
+    return {n: next((v for env in envs if isinstance(v := env.get(n), Unknown)), Unset(why)) for n in names}
+
+
+def _leave(frame: Frame, body: LoopBody, plan: _Plan, results: list[ir.Value]) -> None:
+    """The names that the loop carries, after it."""
+    em = frame.em
     ssa = iter(results)
     for name, template in plan.templates.items():
         value = raise_(template, ssa, em.region)

@@ -1,0 +1,235 @@
+"""What is not translated inside an expression runs in Python alone, in Python's order; the rest of the statement is native."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import random
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tierup
+from tierup.frontend.errors import position
+from tierup.frontend.python.islands import worth
+from tierup.frontend.python.islands.foreign import Scope, take_out
+
+X = np.linspace(0.1, 1.3, 4096)
+OUTSIDE = np.exp(1j * X)
+
+
+@pytest.fixture
+def define(tmp_path: Path) -> Callable[[str], Any]:
+    """The function f of a file with this text."""
+
+    def made(text: str) -> Any:
+        path = tmp_path / f"program_{len(list(tmp_path.iterdir()))}.py"
+        path.write_text(text)
+        space: dict[str, Any] = {"__name__": path.stem, "np": np}
+        exec(compile(text, str(path), "exec", dont_inherit=True), space)
+        linecache.checkcache(str(path))
+        return space["f"]
+
+    return made
+
+
+# --- both sides run ----------------------------------------------------------------------------------------------------------
+
+
+def spectrum(x: Any) -> Any:
+    return np.exp(np.fft.fft(x * 2).real / 4096) + 1
+
+
+def decomposed(x: Any) -> Any:
+    a = np.outer(x[:20], x[:20]) + np.eye(20)
+    values, scale = np.linalg.svd(a * 2, compute_uv=False) * 3, 2.0
+    return np.sort(values)[::-1] ** 2 / scale + np.linalg.slogdet(a)[1]
+
+
+def drawn(x: Any) -> Any:
+    return x * 2 + np.random.default_rng(7).normal(size=x.shape[0]) * np.tanh(x)
+
+
+def complex_argument(x: Any) -> Any:
+    return np.tanh(x.real * 2) + np.abs(x) * 3
+
+
+def complex_outside(x: Any) -> Any:
+    return np.tanh(x) * np.exp(OUTSIDE.imag * x)
+
+
+class Tank:
+    def __init__(self) -> None:
+        self.level = X.copy()
+
+
+def stored(x: Any) -> Any:
+    tank = Tank()
+    tank.level = np.tanh(x) * 2 + np.exp(-x)
+    return tank.level
+
+
+@pytest.mark.parametrize(("function", "argument", "regions", "named"), [
+    (spectrum, X, 2, "foreign call of numpy.fft.fft at"), (decomposed, X, 3, "foreign call of numpy.linalg.slogdet at"),
+    (drawn, X, 2, "foreign call of numpy.random.default_rng at"), (complex_argument, OUTSIDE, 2, "`x` is an array of complex128"),
+    (complex_outside, X, 2, "`OUTSIDE` is an array of complex128"), (stored, X, 1, "assignment to the attribute `.level`"),
+])  # fmt: skip
+def test_what_is_around_a_foreign_call_is_native(
+    function: Callable[..., Any], argument: Any, regions: int, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worth, "_ADVANTAGE", 1e9)  # native code wins whatever the clock says
+    monkeypatch.setattr(worth, "_TINY", 0.0)
+    jitted = tierup.jit(function)
+    for _ in range(25):
+        np.testing.assert_allclose(jitted(argument), function(argument), rtol=1e-12)
+    text = jitted.explain()
+    assert text.count("answered by native code\n") == regions and jitted.stats().hits > 10 * regions, text
+    assert named in text and text.count("graph for") == regions
+
+
+def test_regions_of_one_line_are_told_apart(define: Callable[[str], Any]) -> None:
+    function = define("def f(x):\n    y = x * 2; len(str(y)); z = y + 1; len(str(z)); return z * y + x\n")
+    jitted = tierup.jit(function, optimize=False)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(X), function(X))
+
+
+def test_a_traceback_names_the_line_and_the_expression_of_the_user(define: Callable[[str], Any]) -> None:
+    function = define("def f(x):\n    y = x + 1\n    z = (y * 2 +\n         np.fft.fft(y * 2, n=-1).real)\n    return z * 2\n")
+    outcomes = []
+    for called in (function, jitted := tierup.jit(function), jitted, jitted):
+        with pytest.raises(ValueError, match="number of FFT data points") as caught:
+            called(X)
+        frame = next(f for f in traceback.extract_tb(caught.value.__traceback__) if "program_" in f.filename and f.name == "f")
+        outcomes.append((frame.lineno, frame.colno, frame.end_colno))
+    assert outcomes[0][0] == 4 and len(set(outcomes)) == 1
+
+
+def test_a_name_behind_a_loop_is_refused_for_itself_alone(define: Callable[[str], Any]) -> None:
+    """A loop over what a refused statement binds is no reason to refuse the loop."""
+    function = define("def f(x, n):\n    z = np.hanning(8)\n    for i in range(n):\n        z = z * x + i\n    return z * 2\n")
+    jitted = tierup.jit(function)
+    with tierup.options(strict=True), pytest.raises(tierup.UnsupportedSyntax) as caught:
+        jitted(2.0, 3)
+    assert [e.lineno for e in caught.value.errors] == [2]
+
+
+def test_values_that_were_taken_out_do_not_outlive_their_last_use(define: Callable[[str], Any]) -> None:
+    text = "def f(x, seen):\n    y = np.fft.fft(x * 2).real + np.hanning(x.shape[0])\n    seen.append(dict(locals_of()))\n    return y * 2\n"
+    function = define(text)
+    function.__globals__["locals_of"] = lambda: __import__("sys")._getframe(1).f_locals  # noqa: SLF001 - what lives there
+    jitted, seen = tierup.jit(function, optimize=False), []
+    for _ in range(3):
+        jitted(X, seen)
+    assert [n for n, v in seen[-1].items() if isinstance(v, np.ndarray)] == ["x", "y"]
+
+
+# --- order of evaluation -----------------------------------------------------------------------------------------------------
+
+
+def F(*args: Any, **kwargs: Any) -> Any:
+    """What is not translated."""
+
+
+def _split(text: str, refused: str) -> str:
+    """The statement `text`, in a function of x, y and o, without the expression `refused`."""
+    body = ast.parse(text).body[0]
+    where = next(position(n) for n in ast.walk(body) if isinstance(n, ast.expr) and ast.unparse(n) == refused)
+    names = frozenset({"x", "y", "o"})
+    taken = take_out(body, where, Scope(_split, names, names), lambda i: f"_{i + 1}")
+    return "as it is" if taken is None else "; ".join("! " * (n is taken.foreign) + ast.unparse(n) for n in taken.statements)
+
+
+@pytest.mark.parametrize(("text", "refused", "expected"), [
+    ("y = np.exp(F(x * 2).real) + 1", "F(x * 2)", "_1 = x * 2; ! _2 = F(_1); y = np.exp(_2.real) + 1"),
+    ("y = x + F(y)", "F(y)", "! _1 = F(y); y = x + _1"),
+    ("y = np.tanh(x) + F(y) * np.exp(x)", "F(y)", "_1 = np.tanh(x); ! _2 = F(y); y = _1 + _2 * np.exp(x)"),
+    ("y = 2 * np.pi * F(x)", "F(x)", "! _1 = F(x); y = 2 * np.pi * _1"),
+    ("y = o.scale * F(x)", "F(x)", "_1 = o.scale; ! _2 = F(x); y = _1 * _2"),
+    ("y = F(x)", "F(x)", "as it is"), ("y = F(x).real", "F(x)", "as it is"),
+    ("y = F(x * 2)", "F(x * 2)", "_1 = x * 2; ! y = F(_1)"), ("u, v = F(x * 2, 3)", "F(x * 2, 3)", "_1 = x * 2; ! u, v = F(_1, 3)"),
+    ("return x if F(x) else y * 2", "F(x)", "! _1 = F(x); return x if _1 else y * 2"),
+    ("return [F(x), y * 2]", "F(x)", "! _1 = F(x); return [_1, y * 2]"),
+    ("return {'a': x * 2, 'b': F(x)}", "F(x)", "_1 = x * 2; ! return {'a': _1, 'b': F(x)}"),
+    ("y = np.exp(x if y > 0 else F(x))", "F(x)", "_1 = y > 0; ! _2 = x if _1 else F(x); y = np.exp(_2)"),
+    ("y = np.exp(x > 0 and F(x))", "F(x)", "_1 = x > 0; ! _2 = _1 and F(x); y = np.exp(_2)"),
+    ("y = (x < y * 2 < F(x)) + 1", "F(x)", "_1 = y * 2; ! _2 = x < _1 < F(x); y = _2 + 1"),
+    ("y = (x < F(y) < 2) + 1", "F(y)", "! _1 = F(y); y = (x < _1 < 2) + 1"),
+    ("y = np.array([F(v) for v in x * 2]) + 1", "F(v)", "_1 = x * 2; ! _2 = [F(v) for v in _1]; y = np.array(_2) + 1"),
+    ("y = np.exp(o.clip(F(x), 1))", "F(x)", "_1 = o.clip; _2 = F(x); ! _3 = _1(_2, 1); y = np.exp(_3)"),
+    ("y = x + np.exp((y := F(x)) * 2) + y", "F(x)", "! _1 = F(x); y = x + np.exp((y := _1) * 2) + y"),
+    ("y = x * 2 + np.exp(F(*x, k=y * 2))", "F(*x, k=y * 2)", "_1 = x * 2; ! _2 = F(*x, k=y * 2); y = _1 + np.exp(_2)"),
+    ("x[0] = F(y) * 2", "F(y)", "! _1 = F(y); x[0] = _1 * 2"), ("x[F(y)] = y * 2", "F(y)", "_1 = y * 2; ! x[F(y)] = _1"),
+    ("o.level = x * 2", "o.level", "_1 = x * 2; ! o.level = _1"), ("x += F(y) * 2", "F(y)", "! _1 = F(y); x += _1 * 2"),
+    ("x[0] += F(y) * 2", "F(y)", "as it is"), ("o.level += x * 2", "o.level", "as it is"),
+    ("y = x.tofile(p) + 1", "x.tofile", "! _1 = x.tofile(p); y = _1 + 1"), ("y = x * 2 + o", "o", "_1 = x * 2; ! y = _1 + o"),
+    ("y = f'{x:.2f}' + g(x * 2)", "f'{x:.2f}'", "! _1 = f'{x:.2f}'; y = _1 + g(x * 2)"),
+])  # fmt: skip
+def test_what_is_taken_out_of_a_statement(text: str, refused: str, expected: str) -> None:
+    assert _split(text, refused) == expected
+
+
+FORMS = [
+    "({} + {})", "(-{})", "see({})", "see({}, {})", "see({}, k={})", "see(*[{}, {}], {})", "see(**{{'k': {}}}, *[{}])", "o.method({})", "o.a", "w", "x", "a_global",
+    "({} if {} else {})", "({} and {})", "({} or {})", "({} < {} < {})", "(y := {})", "[{}, {}][0]", "sum([see(v, {}) for v in [{}, {}]])",
+    "{{{}: {}}}.popitem()[1]", "rebind({})", "len(f'{{{}}}')", "(lambda: {})()", "see.__call__({})", "[1, 2, 3][{}:{}]",
+]  # fmt: skip
+
+
+def _expression(chance: random.Random, depth: int) -> str:
+    if not depth or chance.random() < 0.15:
+        return chance.choice(["x", "y", "3", "o.a", "w", "a_global", "see(1)"])
+    form = chance.choice(FORMS)
+    return form.format(*(_expression(chance, depth - 1) for _ in range(form.count("{") - 2 * form.count("{{"))))
+
+
+def _run(statements: list[ast.stmt]) -> object:
+    """What statements do in a function: what is evaluated, in order, and what comes of it."""
+    seen: list[object] = []
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            seen.append(name)
+            return 5 if name == "a" else lambda v: seen.append(("method", v)) or v
+
+    def see(*args: Any, k: int = 0) -> Any:
+        seen.append((args, k))
+        return args[0] + k
+
+    def rebind(value: Any) -> Any:
+        space["a_global"] = value
+        return value
+
+    space: dict[str, Any] = {"see": see, "rebind": rebind, "a_global": 1, "o": Watched()}
+    text = "def f(x, y, o):\n    if x > 3: w = 2\n" + "\n".join("    " + line for s in statements for line in ast.unparse(s).split("\n")) + "\n    return y"
+    exec(text, space)
+    try:
+        return seen, space["f"](3, 2, space["o"])
+    except Exception as e:  # noqa: BLE001 - a result
+        return seen, type(e), str(e)
+
+
+@given(st.integers(0, 2**32))
+def test_whatever_is_taken_out_all_is_evaluated_once_and_in_pythons_order(seed: int) -> None:
+    chance = random.Random(seed)
+    form = chance.choice(["y = {}", "y += {}", "return {}", "y = o.a = {}", "x[{}] = {}", "if {}: y = 7", "for y in [{}]: pass"])
+    text = form.format(*(_expression(chance, 3) for _ in range(form.count("{}"))))
+    try:
+        compile("def f():\n " + text, "", "exec")
+    except SyntaxError:  # `:=` in a comprehension
+        return
+    statement = ast.parse(text).body[0]
+    walrus = {n.target.id for n in ast.walk(statement) if isinstance(n, ast.NamedExpr)}
+    local = frozenset({"x", "y", "w", "o"})
+    for node in [n for n in ast.walk(statement) if isinstance(n, ast.expr)]:
+        taken = take_out(statement, position(node), Scope(_run, local, local - walrus - {"w"}), lambda i: f"_{i + 1}")
+        if taken is not None:
+            assert _run(taken.statements) == _run([statement]), "; ".join(ast.unparse(s) for s in taken.statements)
+            there = [n for s in taken.statements for n in ast.walk(s) if position(n) == position(node)]
+            assert len(there) == 1 or isinstance(node, ast.Name)  # who is refused next is found
