@@ -29,7 +29,7 @@ group, which gives these numbers instead. Groups of a block that stand there alr
 op must stay between them.
 
 Views that lead to a result in the memory of an argument or of another result are made outside, once more where the program also
-computes with one.
+computes with one. One that reaches another result by another way, as through a branch, stays the only one, for both to be one object.
 
 With `policy=legacy` groups hold what TorchScript's older graph fuser took: pointwise ops with constant numbers, chunks where a group
 begins, concatenations where it ends. For comparison: it lacked reductions, softmax, products, views, gathers, control flow, and numbers
