@@ -14,12 +14,11 @@ raises stays in it.
 
 from __future__ import annotations
 
+from tierup.dialect.base.exceptions import name_of
 from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, move_out, take_place, yield_
 from tierup.dialect.mlir import ir
-
-_KINDS = {"ShapeError": "ValueError"}
 
 
 def stands_in_arm(error: InferenceError) -> bool:
@@ -40,13 +39,12 @@ def leave_out_arm(error: InferenceError) -> bool:
     arm_ops = [view.operation for view in error.op.block.operations]
     before = arm_ops[: next(i for i, op in enumerate(arm_ops) if op == error.op)]
     _, *arms = if_(branch.operands[0], [], branch.location, ir.InsertionPoint(branch))
-    kind = type(error.__cause__).__name__
     for i, block in enumerate(arms):
         if i == raising:
             at = ir.InsertionPoint(block)
             for op in before:
                 at.insert(op.detach_from_parent())
-            words = [constant(text, at, error.op.location) for text in (str(error), _KINDS.get(kind, kind))]
+            words = [constant(text, at, error.op.location) for text in (str(error), name_of(error.__cause__))]
             ir.Operation.create("torch.prim.RaiseException", [], words, loc=error.op.location, ip=at)
         yield_(block)
     take_place(branch, move_out(branch.regions[1 - raising].blocks[0], branch))

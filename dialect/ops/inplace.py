@@ -226,7 +226,7 @@ def _check_assigned(value: Value, dtype: DType | None) -> None:
         try:
             with np.errstate(all="ignore"):
                 np.zeros((), dtype.numpy)[...] = number
-        except (OverflowError, ValueError) as e:
+        except ValueError as e:
             raise ShapeError(str(e)) from None
 
 

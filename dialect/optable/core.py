@@ -166,7 +166,8 @@ class ShapeError(ValueError):
     """The operands' types fit no run of this op. Carries the message tier 0's kernel would raise."""
 
 
-REFUSALS = (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # of rules and of kernels
+OF_RULES = (ShapeError, IndexError, TypeError, ZeroDivisionError, OverflowError)  # how a rule refuses all operands of some types
+REFUSALS = (ValueError, *OF_RULES)  # of rules and of kernels
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import NUMPYS_STEPS, Infer, ShapeError, Tie
+from tierup.dialect.optable.core import NUMPYS_STEPS, OF_RULES, Infer, Tie
 from tierup.dialect.optable.operands import lifted
 
 
@@ -105,7 +105,7 @@ class Site:
             raise Keep(f"the op table has no {name}")
         try:
             found = row.infer(Infer(), [self.inference[v] for v in operands])
-        except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+        except OF_RULES as e:
             raise Keep(f"{name} refuses these operands: {e}") from e
         values = list(found) if isinstance(found, tuple) else [found]
         plain = ir.Type.parse("!torch.vtensor", self.op.context)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ops.scalars.facts import exception_named
+from tierup.dialect.base.exceptions import exception_named
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.formulas.classes import ANOTHER_BATCH
 from tierup.runtime.base.errors import origin_of

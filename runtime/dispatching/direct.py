@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.exceptions import Unanswerable
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.base.unanswerable import Unanswerable
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,

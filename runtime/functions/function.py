@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tierup.dialect.base import forking
-from tierup.dialect.base.unanswerable import Unanswerable
+from tierup.dialect.base.exceptions import Unanswerable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats

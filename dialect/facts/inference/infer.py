@@ -25,7 +25,7 @@ from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, last_of, sign
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
-from tierup.dialect.optable.core import AS_MANY, Infer, Op, Promotion, ShapeError, Tie, declared
+from tierup.dialect.optable.core import AS_MANY, OF_RULES, REFUSALS, Infer, Op, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.operands import Unknown, example, lifted
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.optable.written import INPLACE, check_copy
@@ -162,7 +162,7 @@ class _Walker:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
             if row.results == AS_MANY and _is_of_other_length(operands[0], len(op.results)):
                 raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]  # known items
-        except (ShapeError, IndexError, TypeError, ZeroDivisionError) as e:
+        except OF_RULES as e:
             self.refuse(op, _numpys(row, operands, e) if self.ctx.promotion is Promotion.NUMPY else e)
             return self.declared(op)
         found = tuple(results) if isinstance(results, tuple) else (results,)  # one result: the value itself
@@ -389,8 +389,8 @@ def _numpys(row: Op, operands: Sequence[Value], error: Exception) -> Exception:
         given = [example(operand, _EXAMPLE_ELEMENTS) for operand in operands]
         with np.errstate(all="ignore"):
             kernels.resolve(row.numpy)(*given)
-    except (ValueError, LookupError, TypeError, ArithmeticError) as e:
-        return e if type(e) in (ValueError, IndexError, TypeError, ZeroDivisionError) else error
+    except REFUSALS as e:
+        return e
     except Unknown:
         return error
     return error
@@ -406,7 +406,7 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
     assert row is not None
     try:
         found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
-    except (ShapeError, IndexError, TypeError) as e:
+    except OF_RULES as e:
         walker.refuse(op, e)
         return _declared(walker, op, operands)
     if isinstance(found, List) and found.items is not None and len(found.items) == len(op.results):

@@ -60,7 +60,7 @@ def _check_converted(value: Value, dtype: DType | None, convert: Callable[[Numbe
     if dtype is not None and not isinstance(value, NoneValue):
         try:
             convert(read.number(value), dtype.numpy)
-        except (OverflowError, ValueError) as e:
+        except ValueError as e:
             raise ShapeError(str(e)) from None
 
 

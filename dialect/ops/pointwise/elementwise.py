@@ -18,7 +18,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Shape, Str, Tensor, Value
 from tierup.dialect.ops.pointwise.elements import ARRAYS, Formula
 from tierup.dialect.optable import kernels
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Layout, Promotion, ShapeError, Tolerance
+from tierup.dialect.optable.core import EXACT, OF_RULES, Infer, Kind, Layout, Promotion, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
 from tierup.dialect.optable.kernels.apply import kernel_of
 from tierup.dialect.optable.kernels.axes import in_rows
@@ -108,7 +108,7 @@ def _numpy_probe(kernel: str, described: tuple[Any, ...]) -> DType | None:
     try:
         with np.errstate(all="ignore"):
             result = kernels.resolve(kernel)(*operands)
-    except (OverflowError, ValueError) as e:  # a number that the dtype cannot hold, a negative power of integers
+    except ValueError as e:  # a negative power of integers
         raise ShapeError(str(e)) from e
     return dtypes.from_numpy(result.dtype)
 
@@ -117,14 +117,14 @@ def numpy_dtype(kernel: str, values: Sequence[Value]) -> DType | None:
     """The dtype that a NumPy-flavoured kernel gives for such operands, None when not known. Raises what the kernel would, of a number of
     unknown kind where it would for all kinds."""
     results: set[DType | None] = set()
-    refusal: TypeError | ShapeError | None = None
+    refusal: Exception | None = None
     choices: list[list[Value]] = [[Int(), Float(), Bool()] if type(v) is Number else [v] for v in values]
     for option in itertools.product(*choices):
         try:
             results.add(_numpy_probe(kernel, tuple(_stand_in(v) for v in option)))
         except KeyError:
             return None
-        except (TypeError, ShapeError) as e:
+        except OF_RULES as e:
             refusal = e
     if not results and refusal is not None:
         raise refusal

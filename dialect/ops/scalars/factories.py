@@ -76,7 +76,7 @@ def _check_fits(ctx: Infer, value: Value, dtype: DType | None) -> None:
             check_number(number, dtype.numpy)
         elif isinstance(number, int):
             np.full((), number, dtype.numpy)
-    except (ValueError, OverflowError) as e:
+    except ValueError as e:
         raise ShapeError(str(e)) from e
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -10,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.unanswerable import OverflowUnanswerable, ValueUnanswerable
+from tierup.dialect.base.exceptions import exception_named
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Value
 from tierup.dialect.ops.scalars.numbers import to_int
@@ -211,16 +210,6 @@ def is_floating_point(x: np.ndarray) -> bool:
 
 
 _ASSERTION = "AssertionError: "
-_EXCEPTIONS: dict[str, type[Exception]] = {
-    name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError, **{cls.__name__: cls for cls in (ValueUnanswerable, OverflowUnanswerable)}}
-
-
-def exception_named(cls: str) -> type[Exception]:
-    """The (built-in) class of that name, RuntimeError if there is none."""
-    return _EXCEPTIONS.get(cls.rsplit(".", 1)[-1], RuntimeError)
-
-
 def _nothing(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
     return ()
 

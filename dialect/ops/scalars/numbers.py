@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.base.unanswerable import ValueUnanswerable
+from tierup.dialect.base.exceptions import ValueUnanswerable
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Value

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.exceptions import name_of
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
@@ -128,8 +129,7 @@ def raise_error(frame: Frame, error: Exception) -> None:
     """Emit the raising of a built-in exception, or NumPy's AxisError."""
     is_axis = isinstance(error, np.exceptions.AxisError)
     message = str(error) if is_axis else str(error.args[0]) if error.args else ""
-    kind = "AxisError" if is_axis else next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")  # UFuncTypeError too
-    frame.em.raise_now(kind, message)
+    frame.em.raise_now(name_of(error), message)
 
 
 def join_values(pending: PendingIf, values: list[Value]) -> Value | None:

@@ -260,3 +260,37 @@ func.func @whose_exception(%x: !torch.vtensor<[3],f32>, %c: !torch.bool) -> !tor
   }
   return %1 : !torch.vtensor
 }
+
+// -----
+// An arm that raises has the class that NumPy gives where its op follows NumPy: for a number that the dtype does not hold, an axis that is not
+// there, a power of known numbers that is too large.
+// CHECK-LABEL: func.func @arms_raise_as_numpy_does
+// CHECK: torch.constant.str "Python integer -2 out of bounds for uint8"
+// CHECK-NEXT: torch.constant.str "OverflowError"
+// CHECK: torch.constant.str "axis 7 is out of bounds for array of dimension 2"
+// CHECK-NEXT: torch.constant.str "AxisError"
+// CHECK: torch.constant.str "OverflowError"
+func.func @arms_raise_as_numpy_does(%x: !torch.vtensor<[3],ui8>, %a: !torch.bool, %b: !torch.bool, %c: !torch.bool) {
+  %minus2 = torch.constant.int -2
+  %seven = torch.constant.int 7
+  %many = torch.constant.float 5000.0
+  torch.prim.If %a -> () {
+    %0 = torch.aten.mul.Scalar %x, %minus2 {tierup.promotion = "numpy"} : !torch.vtensor<[3],ui8>, !torch.int -> !torch.vtensor
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  torch.prim.If %b -> () {
+    %0 = torch.aten.unsqueeze %x, %seven {tierup.promotion = "numpy"} : !torch.vtensor<[3],ui8>, !torch.int -> !torch.vtensor
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  torch.prim.If %c -> () {
+    %0 = torch.aten.pow.int_float %seven, %many {tierup.promotion = "numpy"} : !torch.int, !torch.float -> !torch.float
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return
+}
