@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import count
 from types import FunctionType
@@ -21,8 +21,18 @@ from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.python.building.emit import Emitter
-from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsMutation, Outside, WillRaise, foreign
+from tierup.frontend.python.building.frame import (
+    Frame,
+    NeedsDtypes,
+    NeedsIndexDtypes,
+    NeedsMutation,
+    Outside,
+    WillRaise,
+    foreign,
+    is_numpys,
+)
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
+from tierup.frontend.python.building.knowledge import noted, settled
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
 from tierup.frontend.python.building.values import (
@@ -46,10 +56,12 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     numpy_elementwise,
     numpy_factories,
     numpy_finding,
+    numpy_internals,
     numpy_linalg,
     numpy_movement,
     numpy_reductions,
     numpy_shape,
+    python_objects,
     tierup_functions,
 )
 from tierup.frontend.python.operations.arrays import shape_items
@@ -72,7 +84,7 @@ def build(
     that have none.
     """
     context = thread_context()
-    mutable, knows_dtypes = False, False if arguments else None
+    mutable, knows_dtypes = False, "no" if arguments else None
     try:
         with context:
             while True:
@@ -81,7 +93,9 @@ def build(
                 except NeedsMutation:
                     mutable = True
                 except NeedsIndexDtypes:
-                    knows_dtypes = True
+                    knows_dtypes = "indices"
+                except NeedsDtypes:
+                    knows_dtypes = "all"
     except UnsupportedSyntax as e:
         raise e if len(e.errors) > 1 else e.plain() from None
 
@@ -257,7 +271,8 @@ class ProgramBuilder:
         """A func.call of a private function, built once for each kind of arguments. `access`: see Frame."""
         function = function_of(target)
         bound = _bind(frame, node, function, args, kwargs, access)
-        key = (target, access, tuple(self.key(v) for v in bound.values()))
+        place = str(frame.em.location) if is_numpys(function) else ""  # which is the user's
+        key = (target, access, place, tuple(self.key(v) for v in bound.values()))
         if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         self.stack.append(key)
@@ -277,7 +292,7 @@ class ProgramBuilder:
         operands += [frame.hidden_input(access).ssa for access in callee.hidden]
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
         results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
-        return raise_(callee.result, iter(results), em.region)
+        return noted(frame, raise_(callee.result, iter(results), em.region))
 
     def build_callee(
         self,
@@ -295,12 +310,21 @@ class ProgramBuilder:
         func, frame = self._function(parse(function), name, types, access=access)
         func.attributes["sym_visibility"] = ir.StringAttr.get("private")
         frame.is_entry = False
+        code = function.__code__
+        names = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) :]
+        keywords = names[0] if code.co_flags & inspect.CO_VARKEYWORDS else None
         ssa = iter(list(frame.block.arguments))
         try:
             with em.function(frame.block):
                 for parameter, template in zip(bound, parameters, strict=True):
-                    frame.env[parameter] = external(raise_(template, ssa, 0))
+                    value = noted(frame, raise_(template, ssa, 0))
+                    given = external(value)
+                    if isinstance(given, Mapping_) and parameter == keywords:  # a dict of the callee's own
+                        given = replace(given, external=False, region=em.region)
+                    frame.env[parameter] = given
                 found = self._value(frame, target)
+                if frame.is_numpys and found is not None:
+                    found = settled(frame, found)
                 value = (found or NONE) if result_of is None else result_of(frame, found)
                 result = template_of(value)
                 results = lower(em, value, result)
@@ -369,8 +393,8 @@ def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str,
     if isinstance(tree, Leaf):
         if tree.kind in ("array", "scalar"):
             input, value = next(ssa), access.read(arguments) if arguments else None
-            dtype = frame.outside.index_dtype(access, value) if frame.outside.knows_dtypes else None
-            return foreign(value) or Array(input, tree.ndim, 0, dtype, tree.kind == "scalar")
+            dtype = None if frame.outside.knows_dtypes in (None, "no") else frame.outside.dtype(access, value)
+            return foreign(value) or noted(frame, Array(input, tree.ndim, 0, dtype, tree.kind == "scalar"))
         if tree.kind == "none":
             return NONE
         if tree.kind == "str":

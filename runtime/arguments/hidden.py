@@ -115,8 +115,8 @@ class Constant:
 
     `kind`: "value" (numbers, strings, dtypes: same type and equal, NaN equal to itself), "identity" (functions, modules,
     classes, objects), "same" (the object that another access, the `value`, gives in the same call), "structure" (of a list,
-    tuple or dict: its type and its length or keys), "dtype" (of an array that is an input: as `index_dtype_of`) or "missing" (the
-    class of the exception that reading it raises: the graph raises it too).
+    tuple or dict: its type and its length or keys), "dtype" (of an array that is an input), "index dtype" (as `index_dtype_of`)
+    or "missing" (the class of the exception that reading it raises: the graph raises it too).
     """
 
     access: Access
@@ -136,8 +136,8 @@ class Constant:
             return now is self.value
         if self.kind == "structure":
             return structure_of(now) == self.value
-        if self.kind == "dtype":
-            return index_dtype_of(now) == self.value
+        if self.kind in ("dtype", "index dtype"):
+            return (dtype_of if self.kind == "dtype" else index_dtype_of)(now) == self.value
         if self.kind == "missing":
             return False
         return same_value(now, self.value)
@@ -152,10 +152,16 @@ class Constant:
             return False
 
 
+def dtype_of(value: object) -> np.dtype | None:
+    """The dtype of an array that programs hold; None for all others."""
+    dtype = getattr(value, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtypes.from_numpy(dtype) is not None else None
+
+
 def index_dtype_of(value: object) -> np.dtype | None:
     """The dtype of an array of integers or bools, which picks from another as an index; None for all others."""
-    dtype = getattr(value, "dtype", None)
-    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iub" and dtypes.from_numpy(dtype) is not None else None
+    dtype = dtype_of(value)
+    return dtype if dtype is not None and dtype.kind in "iub" else None
 
 
 def is_number_to_read(value: object) -> bool:

@@ -35,6 +35,21 @@ BODIES = {
     "sqrt of a negative number": "return math.sqrt(s)",
     "isinstance": "return isinstance(n, int), isinstance(s, float), isinstance(n, (float, str)), isinstance(x, np.ndarray), isinstance('a', str)",
     "isinstance decides a branch": "if isinstance(s, int):\n    return x\nreturn x * 2",
+    # what objects are
+    "type": "return type(n) is int, type(s) is float, type((n,)) is tuple, type([s]), type('a'), type({}), type(x) is np.ndarray",
+    "issubclass": "return issubclass(type(s), (int, float)), issubclass(bool, int)",
+    "getattr and hasattr": "return getattr(x, 'shape'), getattr(x, 'nothing', n), hasattr(x, 'sum'), hasattr(s, 'nothing')",
+    "an attribute that is not there": "return getattr(x, 'nothing')",
+    "slice": "return x[slice(1)], x[slice(None), slice(0, 2)], x[slice(None, None, -1)], v[slice(n)]",
+    "f-strings with formats": "return f'{1.5:.3f} {7!r:>4} {\"a\"!r}'",
+    # try
+    "a try that cannot fail": "try:\n    k = 2\nexcept TypeError:\n    k = 3\nelse:\n    k += 10\nreturn x * k",
+    "a try that fails": "try:\n    k = len(7)\nexcept (ValueError, TypeError):\n    k = 3\nreturn x * k",
+    "a try that fails otherwise": "try:\n    k = len(7)\nexcept ValueError:\n    k = 3\nreturn x * k",
+    "a try that raises": "try:\n    raise KeyError('a')\nexcept LookupError:\n    k = 5\nreturn x * k",
+    "an exception raised again": "try:\n    k = [1][4]\nexcept IndexError:\n    raise\nreturn x * k",
+    "a try in a branch of the run": "k = 1\nif n > 2:\n    try:\n        k = len(7)\n    except TypeError:\n        k = 9\nreturn x * k",
+    "an error in a branch of the run, inside a try": "try:\n    k = 1\n    z = x if len((1,)) else len(7)\nexcept TypeError:\n    k = 2\nreturn z * k",
     # lists
     "extend, insert, pop and reverse": "a = [n]\na.extend([s, 1])\na.insert(1, x)\nb = a.pop()\nc = a.pop(0)\na.reverse()\nreturn a, b, c",
     "append and count": "a = []\na.append(n)\na.append(x)\nreturn a, len(a)",
@@ -50,10 +65,13 @@ BODIES = {
     "pop beyond the list": "a = [n]\nreturn a.pop(4)",
     "slices of lists and tuples": "a = [n, s, 1, 2]\nt = (n, s, 1, 2)\nreturn a[1:], a[::-1], t[:2], t[-1:], a[1:3:2], a[5:]",
     "list deleted": "a = [n]\ndel a\nreturn n",
+    "membership in a set": "return 2 in {1, 2}, n in {3, 4}, 'a' not in {'b', 'c'}, s in {0, 1}",
     "membership": "return 2 in (1, 2), 'a' in ['b'], 'a' not in {'a': n}, 'b' in 'abc', n in (1, 3), n not in [1, 2]",
     "equality of containers": "a = [n]\nb = [n]\nreturn a == b, (n, s) == (n, s), [n] != [s], [n] == (n,), () == ()",
     "a number and a string": "return n == 'a', n != 'a', n == None, n is None, n is not None, (n,) == 'a'",
     # dicts
+    "dict items stored": "d = {'a': n}\nd['b'] = s\nd['a'] = d['a'] + 1\ne = d\ne['c'] = x\nreturn d, len(d)",
+    "dict items stored in a comprehension's": "d = {k: n for k in ('a', 'b')}\nd['c'] = s\nreturn d",
     "get, keys, values and items": "d = {'a': n, 'b': s}\nreturn d.get('a'), d.get('c'), d.get('c', 7), list(d.keys()), list(d.values()), list(d.items())",
     "dicts read": "d = {'a': n}\ne = {'a': n + 1, 'b': s}\nreturn d['a'], d, e['a'] + d['a']",
     "dict spread into another": "d = {'a': n}\nreturn {**d, 'b': s}, {'a': 0, **d}",
@@ -123,7 +141,7 @@ def function_of(body: str):
     return namespace["f"]
 
 
-NEED_RANKS = ("fliplr and flipud", "pad", "pad by less than nothing", "attributes")
+NEED_RANKS = ("fliplr and flipud", "pad", "pad by less than nothing", "attributes", "getattr and hasattr")
 
 
 @pytest.mark.parametrize("what", BODIES)

@@ -101,10 +101,10 @@ def test_regions_of_one_line_are_told_apart(define: Callable[[str], Any]) -> Non
 
 
 def test_a_traceback_names_the_line_and_the_expression_of_the_user(define: Callable[[str], Any]) -> None:
-    function = define("def f(x):\n    y = x + 1\n    z = (y * 2 +\n         np.fft.fft(y * 2, n=-1).real)\n    return z * 2\n")
+    function = define("def f(x):\n    y = x + 1\n    z = (y * 2 +\n         np.unravel_index(9999, y.shape)[0])\n    return z * 2\n")
     outcomes = []
     for called in (function, jitted := tierup.jit(function), jitted, jitted):
-        with pytest.raises(ValueError, match="number of FFT data points") as caught:
+        with pytest.raises(ValueError, match="out of bounds for array") as caught:
             called(X)
         frame = next(f for f in traceback.extract_tb(caught.value.__traceback__) if "program_" in f.filename and f.name == "f")
         outcomes.append((frame.lineno, frame.colno, frame.end_colno))

@@ -14,10 +14,12 @@ import numpy as np
 
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
+from tierup.dialect.facts.values import Value as Fact
 from tierup.dialect.ir import constants, literals, torch_types
 from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Infer
 from tierup.dialect.passes import diagnostics
 from tierup.frontend.errors import UnsupportedSyntax
 
@@ -57,6 +59,7 @@ class Emitter:
         self.location = self.unknown
         self.numpy_attribute = {PROMOTION: ir.StringAttr.get("numpy", context)}
         self.ip: ir.InsertionPoint = None  # set by enter_function
+        self.rules, self.facts = Infer(), dict[ir.Value, Fact]()  # what is known of values so far, as far as somebody asked
         self._anchor: ir.Operation = None
         self._constants: dict[tuple[type, str], ir.Value] = {}
         self._made: list[ir.Operation] = []

@@ -33,10 +33,11 @@ from tierup.frontend.python.building.values import (
     Value,
 )
 from tierup.frontend.stopping import NO_GRAD
-from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of, is_number_to_read, structure_of
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype_of, index_dtype_of, is_number_to_read, structure_of
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device
 
 ALL_NAMES = ("*",)
+NOT_GIVEN: Any = np._NoValue  # what NumPy passes on for an argument that nobody gave
 
 
 class NeedsStatic(UnsupportedSyntax):
@@ -59,6 +60,10 @@ class NeedsIndexDtypes(Exception):
     """An index may be an integer or a bool, which gives a view or a copy: the graph must know which of its inputs are which."""
 
 
+class NeedsDtypes(Exception):
+    """What is built asks for the dtype of an array: the graph must be for the dtypes of its inputs."""
+
+
 class WillRaise(Exception):
     """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
 
@@ -69,9 +74,10 @@ class WillRaise(Exception):
 
 class Outside:
     """What all functions of one graph read from outside their bodies. `numbers`: those that are hidden inputs, not constants.
-    `knows_dtypes`: whether the graph is for the dtypes that its inputs have as indices; None where there are no inputs yet."""
+    `knows_dtypes`: whether the graph is for the dtypes of its inputs: "no", of those that are "indices" alone, of "all"; None where there
+    are no inputs yet."""
 
-    def __init__(self, numbers: frozenset[Access] = frozenset(), knows_dtypes: bool | None = None) -> None:
+    def __init__(self, numbers: frozenset[Access] = frozenset(), knows_dtypes: str | None = None) -> None:
         self.numbers = numbers
         self.knows_dtypes = knows_dtypes
         self.dtypes: dict[Access, np.dtype | None] = {}
@@ -85,11 +91,12 @@ class Outside:
         if access is not None:
             self.constants.setdefault((access, kind), Constant(access, kind, value))
 
-    def index_dtype(self, access: Access, value: object) -> np.dtype | None:
-        """The dtype that the graph is for of an input that is an array, where that is known and could be an index's."""
-        if self.knows_dtypes:
-            self.dtypes[access] = index_dtype_of(value)
-            self.constant(access, "dtype", self.dtypes[access])
+    def dtype(self, access: Access, value: object) -> np.dtype | None:
+        """The dtype that the graph is for of an input that is an array, where that is known."""
+        if self.knows_dtypes in ("indices", "all"):
+            kind = "dtype" if self.knows_dtypes == "all" else "index dtype"
+            self.dtypes[access] = dtype_of(value) if kind == "dtype" else index_dtype_of(value)
+            self.constant(access, kind, self.dtypes[access])
         return self.dtypes.get(access)
 
 
@@ -124,6 +131,11 @@ class Frame:
         self.boundary: tuple[str, ...] | None = None
         self.in_loop = False
         self.is_entry = True
+        self.is_numpys = is_numpys(source.function)
+        self.trying: int | None = (
+            None  # branches and loops around the `try` at hand, whose handlers catch what surely raises
+        )
+        self.caught: Exception | None = None  # by the handler at hand
         self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
         if getattr(source.function, NO_GRAD, None) is source.function:
             self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
@@ -142,7 +154,9 @@ class Frame:
         return self.source.error(node, construct, remedy, cls)
 
     def at(self, node: ast.AST) -> None:
-        """Locate the next ops at `node`: file, line, and column counted from 1."""
+        """Locate the next ops at `node`: file, line, and column counted from 1. NumPy's own code stands where it is called."""
+        if self.is_numpys:
+            return
         line = getattr(node, "lineno", None)
         if line is not None:
             column = getattr(node, "col_offset", 0) + 1
@@ -234,6 +248,8 @@ class Frame:
         if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
+        if value is NOT_GIVEN:
+            return Const(value)
         comes_anew = access.root == "argument" and kind is FunctionType and not hasattr(value, "__tierup_function__")
         if callable(value) and not isinstance(value, ModuleType) and not comes_anew and not _has_state(value):
             self.outside.constant(access, "identity", value)
@@ -251,7 +267,7 @@ class Frame:
         leaf = flatten(value, [], str(access))
         assert isinstance(leaf, Leaf)
         self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
-        self.outside.index_dtype(access, value)
+        self.outside.dtype(access, value)
         return self.hidden_input(access)
 
     def hidden_input(self, access: Access) -> Array | Scalar:
@@ -272,6 +288,11 @@ def foreign(value: object) -> Foreign | None:
     if not isinstance(dtype, np.dtype) or dtypes.from_numpy(dtype.newbyteorder("=")) is not None:
         return None
     return Foreign(f"an array of {dtype}, which programs cannot hold")
+
+
+def is_numpys(function: FunctionType) -> bool:
+    """Whether a function is one of those that NumPy writes in Python."""
+    return (function.__module__ or "").partition(".")[0] == "numpy"
 
 
 def _has_state(value: object) -> bool:

@@ -10,7 +10,7 @@ import ast
 import builtins
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from operator import attrgetter
 from types import FunctionType
@@ -18,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.base.spelling import nearest
 from tierup.dialect.optable.core import Op
-from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.frame import NOT_GIVEN, Frame, WillRaise
 from tierup.frontend.python.building.values import Const, Object, Value
 
 Handler = Callable[..., Value]
 
 FUNCTIONS: dict[Any, Handler] = {}
 METHODS: dict[str, Handler] = {}
-_NAMES: dict[Any, str] = {}
 
 
 def function(*objects: Any, method: str | None = None) -> Callable[[Handler], Handler]:
@@ -99,6 +97,11 @@ def _signature(obj: Any) -> inspect.Signature | None:
     return None if obj is np.arange or any(p.kind is p.VAR_KEYWORD for p in found.parameters.values()) else found
 
 
+def given(kwargs: Mapping[str, Value]) -> dict[str, Value]:
+    """Without what NumPy passes on though nobody gave it."""
+    return {k: v for k, v in kwargs.items() if not (isinstance(v, Const) and v.value is NOT_GIVEN)}
+
+
 def invoke(
     frame: Frame, node: ast.AST, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value], method: str | None = None
 ) -> Value:
@@ -110,10 +113,12 @@ def invoke(
             own.bind(*args, **kwargs)
         except TypeError as e:
             raise WillRaise(TypeError(f"{_called(obj, method)}: {e}")) from e
+    kwargs = given(kwargs)
     parameters = inspect.signature(handler).parameters
     names = list(parameters)[2:]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-    for keyword in kwargs:
+    named = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for keyword in () if named else kwargs:
         if keyword not in names:
             takes = f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here"
             raise frame.error(node, f"the argument `{keyword}` of {_called(obj, method)}", takes)
@@ -130,30 +135,18 @@ def _called(obj: Any, method: str | None) -> str:
     return name_of(obj) if method is None else f"the method `.{method}`"
 
 
-_INSTEAD = {
-    f"np.{ufunc}.{how}": f"write np.{function}(x, axis=0)" for how, functions in {
-        "accumulate": {"add": "cumsum", "multiply": "cumprod"},
-        "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"},
-    }.items() for ufunc, function in functions.items()
-} | {"tierup.vjp": "use tierup.value_and_grad there, or call vjp outside the function"}  # fmt: skip
-"""What a program can say that means the same. Other functions of NumPy's are no misspelt ones: there is nothing like them to suggest."""
-
-
 def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     """The error for a function that is not in the table."""
     name = name_of(obj)
     if name.startswith("np.random."):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
-    remedy = _INSTEAD.get(name, "call it outside the function")
-    if isinstance(getattr(obj, "__self__", None), np.ufunc) and name.endswith(".outer"):
-        remedy = f"write {name.removesuffix('.outer')}(x[:, None], y)"
+    remedy = {"tierup.vjp": "use tierup.value_and_grad there, or call vjp outside the function"}.get(name, "call it outside the function")
     return frame.error(node, f"`{name}` is not translated", remedy)
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
-    """The error for a method that arrays do not have here; for one that they have nowhere, it names those that it may be."""
-    close = [] if hasattr(np.ndarray, name) else nearest(name, METHODS)
-    return frame.error(node, f"the array method `.{name}`", f"did you mean {' or '.join('.' + c for c in close)}?" if close else "")
+    """The error for a method that arrays have, but not here."""
+    return frame.error(node, f"the array method `.{name}`")
 
 
 def constant(frame: Frame, node: ast.AST, value: Value, what: str) -> Any:

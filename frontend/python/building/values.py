@@ -84,10 +84,11 @@ class Sequence:
 
 @dataclass(frozen=True, eq=False)
 class Mapping_:
-    """A dict with constant keys."""
+    """A dict with constant keys. One made by the body may change in the region that made it; one from outside may not."""
 
     items: dict[Any, Value]
     external: bool = False
+    region: int = -1
 
 
 @dataclass(frozen=True, eq=False)

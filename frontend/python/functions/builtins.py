@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from functools import partial, reduce
 
-import numpy as np
-
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
@@ -43,6 +41,13 @@ EMPTY = Sequence("tuple", [])
 function(range)(iteration.range_of)
 function(enumerate)(iteration.enumerated)
 function(reversed)(iteration.reversed_)
+
+
+@function(iter)
+def iter_(frame: Frame, node: ast.AST, object: Value) -> Value:
+    if isinstance(object, (Const, Scalar)):
+        raise WillRaise(TypeError(f"{type(object.value).__name__ if isinstance(object, Const) else object.kind!r} object is not iterable"))
+    return iteration.iterate(frame, node, object)
 
 
 @function(zip)
@@ -162,23 +167,6 @@ def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> V
     for item in static_items(frame, node, iterable):
         total = operate(frame, node, ast.Add, total, item)
     return total
-
-
-@function(isinstance)
-def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) -> Value:
-    classes = tuple(c.value for c in class_or_tuple.items if isinstance(c, Const)) if isinstance(class_or_tuple, Sequence) else (
-        constant(frame, node, class_or_tuple, "a class"),
-    )  # fmt: skip
-    if is_number(obj):
-        kind = {"int": int, "float": float, "bool": bool}[number_kind(obj)]
-        return Const(issubclass(kind, classes))
-    if isinstance(obj, Array) and not obj.may_be_scalar:
-        return Const(issubclass(np.ndarray, classes))
-    if isinstance(obj, Sequence):
-        return Const(issubclass({"tuple": tuple, "list": list}[obj.kind], classes))
-    if isinstance(obj, Mapping_):
-        return Const(issubclass(dict, classes))
-    raise frame.error(node, f"isinstance() of {describe(obj)} whose type only the run knows")
 
 
 @function(pow)

@@ -13,6 +13,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import (
+    FALSE,
     NONE,
     TRUE,
     ZERO,
@@ -27,11 +28,13 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
+from tierup.frontend.python.functions.numpy_shape import C_ORDER, with_rank
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
 from tierup.frontend.python.operations.scalars import number
 
 DEFAULT_POINTS = Const(50)
+KEEP = Const("K")
 
 FLOAT64 = Const(np.dtype(np.float64))
 
@@ -72,10 +75,14 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
 
 
 def _like(name: str) -> Handler:
-    def handler(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
+    def handler(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE, *, subok: Value = TRUE, shape: Value = NONE) -> Value:
         em = frame.em
         x = as_array(frame, node, a)
         code, known = dtype_code(frame, node, dtype)
+        if not is_none(shape):
+            sizes, rank = int_list(frame, node, shape)
+            made = em.numpy(f"aten.new_{name.split('_')[0].removeprefix('aten.')}", [x.ssa, sizes, code, em.none, em.none, em.none])
+            return Array(made, rank, 0, x.dtype if is_none(dtype) else known, decays=False)
         ssa = em.numpy(name, [x.ssa, code, em.none, em.none, em.none, em.none])
         return Array(ssa, x.rank, x.min_rank, x.dtype if is_none(dtype) else known, decays=False)
 
@@ -159,11 +166,14 @@ def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO,
 
 
 @function(np.array)
-def array(frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, *, copy: Value = TRUE) -> Value:
-    return _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
+def array(
+    frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, *, copy: Value = TRUE, subok: Value = FALSE, ndmin: Value = ZERO
+) -> Value:
+    x = _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
+    return with_rank(frame, node, x, constant(frame, node, ndmin, "`ndmin`"))
 
 
-@function(np.asarray)
+@function(np.asarray, np.asanyarray)
 def asarray(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE) -> Value:
     return _converted(frame, node, a, dtype, fresh=False)
 
@@ -194,25 +204,35 @@ def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh
 def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = True) -> Array:
     em = frame.em
     code, known = dtype_code(frame, node, dtype)
-    ssa = em.numpy("aten.to.dtype", [x.ssa, code, em.bool(False), em.bool(copy), em.none])
+    if copy:  # of memory of its own, whatever the run finds
+        ssa = em.numpy("aten._to_copy", [x.ssa, code, em.none, em.none, em.none, em.bool(False), em.none])
+    else:
+        ssa = em.numpy("aten.to.dtype", [x.ssa, code, em.bool(False), em.bool(False), em.none])
     return Array(ssa, x.rank, x.min_rank, known, x.decays)
 
 
 @method("astype")
-def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value = TRUE) -> Value:
+def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value = TRUE, subok: Value = TRUE) -> Value:
     if is_none(dtype):
         dtype = FLOAT64
     return _cast(frame, node, as_array(frame, node, a), dtype, copy=bool(constant(frame, node, copy, "`copy`")))
 
 
 @function(np.copy)
-def copy_(frame: Frame, node: ast.AST, a: Value) -> Value:
+def copy_(frame: Frame, node: ast.AST, a: Value, order: Value = KEEP, subok: Value = FALSE) -> Value:
+    if constant(frame, node, order, "`order`") != "K":
+        return copy_method(frame, node, a, order)
     return replace(as_array(frame, node, a, fresh=True), decays=False)
 
 
 @method("copy")
-def copy_method(frame: Frame, node: ast.AST, a: Value) -> Value:
+def copy_method(frame: Frame, node: ast.AST, a: Value, order: Value = C_ORDER) -> Value:
     """In C order, unlike np.copy."""
+    named = constant(frame, node, order, "`order`")
+    if named == "K":
+        return copy_(frame, node, a)
+    if named != "C":
+        raise frame.error(node, f"a copy in the order {named!r}", "transpose it")
     x = as_array(frame, node, a)
     return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.int(0)]), detached=False)
 

@@ -23,6 +23,7 @@ from tierup.frontend.python.operations.scalars import number, raise_if
 
 CONSTANT_MODE = Const("constant")
 
+
 def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
     if isinstance(value, Array):
         raise frame.error(node, "joining the rows of one array", "give a tuple or list of arrays")
@@ -154,8 +155,16 @@ def fliplr(frame: Frame, node: ast.AST, m: Value) -> Value:
 def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE) -> Value:
     em = frame.em
     x = as_array(frame, node, a)
-    shifts, _ = int_list(frame, node, shift, "`shift`", bools=True)
-    dims = em.ints() if is_none(axis) else int_list(frame, node, axis, "an axis", bools=True)[0]
+    shifts, count = int_list(frame, node, shift, "`shift`", bools=True)
+    if is_none(axis):
+        if x.rank == 1 or count != 1:
+            return copied(x, em.numpy("aten.roll", [x.ssa, shifts, em.ints()]), x.rank, x.min_rank)
+        vector = em.numpy("aten.roll", [flat(frame, x).ssa, shifts, em.ints()])
+        return copied(x, em.numpy("aten.reshape", [vector, em.numpy("aten.size", [x.ssa], em.types.int_list)]), x.rank, x.min_rank)
+    dims, along = int_list(frame, node, axis, "an axis", bools=True)
+    if count == 1 and along is not None and along > 1:  # by the same along each
+        one = shift.items[0] if isinstance(shift, Sequence) else shift
+        shifts, _ = int_list(frame, node, Sequence("tuple", [one] * along), "`shift`", bools=True)
     return copied(x, em.numpy("aten.roll", [x.ssa, shifts, dims]), x.rank, x.min_rank)
 
 

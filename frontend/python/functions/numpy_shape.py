@@ -10,7 +10,7 @@ import numpy as np
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
-from tierup.frontend.python.building.values import NONE, Array, Const, Sequence, Value, is_none
+from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Sequence, Value, is_none
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, is_scalar, refuse_axis, taken, viewable
 from tierup.frontend.python.operations.scalars import raise_if
 
@@ -141,7 +141,7 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 
 
 @function(np.broadcast_to)
-def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value) -> Value:
+def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value, subok: Value = FALSE) -> Value:
     x = as_array(frame, node, array)
     sizes, rank = int_list(frame, node, shape)
     return replace(viewed(frame, x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
@@ -159,6 +159,8 @@ def atleast_2d(frame: Frame, node: ast.AST, a: Value) -> Value:
 
 def with_rank(frame: Frame, node: ast.AST, x: Array, rank: int) -> Array:
     """New axes in front."""
+    if x.at_least >= rank:
+        return x
     for _ in range(rank - known_rank(frame, node, x, "np.atleast_nd, np.vstack or np.hstack")):
         added = expand_dims(frame, node, x, Const(0))
         assert isinstance(added, Array)

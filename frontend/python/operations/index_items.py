@@ -83,7 +83,7 @@ def where_integers(frame: Frame, node: ast.AST, items: Items) -> tuple[ir.Value,
     given = [item for item in (*items.left, *items.right) if isinstance(item, Array)]
     if not all(item.may_be_scalar and (item.dtype is None or item.dtype.kind in "iu") for item in given):
         return None
-    if any(item.dtype is None for item in given) and frame.outside.knows_dtypes is False:
+    if any(item.dtype is None for item in given) and frame.outside.knows_dtypes == "no":
         raise NeedsIndexDtypes
     holds: list[ir.Value] = []
     for item in given:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.frontend.python.building.branch import select
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, Unjoinable, WillRaise
+from tierup.frontend.python.building.frame import NOT_GIVEN, Frame, NeedsStatic, Unjoinable, WillRaise
 from tierup.frontend.python.building.values import (
     Array,
     Const,
@@ -151,7 +151,8 @@ def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Va
         found = _contains(frame, node, a, b)
         return _negated(frame, found) if op is ast.NotIn else found
     if isinstance(a, Const) and isinstance(b, Const):
-        if a.value is None or b.value is None or isinstance(a.value, str) or _is_dtype(a) or _is_dtype(b):
+        plain = (type(None), str, np.dtype, type(NOT_GIVEN))
+        if isinstance(a.value, plain) or isinstance(b.value, plain):
             return folded(frame, node, lambda: bool(FOLD[op](a.value, b.value)))
         if isinstance(a.value, (*FOLDABLE, type)) and isinstance(b.value, (*FOLDABLE, type)):
             return folded(frame, node, lambda: FOLD[op](a.value, b.value))
@@ -199,7 +200,7 @@ def _identical(frame: Frame, node: ast.AST, a: Value, b: Value) -> bool:
     constants = [v.value for v in (a, b) if isinstance(v, Const)]
     if a is b:
         return True
-    if constants and (constants[0] is None or isinstance(constants[0], (str, type))):
+    if constants and (constants[0] is None or isinstance(constants[0], (str, type, type(NOT_GIVEN)))):
         return False
     raise frame.error(node, f"`is` of {describe(a)} and {describe(b)}", "use `==`, or `is None`")
 

@@ -18,6 +18,7 @@ from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Const,
+    Mapping_,
     Reversed,
     Sequence,
     ShapeOf,
@@ -40,6 +41,12 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
     """`owner[index] = value`."""
     if isinstance(owner, Sequence):
         _store_sequence(frame, node, owner, index, value)
+        return
+    if isinstance(owner, Mapping_):
+        require_own(frame, node, owner)
+        if not isinstance(index, Const):
+            raise frame.error(node, f"{describe(index)} as the key of a dict", "use a constant key")
+        owner.items[index.value] = value
         return
     if is_numpy_scalar(owner):
         owner = as_array(frame, node, owner)
@@ -242,7 +249,7 @@ def refuse_detached(frame: Frame, node: ast.AST, array: Array) -> None:
 def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, value: Value) -> None:
     if owner.kind == "tuple":
         raise WillRaise(_TUPLE_STORE)
-    require_own_list(frame, node, owner)
+    require_own(frame, node, owner)
     if not isinstance(index, Const) or not isinstance(index.value, int):
         raise frame.error(node, f"{describe(index)} as the index of a list", "use a constant index, or an array", NeedsStatic)
     try:
@@ -251,13 +258,14 @@ def _store_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value, 
         raise WillRaise(IndexError("list assignment index out of range")) from e
 
 
-def require_own_list(frame: Frame, node: ast.AST, owner: Sequence) -> None:
-    """A list may change only where the code runs exactly once after the list was made."""
+def require_own(frame: Frame, node: ast.AST, owner: Sequence | Mapping_) -> None:
+    """A list or dict may change only where the code runs exactly once after it was made."""
+    kind = "dict" if isinstance(owner, Mapping_) else "list"
     if owner.external:
-        raise frame.error(node, "changing a list from outside the function", "return a new list")
+        raise frame.error(node, f"changing a {kind} from outside the function", f"return a new {kind}")
     if owner.region != frame.em.region:
         remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
-        raise frame.error(node, "changing a list inside a branch or loop that the run decides", remedy, NeedsStatic)
+        raise frame.error(node, f"changing a {kind} inside a branch or loop that the run decides", remedy, NeedsStatic)
 
 
 def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Callable[[], Value]) -> None:

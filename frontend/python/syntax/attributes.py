@@ -9,6 +9,7 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -23,10 +24,13 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
 )  # fmt: skip
-from tierup.frontend.python.functions import numpy_finding, numpy_shape
+from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
+from tierup.frontend.python.functions.python_objects import PYTHONS
 from tierup.frontend.python.operations.arrays import as_array
-from tierup.frontend.python.operations.stores import require_own_list
+from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
+
+_MISSING = Const(object())
 
 # modules whose contents never change: their members need no guard
 _STABLE_MODULES = ("numpy", "math", "tierup")
@@ -44,6 +48,8 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
         return Method(owner, name)
     if isinstance(owner, DTypeOf):
         raise frame.error(node, f"`.{name}` of a dtype known only at run time", "compare dtypes with ==")
+    if isinstance(owner, Scalar) and not hasattr(PYTHONS[owner.kind], name):
+        raise WillRaise(AttributeError(f"{owner.kind!r} object has no attribute {name!r}"))
     raise frame.error(node, f"`.{name}` of {describe(owner)}")
 
 
@@ -56,6 +62,8 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
     if name == "size":
         return Scalar(em.numpy("aten.numel", [x.ssa], em.types.int), "int")
     if name == "dtype":
+        if frame.is_numpys:
+            return Const(dtype_of(frame, node, x))
         return Const(x.dtype) if x.dtype is not None else DTypeOf(em.numpy("prim.dtype", [x.ssa], em.types.int))
     if name == "T":
         return numpy_shape.transpose(frame, node, x)
@@ -65,6 +73,8 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
         return x
     if name in table.METHODS:
         return Method(x, name)
+    if not hasattr(np.ndarray, name):
+        raise WillRaise(AttributeError(f"'numpy.ndarray' object has no attribute '{name}'"))
     raise table.unknown_method(frame, node, name)
 
 
@@ -95,7 +105,9 @@ def _constant(frame: Frame, node: ast.AST, owner: Const, name: str) -> Value:
             found = getattr(value, name)
             return Sequence("tuple", []) if name == "shape" else Const(found)
     if isinstance(value, str):
-        raise frame.error(node, f"the string method `.{name}`", "compute strings outside the function")
+        if not frame.is_numpys:  # of strings that calls bring there would be a graph for each
+            raise frame.error(node, f"the string method `.{name}`", "compute strings outside the function")
+        return Method(owner, name)
     try:
         found = getattr(value, name)
     except AttributeError as e:
@@ -122,13 +134,18 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return _sequence_method(frame, node, owner, name, args)
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
+    if isinstance(owner, Const) and isinstance(owner.value, str):
+        found = python_objects.computed(frame, node, getattr(owner.value, name), args, kwargs)
+        if found is None:
+            raise frame.error(node, f"the string method `.{name}` of what only the run knows", "compute strings outside the function")
+        return found
     arguments = [as_array(frame, node, owner), *args]
     return table.invoke(frame, node, getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs, method=name)
 
 
 def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:
     if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
-        require_own_list(frame, node, owner)
+        require_own(frame, node, owner)
         if name == "append" and len(args) == 1:
             owner.items.append(args[0])
             return NONE
@@ -160,3 +177,21 @@ def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: 
         key = table.constant(frame, node, args[0], "a dict key")
         return owner.items.get(key, args[1] if len(args) == 2 else NONE)
     raise frame.error(node, f"the dict method `.{name}`", "dicts have .keys, .values, .items and .get here")
+
+
+@table.function(getattr)
+def getattr_(frame: Frame, node: ast.AST, object: Value, name: Value, *default: Value) -> Value:
+    """`object.name`, or the default where there is none."""
+    attribute = table.constant(frame, node, name, "the name of an attribute")
+    try:
+        return load(frame, node, object, attribute)
+    except WillRaise as e:
+        if not default or not isinstance(e.error, AttributeError):
+            raise
+        return default[0]
+
+
+@table.function(hasattr)
+def hasattr_(frame: Frame, node: ast.AST, obj: Value, name: Value) -> Value:
+    """Whether there is an `obj.name`."""
+    return Const(getattr_(frame, node, obj, name, _MISSING) is not _MISSING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import os
 import types
 from collections.abc import Callable
 from functools import partial
@@ -12,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.knowledge import settled
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -28,6 +31,7 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.functions import numpy_ufuncs, python_objects
 from tierup.frontend.python.functions.iteration import iterate, static_items
 from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
@@ -75,7 +79,6 @@ _REFUSED: dict[type, tuple[str, str]] = {
     ast.Await: ("`await`", ""),
     ast.Set: ("a set", "use a tuple"),
     ast.SetComp: ("a set comprehension", "use a list"),
-    ast.GeneratorExp: ("a generator expression here", "use a list comprehension"),
     ast.Starred: ("a starred expression here", ""),
 }
 
@@ -113,7 +116,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
             continue
         key = evaluate(frame, key_node)
         items[table.constant(frame, key_node, key, "a dict key")] = evaluate(frame, value_node)
-    return Mapping_(items)
+    return Mapping_(items, region=frame.em.region)
 
 
 def _slice(frame: Frame, node: ast.Slice) -> Value:
@@ -133,14 +136,22 @@ def _named(frame: Frame, node: ast.NamedExpr) -> Value:
     return value
 
 
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+
+
+def _formatted(convert: Callable[[Any], Any], value: Any, spec: str) -> str:
+    return format(convert(value), spec)
+
+
 def _joined_string(frame: Frame, node: ast.JoinedStr) -> Value:
-    parts = []
+    parts: list[str] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            value = evaluate(frame, part.value)
-            if part.format_spec is not None or part.conversion != -1:
-                raise frame.error(part, "a format in an f-string", "write plain {name}")
-            parts.append(str(table.constant(frame, part, value, "a value in an f-string")))
+            value = table.constant(frame, part, evaluate(frame, part.value), "a value in an f-string")
+            spec = "" if part.format_spec is None else table.constant(frame, part, evaluate(frame, part.format_spec), "a format")
+            convert = _CONVERSIONS.get(part.conversion, lambda v: v)
+            found = folded(frame, part, partial(_formatted, convert, value, spec))
+            parts.append(table.constant(frame, part, found, "a value in an f-string"))
         else:
             assert isinstance(part, ast.Constant)
             parts.append(str(part.value))
@@ -202,7 +213,11 @@ def _compare(frame: Frame, node: ast.Compare, left: Value) -> Value:
 def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.cmpop, ast.expr]]) -> Value:
     """`a < b < c` is `a < b and b < c`, each operand evaluated once and only when reached."""
     op, right_node = links[0]
-    right = evaluate(frame, right_node)
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right_node, ast.Set):
+        known = [table.constant(frame, n, evaluate(frame, n), "an element of a set") for n in right_node.elts]
+        right: Value = Sequence("tuple", [Const(v) for v in known])
+    else:
+        right = evaluate(frame, right_node)
     if len(links) == 1:
         return compare_two(frame, node, type(op), left, right)
     first = lambda: compare_two(frame, node, type(op), left, right)
@@ -226,6 +241,13 @@ def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     return Sequence("list", out, frame.em.region)
 
 
+def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
+    """NumPy's own functions use up each where it stands."""
+    if not frame.is_numpys:
+        raise frame.error(node, "a generator expression here", "use a list comprehension")
+    return _listcomp(frame, node)
+
+
 def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
     out: dict[Any, Value] = {}
 
@@ -234,7 +256,7 @@ def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
         out[key] = evaluate(frame, node.value)
 
     _comprehend(frame, node, 0, add)
-    return Mapping_(out)
+    return Mapping_(out, region=frame.em.region)
 
 
 def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) -> None:
@@ -328,13 +350,34 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
     inner = helpers.code_of(frame, function)
     if inner is not None:
         return frame.call_function(frame, node, inner, args, kwargs)
-    if _is_pure(function) and all(isinstance(v, Const) for v in (*args, *kwargs.values())):
-        constants = [v.value for v in args], {k: v.value for k, v in kwargs.items()}  # type: ignore[union-attr]  # Consts
-        return folded(frame, node, lambda: function(*constants[0], **constants[1]))
+    if _is_pure(function):
+        found = python_objects.computed(frame, node, function, args, kwargs)
+        if found is not None:
+            return found
+    if isinstance(function, np.ufunc):
+        return numpy_ufuncs.call(frame, node, function, args, kwargs)
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        return numpy_ufuncs.method(frame, node, function, args, kwargs)
     handler = table.find(function)
     if handler is not None:
         return table.invoke(frame, node, function, handler, args, kwargs)
+    inner = helpers.numpys(function)
+    if inner is not None:
+        return _call_numpys(frame, node, function, inner, args, kwargs)
     raise table.unknown(frame, node, function)
+
+
+def _call_numpys(
+    frame: Frame, node: ast.Call, function: Any, inner: types.FunctionType, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A function that NumPy writes in Python is translated from there: what it gives, and what it raises, is NumPy's own."""
+    try:
+        return frame.call_function(frame, node, inner, [settled(frame, a) for a in args], {k: settled(frame, v) for k, v in kwargs.items()})
+    except UnsupportedSyntax as e:
+        if frame.is_numpys:
+            raise
+        where = f"{os.path.basename(e.filename or '')}:{e.lineno}"
+        raise frame.error(node, f"`{table.name_of(function)}` is not translated", f"NumPy's code for it has {e.construct} ({where})") from e
 
 
 def _call_object(frame: Frame, node: ast.Call, callee: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -351,13 +394,13 @@ def _call_object(frame: Frame, node: ast.Call, callee: Object, args: list[Value]
     raise frame.error(node, f"calling a {type(callee.value).__name__} object", "call a function or method of your own")
 
 
-_PURE = {abs, bool, divmod, float, int, len, max, min, pow, round, str, isinstance, np.dtype, np.finfo, np.iinfo}
+_OF_NUMBERS = {abs, bool, divmod, float, int, len, max, min, pow, round, str, np.finfo, np.iinfo, np.all, np.any}
 
 
 def _is_pure(function: Any) -> bool:
     """Whether a call with constants may be made at build time: scalar in, scalar out, no effects."""
     try:
-        if function in _PURE:
+        if function in _OF_NUMBERS or function in python_objects.STRUCTURAL:
             return True
     except TypeError:
         return False
@@ -379,5 +422,5 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ),
     ast.Constant: _constant, ast.Dict: _dict, ast.Slice: _slice, ast.Subscript: _subscript, ast.NamedExpr: _named,
     ast.JoinedStr: _joined_string, ast.UnaryOp: _unaryop, ast.Compare: _compare, ast.IfExp: _ifexp, ast.ListComp: _listcomp,
-    ast.DictComp: _dictcomp, ast.Call: _call,
+    ast.DictComp: _dictcomp, ast.Call: _call, ast.GeneratorExp: _generator,
 }  # fmt: skip

@@ -14,7 +14,7 @@ import sysconfig
 from types import FunctionType, MethodType
 from typing import Any
 
-from tierup.frontend.python.building.frame import Frame
+from tierup.frontend.python.building.frame import Frame, is_numpys
 from tierup.frontend.python.building.values import Mapping_, Method, Object, Sequence, Value
 from tierup.runtime.arguments.hidden import Access
 
@@ -28,6 +28,12 @@ def code_of(frame: Frame, function: Any) -> Any:
     """What a call of a function builds: a FunctionType or a GradientSpec; None where that is nothing that is translated."""
     target = getattr(function, "__tierup_function__", None)
     return function if target is None and isinstance(function, FunctionType) and _is_users(frame.source.function, function) else target
+
+
+def numpys(function: Any) -> FunctionType | None:
+    """The Python function that a function of NumPy's is, or dispatches to; None for what is written in C."""
+    found = inspect.unwrap(function) if callable(function) and not isinstance(function, type) else None
+    return found if isinstance(found, FunctionType) and is_numpys(found) else None
 
 
 def _is_users(caller: FunctionType, function: FunctionType) -> bool:
@@ -87,5 +93,3 @@ def property_of(frame: Frame, node: ast.AST, owner: Object, name: str) -> Method
     if isinstance(runs, FunctionType) and _is_users(frame.source.function, runs):
         raise frame.error(node, f"`.{name}` of a {cls.__name__} object, which {runs.__qualname__}() computes", "make it a property")
     return None
-
-

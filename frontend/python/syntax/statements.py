@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,7 @@ from tierup.frontend.python.building.values import (
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import not_, raise_if
-from tierup.frontend.python.syntax import conditionals, loops
+from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
 from tierup.frontend.stopping import no_grad
@@ -57,6 +58,8 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
                     raise frame.error(node, construct, remedy)
                 end = handler(frame, node, statements[i + 1 :], tail)
         except WillRaise as e:
+            if frame.trying == frame.em.depth:
+                raise
             frame.at(node)
             raise_error(frame, e.error)
             return Raised()
@@ -87,11 +90,8 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
 _REFUSED: dict[type, tuple[str, str]] = {
     ast.FunctionDef: ("a function inside the function", "define it outside"),
     ast.ClassDef: ("a class inside the function", "define it outside"),
-    ast.Try: ("`try`", "check the condition before, or catch the exception outside"),
     ast.Global: ("`global`", "return the new value"),
     ast.Nonlocal: ("`nonlocal`", "return the new value"),
-    ast.Import: ("an import inside the function", "import at the top of the file"),
-    ast.ImportFrom: ("an import inside the function", "import at the top of the file"),
     ast.Match: ("`match`", "use if and elif"),
     ast.AsyncFor: ("`async for`", ""),
     ast.AsyncWith: ("`async with`", ""),
@@ -105,7 +105,10 @@ _REFUSED: dict[type, tuple[str, str]] = {
 def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends | None:
     if isinstance(node.value, ast.IfExp):
         return _if(frame, _as_statement(node.value, lambda v: ast.Assign(node.targets, v), node), rest, tail)
-    value = evaluate(frame, node.value)
+    if isinstance(node.value, ast.GeneratorExp) and all(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
+        value = evaluate(frame, ast.copy_location(ast.ListComp(node.value.elt, node.value.generators), node.value))  # taken apart at once
+    else:
+        value = evaluate(frame, node.value)
     frame.at(node)
     for target in node.targets:
         assign_target(frame, target, value)
@@ -152,7 +155,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
     if isinstance(current, Array):
         frame.env[target.id] = array_operators.update(frame, node, op, current, value)
     elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
-        stores.require_own_list(frame, node, current)
+        stores.require_own(frame, node, current)
         current.items.extend(value.items)
     else:
         frame.env[target.id] = operate(frame, node, op, current, value)
@@ -208,8 +211,22 @@ def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends
     return Return(NONE if node.value is None else evaluate(frame, node.value), node.lineno)
 
 
+def _import(frame: Frame, node: ast.Import | ast.ImportFrom, rest: list[Any], tail: bool) -> Ends | None:
+    """Of what is NumPy's, by NumPy's own functions: what a module has does not change."""
+    if not frame.is_numpys or not isinstance(node, ast.ImportFrom) or (node.module or "numpy").partition(".")[0] != "numpy":
+        raise frame.error(node, "an import inside the function", "import at the top of the file")
+    module = importlib.import_module("." * node.level + (node.module or ""), frame.source.function.__globals__["__package__"])
+    for alias in node.names:
+        frame.env[alias.asname or alias.name] = Const(getattr(module, alias.name))
+    return None
+
+
 def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends | None:
+    if node.exc is None and frame.caught is not None:
+        raise WillRaise(frame.caught)
     kind, message = _exception(frame, node)
+    if frame.trying == frame.em.depth:
+        raise WillRaise(getattr(builtins, kind)(message))
     frame.em.raise_now(kind, message)
     return Raised()
 
@@ -272,5 +289,5 @@ _HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
     ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Raise: _raise, ast.Assert: _assert,
     ast.Break: lambda frame, node, rest, tail: Jump(dict(frame.env), Const(True)),
     ast.Continue: lambda frame, node, rest, tail: Jump(dict(frame.env)),
-    ast.If: _if, ast.For: loops.for_, ast.While: loops.while_,
+    ast.If: _if, ast.For: loops.for_, ast.While: loops.while_, ast.Try: trying.try_, ast.Import: _import, ast.ImportFrom: _import,
 }  # fmt: skip

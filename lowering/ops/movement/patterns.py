@@ -8,7 +8,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import Scalar, constant, select
+from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, constant, of, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -49,26 +49,26 @@ def _repeat_interleave(c: Call) -> Tensor:
     return _read(c, x, lengths, lambda at: [v // times if i == axis else v for i, v in enumerate(at)])
 
 
+def _remainder(shift: Size, length: Size) -> Size:
+    """`shift % length` as Python has it, of a shift of any sign."""
+    if isinstance(shift, int):
+        behind = abs(shift) % length
+        return behind if shift >= 0 else length - behind
+    return sizes.from_end(of(sizes.value(shift), SIGNED_INDEX).call("arith.remsi", sizes.value(length)), length)
+
+
 def _roll(c: Call) -> Tensor:
-    x, shifts, axes = c.tensor(0), c.ints(1), c.ints(2)
+    x, shifts, axes = c.tensor(0), c.sizes_list(1), c.ints(2)
+    if not axes and x.rank == 1:
+        axes = [0]
     if not shifts or not axes or len(shifts) != len(axes):
         raise NotHandled
-    by: dict[int, int] = {}
+    by: dict[int, Size] = {}
     for axis, shift in zip(axes, shifts, strict=True):
         by[axis % x.rank] = by.get(axis % x.rank, 0) + shift
 
     def source(at: list[ir.Value]) -> list[Size]:
-        found: list[Size] = []
-        for i, position in enumerate(at):
-            if i not in by:
-                found.append(position)
-                continue
-            length = x.length(i)
-            # (position - shift) mod length, of numbers that are not negative
-            behind = abs(by[i]) % length
-            ahead = length - behind if by[i] > 0 else behind
-            found.append((position + ahead) % length)
-        return found
+        return [(v + x.length(i) - _remainder(by[i], x.length(i))) % x.length(i) if i in by else v for i, v in enumerate(at)]
 
     return _read(c, x, x.lengths, source)
 

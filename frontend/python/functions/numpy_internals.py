@@ -1,0 +1,129 @@
+"""What the functions that NumPy writes in Python are made of: the C functions, and the helpers of its own, that they call.
+
+np.cov  ->  NumPy's own code  ->  np.average, np.dot, np.result_type, array(ndmin=2), ...
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.table import function, method
+from tierup.frontend.python.building.values import (
+    NONE,
+    TRUE,
+    Array,
+    Const,
+    Value,
+    describe,
+    is_number,
+    number_kind,
+)
+from tierup.frontend.python.functions.numpy_elementwise import where
+from tierup.frontend.python.functions.python_objects import STRUCTURAL
+from tierup.frontend.python.operations import array_operators, arrays, stores
+from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.operators import folded
+from tierup.frontend.python.operations.scalars import number
+
+ELLIPSIS = Const(...)
+SAME_KIND = Const("same_kind")
+
+STRUCTURAL.update({normalize_axis_index, normalize_axis_tuple})
+
+
+def _of_numpy(module: str, name: str) -> object:
+    """A private helper of this NumPy; where another version lacks it, what nothing calls."""
+    return getattr(getattr(np._core, module), name, object())  # type: ignore[attr-defined]  # private
+
+
+@function(_of_numpy("fromnumeric", "_wrapfunc"))
+def wrapfunc(frame: Frame, node: ast.AST, obj: Value, method: Value, *args: Value, **kwds: Value) -> Value:
+    """The array method of that name."""
+    name = table.constant(frame, node, method, "a method")
+    if name not in table.METHODS:
+        raise table.unknown_method(frame, node, name)
+    operands = [as_array(frame, node, obj), *args]
+    return table.invoke(frame, node, getattr(np.ndarray, name), table.METHODS[name], operands, kwds, method=name)
+
+
+@function(warnings.warn)
+def warn(frame: Frame, node: ast.AST, message: Value, category: Value = NONE, stacklevel: Value = NONE) -> Value:
+    """NumPy's warnings are not given by programs (docs/python.md); the user's are."""
+    if not frame.is_numpys:
+        raise frame.error(node, "`warnings.warn`")
+    return NONE
+
+
+@function(np.result_type)
+def result_type(frame: Frame, node: ast.AST, *arrays_and_dtypes: Value) -> Value:
+    given: list[Any] = []
+    for value in arrays_and_dtypes:
+        if isinstance(value, Array):
+            given.append(dtype_of(frame, node, value))
+        elif is_number(value):
+            given.append({"int": 0, "float": 0.0, "bool": False}[number_kind(value)])
+        else:
+            given.append(table.constant(frame, node, value, "a dtype"))
+    return folded(frame, node, lambda: np.result_type(*given))
+
+
+@function(np.broadcast)
+def broadcast(frame: Frame, node: ast.AST, *args: Value) -> Value:
+    """An array of the shape that they have together, of which nothing but that is read."""
+    shapes = [array_operators.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0)) for a in args]
+    return reduce(lambda a, b: array_operators.binary(frame, node, ast.BitOr, a, b), shapes)
+
+
+@function(np.copyto)
+def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value = SAME_KIND, where: Value = TRUE) -> Value:
+    if not isinstance(dst, Array):
+        raise frame.error(node, f"np.copyto to {describe(dst)}")
+    if not is_number(src):
+        cast_is_allowed(frame, node, as_array(frame, node, src), dst, casting)
+    stores.store(frame, node, dst, ELLIPSIS, src if where is TRUE else chosen(frame, node, where, src, dst))
+    return NONE
+
+
+def cast_is_allowed(frame: Frame, node: ast.AST, source: Array, target: Array, casting: Value) -> None:
+    """Raises as NumPy does where the elements of one array may not be written to another."""
+    rule = table.constant(frame, node, casting, "`casting`")
+    if rule == "unsafe" or source.dtype is not None and source.dtype == target.dtype:
+        return
+    a, b = dtype_of(frame, node, source), dtype_of(frame, node, target)
+    if not np.can_cast(a, b, rule):
+        raise WillRaise(TypeError(f"Cannot cast array data from {a!r} to {b!r} according to the rule {rule!r}"))
+
+
+def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) -> Value:
+    """`given` where the mask holds, else what is there, in the dtype of what is there."""
+    em = frame.em
+    if is_number(given):
+        ssa = em.numpy("aten.fill.Scalar", [arrays.one_like(frame, kept).ssa, number(frame, given)])
+        return where(frame, node, mask, Array(ssa, 0, dtype=kept.dtype), kept)
+    x = as_array(frame, node, given)
+    return where(frame, node, mask, replace(x, ssa=em.numpy("aten.type_as", [x.ssa, kept.ssa]), dtype=kept.dtype), kept)
+
+
+@method("conj")
+def conj(frame: Frame, node: ast.AST, a: Value) -> Value:
+    return as_array(frame, node, a)
+
+
+@function(np.conjugate, np.real)
+def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return array_operators.unary(frame, node, ast.UAdd, as_array(frame, node, x))
+
+
+@function(np.iscomplexobj)
+def iscomplexobj(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return Const(False)

@@ -1,0 +1,117 @@
+"""Calls of ufuncs as NumPy allows them: `out=`, `where=`, `dtype=`, the output by position, and `reduce`, `accumulate` and `outer`.
+
+np.add(x, 1, out=y)                  ->  y[...] = x + 1, of which y is the value
+np.add(x, 1, out=y, where=m)         ->  y[...] = np.where(m, x + 1, y)
+np.maximum.reduce(x)                 ->  np.max(x, axis=0)
+np.subtract.outer(x, y)              ->  x[..., None] - y
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Sequence, Value, describe, is_none, is_number
+from tierup.frontend.python.functions import numpy_factories, numpy_internals
+from tierup.frontend.python.functions.numpy_shape import known_rank
+from tierup.frontend.python.operations import stores
+from tierup.frontend.python.operations.arrays import as_array, strong
+
+_NO_EFFECT = ("order", "subok")  # of layouts that programs do not promise, and subclasses that they do not hold
+
+
+def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs: Mapping[str, Value]) -> Value:
+    """`ufunc(*args, **kwargs)`. Raises UnsupportedSyntax for one that is not in the table."""
+    handler = table.find(ufunc)
+    if handler is None:
+        raise table.unknown(frame, node, ufunc)
+    named = {k: v for k, v in table.given(kwargs).items() if k not in _NO_EFFECT}
+    casting, mask, out = named.pop("casting", numpy_internals.SAME_KIND), named.pop("where", TRUE), named.pop("out", NONE)
+    if len(args) > ufunc.nin and not named.keys() & {"out"}:
+        out = Sequence("tuple", args[ufunc.nin :])
+        args = args[: ufunc.nin]
+    dtype = named.pop("dtype", NONE)
+    if not is_none(dtype):
+        args = _converted(frame, node, ufunc, args, dtype)
+    result = table.invoke(frame, node, ufunc, handler, args, named)
+    return _given(frame, node, ufunc, result, out, mask, casting)
+
+
+def _given(frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Value, mask: Value, casting: Value) -> Value:
+    if isinstance(out, Sequence) and len(out.items) == 1:
+        out = out.items[0]
+    always = isinstance(mask, Const) and mask.value is True
+    if is_none(out):
+        if not always:
+            raise frame.error(node, f"`where` of {table.name_of(ufunc)} without `out`", "write np.where(mask, result, other)")
+        return result
+    if not isinstance(result, Array):
+        raise frame.error(node, f"`out` of {table.name_of(ufunc)}", "assign to it: out[...] = ...")
+    if isinstance(out, Const) and out.value is ...:
+        return replace(result, decays=False)
+    if not isinstance(out, Array) or out.may_be_scalar:
+        raise frame.error(node, f"{describe(out)} as `out`", "give it an array")
+    numpy_internals.cast_is_allowed(frame, node, result, out, casting)
+    stores.store(frame, node, out, numpy_internals.ELLIPSIS, result if always else numpy_internals.chosen(frame, node, mask, result, out))
+    return out
+
+
+def _converted(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], dtype: Value) -> list[Value]:
+    """The operands in the dtype that the loop is to compute in, for ufuncs whose result is of their operands' dtype."""
+    if not any(form[0] == form[-1] == "d" for form in ufunc.types):
+        raise frame.error(node, f"`dtype` of {table.name_of(ufunc)}", "convert the operands: x.astype(...)")
+    known = np.dtype(table.constant(frame, node, dtype, "a dtype"))
+    return [
+        strong(frame, node, a, known) if is_number(a) else numpy_factories.astype(frame, node, as_array(frame, node, a), Const(known))
+        for a in args
+    ]
+
+
+_REDUCTIONS: dict[np.ufunc, Any] = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+_SCANS: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+
+def method(frame: Frame, node: ast.AST, bound: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`ufunc.reduce(...)` and its like; `bound`: the method. Raises UnsupportedSyntax for what programs do not compute."""
+    ufunc, name = bound.__self__, bound.__name__
+    handler = table.find(bound)
+    if handler is not None:
+        return table.invoke(frame, node, bound, handler, args, kwargs)
+    build = _METHODS.get(name)
+    if build is None:
+        raise table.unknown(frame, node, bound)
+    return build(frame, node, bound, ufunc, args, kwargs)
+
+
+def _along_first(functions: dict[np.ufunc, Any]) -> Callable[..., Value]:
+    def build(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if ufunc not in functions:
+            raise table.unknown(frame, node, bound)
+        if len(args) < 2:
+            kwargs = {"axis": ZERO, **kwargs}
+        of = functions[ufunc]
+        handler = table.find(of)
+        assert handler is not None
+        return table.invoke(frame, node, of, handler, args, kwargs)
+
+    return build
+
+
+def _outer(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if len(args) != 2:
+        raise WillRaise(TypeError(f"outer() takes 2 positional arguments but {len(args)} were given"))
+    a, b = (as_array(frame, node, v) for v in args)
+    for _ in range(known_rank(frame, node, b, table.name_of(bound))):
+        a = replace(a, ssa=frame.em.numpy("aten.unsqueeze", [a.ssa, frame.em.int(-1)]), rank=known_rank(frame, node, a, "outer") + 1)
+    return call(frame, node, ufunc, [a, b], kwargs)
+
+
+_METHODS = {"reduce": _along_first(_REDUCTIONS), "accumulate": _along_first(_SCANS), "outer": _outer}

@@ -1,0 +1,62 @@
+"""`try`, where what is tried is decided when the graph is built.
+
+    try:                                        axis = 1            `operator.index(axis)` is called now: the body is built, or,
+        axis = operator.index(axis)      ->                         where it surely raises, the handler that takes the exception
+    except TypeError:
+        ...
+
+A body that leaves ops for the run is not translated: there is no op that catches. NumPy's own functions have such ones for objects of other
+libraries, which programs do not hold; of these the body is taken as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.values import Const, Ends, GoOn, Sequence, Unset
+from tierup.frontend.python.syntax.expressions import evaluate
+
+
+def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | None:
+    """How the statement and what follows it end."""
+    if node.finalbody:
+        raise frame.error(node, "`finally`", "check the condition before, or catch the exception outside")
+    outer, frame.trying = frame.trying, frame.em.depth
+    before = _last(frame)
+    try:
+        end = frame.execute(node.body, tail=False)
+    except WillRaise as e:
+        found: Exception | None = e.error
+    else:
+        found = None
+    finally:
+        frame.trying = outer
+    if _last(frame) != before and not frame.is_numpys:
+        raise frame.error(node, "`try` around what only the run computes", "check the condition before, or catch the exception outside")
+    if found is None:
+        return end if end is not None else GoOn([*node.orelse, *rest])
+    for handler in node.handlers:
+        if isinstance(found, _caught(frame, handler)):
+            if handler.name is not None:
+                frame.env[handler.name] = Unset("it is an exception")
+            frame.caught = found
+            return GoOn([*handler.body, *rest])
+    raise WillRaise(found)
+
+
+def _last(frame: Frame) -> ir.Operation | None:
+    operations = frame.em.ip.block.operations
+    return operations[len(operations) - 1].operation if len(operations) else None
+
+
+def _caught(frame: Frame, handler: ast.ExceptHandler) -> tuple[type, ...]:
+    if handler.type is None:
+        return (BaseException,)
+    named = evaluate(frame, handler.type)
+    items = named.items if isinstance(named, Sequence) else [named]
+    if not all(isinstance(c, Const) and isinstance(c.value, type) for c in items):
+        raise frame.error(handler, "a class of exceptions that only the run knows")
+    return tuple(c.value for c in items)  # type: ignore[union-attr]  # Consts

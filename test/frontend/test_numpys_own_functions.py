@@ -1,0 +1,81 @@
+"""Functions that NumPy writes in Python are translated from NumPy's own code: natively, with NumPy's values, dtypes, types and errors."""
+
+import textwrap
+
+import numpy as np
+import pytest
+
+import tierup
+
+# the body of `def f(x, m, k)`, with x: a vector, m: a square matrix, k: a vector of small ints
+BODIES = {
+    "cov": "return np.cov(m), np.cov(m, rowvar=False, ddof=0), np.cov(x, 2 * x)",
+    "average": "return np.average(m), np.average(m, axis=0), np.average(x, weights=x * x), np.average(m, axis=1, returned=True)",
+    "isclose and allclose": "return np.isclose(m, m.T), np.isclose(x, 1.0), np.allclose(m, m), np.isclose(x, x, equal_nan=True)",
+    "gradient": "return np.gradient(x), np.gradient(m), np.gradient(m, 2.0, axis=1), np.gradient(x, edge_order=2)",
+    "trapezoid": "return np.trapezoid(x), np.trapezoid(m, dx=0.5), np.trapezoid(x, x * x), np.trapezoid(m, axis=0)",
+    "nan functions": "return np.nansum(m), np.nansum(m, axis=1), np.nanmean(x), np.nanmean(m, axis=0), np.nanvar(x)",
+    "sinc, angle and unwrap": "return np.sinc(x), np.unwrap(x), np.unwrap(m, axis=0)",
+    "polyval": "return np.polyval(x, x), np.polyval(x, 2.0)",
+    "stacks": "return np.dstack([m, m]), np.column_stack([x, x]), np.append(x, x), np.append(m, m, axis=0)",
+    "flat and triangular": "return np.diag(m), np.diag(m, 1), np.tri(3, 4), np.trace(m), np.argwhere(m > 0)",
+    "equality": "return np.array_equal(m, m), np.array_equal(m, m.T), np.array_equal(x, m)",
+    "roll": "return np.roll(x, 2), np.roll(m, -1), np.roll(m, k[0], axis=1), np.roll(m, 1, axis=(0, 1))",
+    "ufuncs into an array": "y = np.zeros_like(x)\nnp.multiply(x, 3, out=y)\nz = np.add(y, x, y)\nw = np.negative(x, out=z)\nreturn w, z is y, w is y",
+    "ufuncs where a mask holds": "y = np.ones_like(x)\nnp.add(x, x, out=y, where=x > 0)\nnp.copyto(y, 7, where=x < -0.5)\nreturn y",
+    "ufuncs with a dtype": "return np.add(k, 1, dtype=np.float32), np.multiply(k, k, dtype='f8'), np.add(x, x, out=...)",
+    "ufuncs' reduce, accumulate and outer": (
+        "return np.add.reduce(m), np.maximum.reduce(m, axis=1), np.logical_and.reduce(m > 0), np.add.accumulate(m), "
+        "np.multiply.accumulate(x), np.subtract.outer(x, k), np.less.outer(k, k)"
+    ),
+    "arrays made by keywords": "return np.array(x, ndmin=2), np.zeros_like(m, shape=(2, 3)), m.copy(order='K'), np.broadcast_to(x, (2, x.size))",
+    "dtypes asked for": "return np.result_type(x, k), np.result_type(x, 1.5), np.promote_types('i4', 'f4'), np.issubdtype(np.float32, np.floating)",
+    "a wrong axis": "return np.average(m, axis=3)",
+    "arrays that are too short": "return np.gradient(x[:1])",
+    "an array that cannot be written so": "y = np.zeros(x.shape, int)\nreturn np.add(x, 0.5, out=y)",
+}
+
+
+def function_of(body):
+    source = "def f(x, m, k):\n" + textwrap.indent(body, "    ")
+    name = f"<{abs(hash(body))}>"
+    __import__("linecache").cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    namespace = {"np": np}
+    exec(compile(source, name, "exec"), namespace)
+    return namespace["f"]
+
+
+def outcome(function, arguments):
+    try:
+        return function(*arguments)
+    except (TypeError, ValueError, IndexError) as e:
+        public = ("builtins", "numpy.exceptions")
+        return next(c for c in type(e).__mro__ if c.__module__ in public)
+
+
+def assert_same(found, wanted, tolerance):
+    assert type(found) is type(wanted)
+    if isinstance(wanted, (tuple, list)):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            assert_same(a, b, tolerance)
+    elif isinstance(wanted, (np.ndarray, np.generic)):
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+    else:
+        assert found == wanted
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("what", BODIES)
+def test_a_function_of_numpys_is_what_its_own_code_says(what, dtype):
+    rng = np.random.default_rng(0)
+    function = function_of(BODIES[what])
+    jitted = tierup.jit(function, strict=True)
+    with np.errstate(all="ignore"):
+        for size in (6, 6, 6, 5):
+            x, m = ((rng.standard_normal(shape) * 4).astype(dtype) for shape in (size, (size, size)))
+            arguments = x, m, rng.integers(0, 4, size)
+            wanted = outcome(function, arguments)
+            assert_same(outcome(jitted, arguments), wanted, 1e-4 if dtype == "f4" else 1e-12)
+    assert isinstance(wanted, type) or jitted.stats().hits
