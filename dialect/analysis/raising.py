@@ -85,7 +85,7 @@ class Raising:
         if row.writes and rules is Promotion.TORCH and any(_may_overlap(op.operands[0], v) for v in list(op.operands)[1:]):
             return True
         if row.kind is Kind.SCALAR and not tensors:
-            partial = row.raises or row.refuses_some or rules is Promotion.NUMPY
+            partial = row.raises or row.refuses_some or (rules is Promotion.NUMPY and row.numpy_form != "ints")  # ints have any size
             return partial and not _cleared(op, row, operands, rules)
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False

@@ -8,21 +8,16 @@ import builtins
 import numpy as np
 
 
-class Unanswerable(Exception):
-    """The base of these. Each is what the program raises where there is nobody else to ask."""
-
-
-class ValueUnanswerable(Unanswerable, ValueError):
+class ValueUnanswerable(ValueError):
     """A value of a kind that programs do not hold, as a complex number out of a power."""
 
 
-class OverflowUnanswerable(Unanswerable, OverflowError):
-    """An int of more than 64 bits."""
-
+UNANSWERED = (ValueUnanswerable, OverflowError)  # an OverflowError where an int of more than 64 bits comes into an array
+INT_TOO_LARGE = "an int of more than 64 bits"  # what the check of native code says that leaves such an int to tier 0
 
 _NAMED: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError, **{cls.__name__: cls for cls in (ValueUnanswerable, OverflowUnanswerable)}}
+} | {"AxisError": np.exceptions.AxisError, "ValueUnanswerable": ValueUnanswerable}
 
 
 def exception_named(name: str) -> type[Exception]:

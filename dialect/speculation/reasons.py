@@ -27,6 +27,7 @@ class Reason(Enum):
     WATCHED = "PyTorch watches the thread's operations one by one; it ran the program, so that it sees them"
     ERROR_SITE = "a check in native code failed; tier 0 took the call over to raise the exception"
     HANDED_OVER = "native code has no answer for these values, and tier 0 gave the result"
+    INT_TOO_LARGE = "an int has more than 64 bits, which native code has not, and tier 0 gave the result"
 
     # why a guard did not hold
     WRONG_TYPE = "the argument is not a plain numpy.ndarray or Python scalar of the expected kind"

@@ -1,7 +1,8 @@
 """tierup-explicit-promotion: NumPy's dtype rules said in torch ops with explicit casts.
 
 An op with `tierup.promotion = "numpy"` whose operands' dtypes are known becomes torch ops that give NumPy's dtype, shape and
-value. Where that cannot be had the op stays as it is, and has no native code. Branches that are never taken go first.
+value. Where that cannot be had the op stays as it is, and has no native code. Branches that are never taken go first. Python's ints get
+a check where they may go beyond 64 bits (rewriting/numpy_rules/ints.py).
 
     %0 = torch.aten.add.Tensor %i, %x, %int1 {tierup.promotion = "numpy"} : !torch.vtensor<[4],si32>, !torch.vtensor<[4],f32>, ...
 
@@ -23,6 +24,7 @@ from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, PassFailure, register
+from tierup.dialect.rewriting.numpy_rules.ints import drop_proven
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
 from tierup.dialect.rewriting.site import Keep, Site
 
@@ -45,6 +47,7 @@ class ExplicitPromotion(Pass):
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         if not self.groups_only:  # groups have lost theirs when their checks were inserted
             splice(func.regions[0].blocks[0], inference)
+        drop_proven(func, self._marked(func), inference)
         for op in self._marked(func):
             _rewrite(op, inference)
         match_edges(list(walk(func)))  # what was put in may say more of its type than what it replaces

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ir import constants, torch_types
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.building import builders as b
@@ -15,11 +16,16 @@ SizesOrUnknown = Sequence["int | None"]
 known_int = int_of
 NUMBERS = {constants.TYPES[kind]: kind for kind in (int, float, bool)}  # by the names of their types
 
-# What only computes: nobody misses it where nobody reads its results
-PURE = (
+_PURE = (
     "torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
     "torch.vtensor.literal", "torch.tensor_static_info_cast", "torch.symbolic_int", "torch.prim.tolist", "torch.prim.dtype",
 )  # fmt: skip
+_PURE_OPERATORS = ("aten.__", "tierup.")
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether an op only computes: nobody misses it where nobody reads its results."""
+    return op.name.startswith(_PURE) or (op.name == "torch.operator" and torch_name(op).startswith(_PURE_OPERATORS))
 
 
 def tensor_type(sizes: SizesOrUnknown, dtype: DType) -> ir.Type:

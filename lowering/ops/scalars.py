@@ -1,4 +1,5 @@
-"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap.
+"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap; whether they do is
+asked (`_fits`).
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
@@ -9,8 +10,10 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.mlir import ir
+from tierup.dialect.ops.pointwise.comparison import bitwise_left_shift, bitwise_right_shift
 from tierup.dialect.ops.pointwise.division import floor_divide, remainder
-from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, select
+from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, of, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
@@ -77,6 +80,31 @@ def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
     return select(step > 0, up, down)
 
 
+def _add_fits(x: Scalar, y: Scalar) -> Scalar:
+    return (x + y < x).equals(y < 0)
+
+
+def _sub_fits(x: Scalar, y: Scalar) -> Scalar:
+    return (x - y > x).equals(y < 0)
+
+
+def _mul_fits(x: Scalar, y: Scalar) -> Scalar:
+    low, high = map(of, ir.Operation.create("arith.mulsi_extended", results=[x.type] * 2, operands=[x, y]).results)
+    return high.equals(low >> 63)
+
+
+def _lshift(x: Scalar, y: Scalar) -> Scalar:
+    return bitwise_left_shift.formula(SCALARS, x, y)
+
+
+def _rshift(x: Scalar, y: Scalar) -> Scalar:
+    return bitwise_right_shift.formula(SCALARS, x, y)
+
+
+def _lshift_fits(x: Scalar, y: Scalar) -> Scalar:
+    return x.equals(0) | (y < 64) & _rshift(_lshift(x, y), y).equals(x)
+
+
 _FORMULAS: dict[str, Formula] = {
     **{f"aten.add{k}": _arithmetic(lambda x, y: x + y) for k in ("", ".int", ".float", ".float_int")},
     **{f"aten.sub{k}": _arithmetic(lambda x, y: x - y) for k in ("", ".int", ".float")},
@@ -97,6 +125,12 @@ _FORMULAS: dict[str, Formula] = {
     "aten.__and__.bool": lambda x, y: x & y,
     "aten.__or__.bool": lambda x, y: x | y,
     "aten.__not__": lambda x: ~x,
+    "aten.__and__.int": lambda x, y: x & y,
+    "aten.__or__.int": lambda x, y: x | y,
+    "aten.__xor__.int": lambda x, y: x ^ y,
+    "aten.__lshift__.int": _lshift,
+    "aten.__rshift__.int": _rshift,
+    **{f"tierup.{name}_fits": f for name, f in (("add", _add_fits), ("sub", _sub_fits), ("mul", _mul_fits), ("lshift", _lshift_fits))},
     "prim.max.int": maximum,
     "prim.min.int": minimum,
     "aten.__range_length": _range_length,

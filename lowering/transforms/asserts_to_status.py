@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tierup.dialect.base.exceptions import INT_TOO_LARGE
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
@@ -60,6 +61,8 @@ def add_status(function: ir.Operation) -> ir.Value:
 
 def _site(op: ir.Operation) -> ir.Attribute:
     found = origin(op.location) or Origin("", "")
+    if ir.StringAttr(op.attributes["msg"]).value == INT_TOO_LARGE:  # the runtime asks
+        found = Origin(INT_TOO_LARGE, found.place)
     return ir.DictAttr.get({"op": ir.StringAttr.get(found.op), "place": ir.StringAttr.get(found.place), "message": op.attributes["msg"]})
 
 

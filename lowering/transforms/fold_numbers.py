@@ -37,7 +37,7 @@ class FoldNumbers(Pass):
         inference = inference_of(function)
         with ir.Location.unknown(function.context):
             for op in b.unerased(b.walk(function)):
-                if not op.name.startswith(t.PURE) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
+                if not t.is_pure(op) or op.name.startswith("torch.constant.") or len(op.results) != 1 or op.regions:
                     continue
                 row = row_of(op)
                 found = inference.values.get(op.results[0])

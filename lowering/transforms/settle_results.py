@@ -82,7 +82,7 @@ def _sweep(function: ir.Operation) -> None:
     """Erase torch ops whose results nobody uses, and what is said of symbols. Checks have no results, so they stay."""
     for op in b.unerased(reversed(list(b.walk(function)))):
         unused = len(op.results) > 0 and not any(map(is_used, op.results))
-        if op.name == "torch.bind_symbolic_shape" or (op.name.startswith(t.PURE) and unused):
+        if op.name == "torch.bind_symbolic_shape" or (t.is_pure(op) and unused):
             op.erase()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from tierup.dialect.base import forking
-from tierup.dialect.base.exceptions import Unanswerable
+from tierup.dialect.base.exceptions import UNANSWERED
 from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry.records import (
     AttributeSource,
@@ -155,8 +155,8 @@ class DirectTable:
         owner, theirs = self._owners[record]
         try:
             results = owner.failed_directly(theirs, status, flat, live)
-        except Unanswerable as e:
-            error = e
+        except UNANSWERED as e:
+            error: Exception = e
         else:
             return self._finish(self._output, results)
         return self._unanswered(error, owner.program, *flat[: self.convention.inputs.n_positional])

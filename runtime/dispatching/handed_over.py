@@ -1,5 +1,7 @@
 """Calls that a version's guards take and its code hands over: on these values it has no answer, and tier 0 gives the result.
 
+An int of more than 64 bits is Python's alone: where most calls have one, Python answers them all.
+
 So it is where a result is an argument on some paths only (`return x if c else x * 2`): what native code computes is memory of its own, and
 the paths on which it should be the argument are left to tier 0. Such a call is a miss. When the values of ints and bools that it came with
 come again, a version is made for them: its code knows which way the program takes. Where arrays decide there is none to make.
@@ -13,8 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.exceptions import INT_TOO_LARGE
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.base.abi import ArgumentSpec
+from tierup.lowering.base.abi import ERROR_BASE, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
@@ -37,13 +40,20 @@ class HandedOver:
         self._calls: OrderedDict[Specs, deque[tuple[Any, ...]]] = OrderedDict()  # by the version's guards: values, the last call last
         self._made_of: dict[Specs, Specs] = {}  # guards with values -> those without, of which they were made
         self._in_vain: set[Specs] = set()  # guards that values do not help
-        self._template = context.history.template(EventKind.MISS, Reason.HANDED_OVER, action="ran again in tier 0")
+        self._template, self._too_large = (
+            context.history.template(EventKind.MISS, reason, action="ran again in tier 0")
+            for reason in (Reason.HANDED_OVER, Reason.INT_TOO_LARGE)
+        )
 
     def answer(
-        self, record: VersionRecord, flat: tuple[Any, ...], make: Callable[[Speculation, tuple[Any, ...], Options], bool]
+        self, record: VersionRecord, status: int, flat: tuple[Any, ...], make: Callable[[Speculation, tuple[Any, ...], Options], bool]
     ) -> tuple[Any, ...]:
         """Answer a call that native code left at an error site: by a version for its values, which `make` makes where one is due; else in
         tier 0, which raises the user's exception, or gives the result."""
+        version = next((v for v in self._table.versions if v.record is record), None)
+        sites = () if version is None else version.compiled.artifact.error_sites[status - ERROR_BASE :]
+        if sites and sites[0].op == INT_TOO_LARGE:
+            return self._context.run_again(flat, lambda: self._count_too_large(record))
         options = self._context.options()
         wanted = self._wanted(record, flat, options)
         if wanted is not None and self._give(record, wanted, lambda: make(wanted, flat, options)):
@@ -82,6 +92,14 @@ class HandedOver:
         self._table.hand_over(record)
         if self._history.tell(self._template, "misses") % MISSES_PER_TICK == 0:
             self._table.tick()
+
+    def _count_too_large(self, record: VersionRecord) -> None:
+        self._table.hand_over(record)
+        history = self._history
+        history.tell(self._too_large, "misses")
+        count = history.reasons[EventKind.MISS.value, Reason.INT_TOO_LARGE]
+        if count >= _CALLS_KEPT and 2 * count > self._context.calls():
+            self._context.leave_to_python("most of its calls have ints of more than 64 bits")
 
     def _with_values(self, specs: Specs, flat: tuple[Any, ...], least: int) -> Specs | None:
         """The guards of a version together with the values that a call has in common with so many before it that were handed over, as

@@ -6,7 +6,7 @@ code depends on (`Options.code`) choose among the executors here, all others are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,7 +47,7 @@ class Executor:
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
     `is_region`: the program is a region of another's; `is_part`: what goes on where an assumption of another's failed. Neither is counted
-    apart. `once`: what was said of the function that the program belongs to.
+    apart. `once`: what was said of the function that the program belongs to; `leave_to_python` has its Python function answer it.
     """
 
     def __init__(
@@ -59,11 +59,12 @@ class Executor:
         is_region: bool = False,
         is_part: bool = False,
         once: Once | None = None,
+        leave_to_python: Callable[[str], object] = lambda why: None,
     ) -> None:
         self.program = program
         self._overrides = overrides
         self._direct = direct
-        self._is_region = is_region
+        self._is_region, self._leave_to_python = is_region, leave_to_python
         self._lock = forking.lock()
         self.history = History(program, self.calls, once or Once())
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
@@ -151,6 +152,7 @@ class Executor:
             is_region=self._is_region,
             make_continuation=self._continuation if assumes and not self._is_region else None,  # a region has nothing inside to assume
             on_version=self._release_later,
+            leave_to_python=self._leave_to_python,
         )
         if options.executor == "specializing":
             from tierup.runtime.executors.specializing import SpecializingExecutor  # here: most programs are called without

@@ -163,7 +163,7 @@ class Life:
             if failure is not None:
                 self.splitting.cut_later(record.arguments, *failure)
             return results
-        return self._handed_over.answer(record, flat, self.maker.make_for_values)
+        return self._handed_over.answer(record, status, flat, self.maker.make_for_values)
 
     def failed_directly(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
         """As `_failed`, for a call that came through the direct table."""

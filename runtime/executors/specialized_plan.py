@@ -177,7 +177,7 @@ class SpecializedPlan:
     def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: object = None) -> Flat:
         """Native code left at an error site, having written nothing: tier 0 runs the call again and raises the user's exception, or gives
         the result, where the code has none."""
-        return self._handed_over.answer(record, flat, self._maker.make_for_values)
+        return self._handed_over.answer(record, status, flat, self._maker.make_for_values)
 
     # --- fusion groups, where the whole has no native code -------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tierup.dialect.base import forking
-from tierup.dialect.base.exceptions import Unanswerable
+from tierup.dialect.base.exceptions import UNANSWERED
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
@@ -140,12 +140,15 @@ class Function(DirectCalls, Report):
         """A call that the direct table did not answer."""
         if self.elsewhere is not None and not self.is_strict:
             return self.elsewhere.call(*args, **kwargs)
+        variant: Variant | None = None
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
                 return self._tensors.answer(self, args, kwargs)
             variant, flat = self.find(args, kwargs)
             results = variant.executor.call(flat)
-        except Unanswerable as e:
+        except UNANSWERED as e:
+            if variant is None:
+                raise
             python = self.python_for(e, variant.built.program)
         except AnsweredElsewhere as e:
             self.leave_to(e.elsewhere)
@@ -171,7 +174,7 @@ class Function(DirectCalls, Report):
         if isinstance(elsewhere, PlainPython):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
 
-    def python_for(self, error: Unanswerable, program: Program) -> Callable[..., Any]:
+    def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
         if self._python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
             raise error
@@ -228,7 +231,9 @@ class Function(DirectCalls, Report):
                 newly_read = self._numbers.take_new()
                 outdated = self._drop_outdated(newly_read)
                 there = self._variants.get(shape, ())
-                variant = Variant(built, Executor(built.program, self._overrides, self._direct_table(shape, built), once=self._once))
+                leave = functools.partial(_leave_to_python, weakref.ref(self))
+                table = self._direct_table(shape, built)
+                variant = Variant(built, Executor(built.program, self._overrides, table, once=self._once, leave_to_python=leave))
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
                 gone = self._make_room(variant)
@@ -344,7 +349,13 @@ def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
     return function._slow(*args, **kwargs)
 
 
-def _unanswered(weak: weakref.ref[Function], error: Unanswerable, program: Program, *args: Any) -> Any:
+def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:
+    function = weak()
+    if function is not None and function._python is not None:
+        function.leave_to(PlainPython(function._python, why))
+
+
+def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, *args: Any) -> Any:
     """A call that a program of a direct table has no answer to."""
     function = weak()
     assert function is not None  # it is being called

@@ -134,8 +134,8 @@ def test_arguments_that_no_program_takes_are_pythons() -> None:
 
 
 @pytest.mark.parametrize(("function", "calls"), [
-    (lambda a, b: a ** b, [(2.0, 3.0), (3.0, 2.0), (-8.0, 0.5), (2.0, 2.0)]), (lambda a, b: int(a) + b, [(2.0, 1), (3.0, 1), (1e30, 1), (4.0, 1)]),
-    (lambda a, b: a << b, [(1, 2), (3, 4), (1, 70), (3, 62)]),
+    (lambda a, b: a ** b, [(2.0, 3.0), (3.0, 2.0), (-8.0, 0.5), (2.0, 2.0)]),
+    (lambda a, b: np.full(2, int(a)).sum() + b, [(2.0, 1), (3.0, 1), (1e30, 1), (4.0, 1)]),
 ])  # fmt: skip
 def test_python_goes_on_where_a_program_cannot_hold_what_it_gives(function: Callable[..., Any], calls: list[Any]) -> None:
     jitted = tierup.jit(function)

@@ -18,7 +18,7 @@ from tierup.frontend.errors import UnsupportedSyntax
 TOLERANCE = 64.0  # units of the dtype's epsilon, of the result's largest value: several ops of 4 each, and sums in another order
 
 
-DOCUMENTED = ("64 bits that ints have", "is complex")  # docs/python.md: where a decorated function raises and Python goes on
+DOCUMENTED = ("is complex",)  # docs/python.md: where a decorated function raises and Python goes on
 
 
 @dataclass

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-LARGEST = 1e5  # values beyond it are not kept: Python's ints wrap at 64 bits natively, and float16 ends at 65504
+LARGEST = 1e5  # values beyond it are not kept: float16 ends at 65504
+LARGEST_INT = 1 << 100
 NAMES = {"np": np, "contextlib": contextlib, "functools": functools, "types": types}
 
 Lines = list[str]
@@ -141,7 +142,7 @@ def small(value: Any) -> bool:
         return bool(np.all(np.abs(value.astype(np.float64)) <= LARGEST))
     if isinstance(value, (bool, type(None), str)):
         return True
-    return isinstance(value, (int, float)) and (value != value or abs(value) <= LARGEST)
+    return isinstance(value, (int, float)) and (value != value or abs(value) <= (LARGEST_INT if type(value) is int else LARGEST))
 
 
 def indented(lines: Iterable[str]) -> Lines:

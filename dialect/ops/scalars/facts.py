@@ -68,7 +68,7 @@ def item_int(x: np.ndarray) -> int:
     return to_int(item(x))
 
 
-item_int.under_numpy(form="as_is")(int)
+item_int.under_numpy(form="ints")(int)
 
 
 @_op("aten.Float.Tensor(Tensor a) -> float", infer=_element(Float))

@@ -1,4 +1,5 @@
-"""Numbers, truth values and strings. Under torch's rules ints are int64 and wrap, floats divide by zero; under NumPy's they are Python's.
+"""Numbers, truth values and strings. Under torch's rules ints are int64 and wrap, floats divide by zero; under NumPy's they are Python's:
+ints of any size in tier 0, and native code leaves to it what 64 bits do not hold (`fits`; rewriting/numpy_rules/ints.py).
 
 Ints carry symbolic sizes through, and what a loop counts. Of ints, division and remainder by zero are a ZeroDivisionError.
 """
@@ -31,10 +32,10 @@ _op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, differentiable=False)
 
 
 def of_known(
-    *schemas: str, otherwise: Rest, numpy: Kernel | None = None, **fields: Any
+    *schemas: str, otherwise: Rest, numpy: Kernel | None = None, form: str = "none", **fields: Any
 ) -> Callable[[Callable[..., R]], DefinedOp[R]]:
     """An op on numbers, strings and lists of them: of known ones its rule gives what tier 0 does, of others what `otherwise` says of them.
-    `numpy`: tier 0 under NumPy's rules."""
+    `numpy`: tier 0 under NumPy's rules; `form`: what native code makes of these."""
 
     def define(kernel: Callable[..., R]) -> DefinedOp[R]:
         def infer(ctx: Infer, operands: Sequence[Value]) -> Value:
@@ -43,13 +44,15 @@ def of_known(
             except read.Unknown:
                 return otherwise(operands)
             try:
-                return read.lifted((numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel)(*known))
+                found = (numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel)(*known)
             except ValueError as e:
                 raise ShapeError(str(e)) from e
+            beyond = type(found) is int and found != wrap(found)
+            return Int() if beyond else read.lifted(found)  # no pass holds an int of more than 64 bits
 
         made = op(*schemas, kind=Kind.SCALAR, infer=infer, tolerance=EXACT, **fields)(kernel)
         if numpy is not None:
-            made.under_numpy(form="none")(numpy)
+            made.under_numpy(form=form)(numpy)
         return made
 
     return define
@@ -58,7 +61,7 @@ def of_known(
 _known = partial(of_known, differentiable=False)
 
 
-def _as(kind: type) -> Rest:
+def as_kind(kind: type) -> Rest:
     """A number of this kind whose value is not known."""
     return lambda operands: kind()
 
@@ -118,7 +121,7 @@ def _negated(operands: Sequence[Value]) -> Value:
 
 @_known(
     "aten.add(Scalar a, Scalar b) -> Scalar", "aten.add.int(int a, int b) -> int", "aten.add.float(float a, float b) -> float",
-    "aten.add.float_int(float a, int b) -> float", otherwise=_symbolic(operator.add), numpy=operator.add,
+    "aten.add.float_int(float a, int b) -> float", otherwise=_symbolic(operator.add), numpy=operator.add, form="ints",
 )  # fmt: skip
 def add(a: Any, b: Any) -> Any:
     return wrap(a + b)
@@ -126,7 +129,7 @@ def add(a: Any, b: Any) -> Any:
 
 @_known(
     "aten.sub(Scalar a, Scalar b) -> Scalar", "aten.sub.int(int a, int b) -> int", "aten.sub.float(float a, float b) -> float",
-    otherwise=_symbolic(operator.sub), numpy=operator.sub,
+    otherwise=_symbolic(operator.sub), numpy=operator.sub, form="ints",
 )  # fmt: skip
 def sub(a: Any, b: Any) -> Any:
     return wrap(a - b)
@@ -135,7 +138,7 @@ def sub(a: Any, b: Any) -> Any:
 @_known(
     "aten.mul(Scalar a, Scalar b) -> Scalar", "aten.mul.int(int a, int b) -> int", "aten.mul.float(float a, float b) -> float",
     "aten.mul.int_float(int a, float b) -> float", "aten.mul.float_int(float a, int b) -> float",
-    otherwise=_symbolic(operator.mul), numpy=operator.mul,
+    otherwise=_symbolic(operator.mul), numpy=operator.mul, form="ints",
 )  # fmt: skip
 def mul(a: Any, b: Any) -> Any:
     return wrap(a * b)
@@ -143,7 +146,7 @@ def mul(a: Any, b: Any) -> Any:
 
 @_known(
     "aten.div(Scalar a, Scalar b) -> float", "aten.div.int(int a, int b) -> float", "aten.div.float(float a, float b) -> float",
-    otherwise=_as(Float), numpy=operator.truediv,
+    otherwise=as_kind(Float), numpy=operator.truediv,
 )  # fmt: skip
 def div(a: Any, b: Any) -> float:
     """Always a float; by zero, an infinity or NaN."""
@@ -153,18 +156,18 @@ def div(a: Any, b: Any) -> float:
     return x / y
 
 
-@_known("aten.floordiv.int(int a, int b) -> int", otherwise=_symbolic(_quotient), numpy=operator.floordiv, raises=True)
+@_known("aten.floordiv.int(int a, int b) -> int", otherwise=_symbolic(_quotient), numpy=operator.floordiv, form="ints", raises=True)
 def floordiv(a: int, b: int) -> int:
     quotient: int = wrap(a // b)
     return quotient
 
 
-@_known("aten.remainder.int(int a, int b) -> int", otherwise=_symbolic(_modulus), numpy=operator.mod, raises=True)
+@_known("aten.remainder.int(int a, int b) -> int", otherwise=_symbolic(_modulus), numpy=operator.mod, form="as_is", raises=True)
 def remainder(a: int, b: int) -> int:
     return a % b
 
 
-@_known("aten.neg.int(int a) -> int", "aten.neg.float(float a) -> float", otherwise=_negated, numpy=operator.neg)
+@_known("aten.neg.int(int a) -> int", "aten.neg.float(float a) -> float", otherwise=_negated, numpy=operator.neg, form="ints")
 def neg(a: Any) -> Any:
     return wrap(-a)
 
@@ -182,7 +185,7 @@ def _numpy_power(a: Any, b: Any) -> float:
     return result
 
 
-@_known("aten.pow.int_float(int a, float b) -> float", otherwise=_as(Float), numpy=_numpy_power, refuses_some=True)
+@_known("aten.pow.int_float(int a, float b) -> float", otherwise=as_kind(Float), numpy=_numpy_power, refuses_some=True)
 def power(a: Any, b: Any) -> float:
     """As C's pow; NaN for a negative base and a fraction. ZeroDivisionError for 0 to a negative power."""
     if a == 0 and b < 0:
@@ -191,19 +194,19 @@ def power(a: Any, b: Any) -> float:
         return float(np.power(np.float64(a), np.float64(b)))
 
 
-@_known("aten.sqrt.int(int a) -> float", otherwise=_as(Float), numpy=math.sqrt)
+@_known("aten.sqrt.int(int a) -> float", otherwise=as_kind(Float), numpy=math.sqrt)
 def sqrt(a: Any) -> float:
     """NaN for negative numbers."""
     return math.nan if a < 0 else math.sqrt(a) if a else 0.0
 
 
-@_known("aten.log.int(int a) -> float", otherwise=_as(Float), numpy=math.log)
+@_known("aten.log.int(int a) -> float", otherwise=as_kind(Float), numpy=math.log)
 def log(a: Any) -> float:
     """NaN for negative numbers."""
     return math.nan if a < 0 else math.log(a) if a else -math.inf
 
 
-@_known("aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", otherwise=_as(Int))
+@_known("aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", otherwise=as_kind(Int), numpy=math.ceil, form="ints")
 def ceil(a: Any) -> int:
     return to_int(float(math.ceil(a))) if math.isfinite(a) else to_int(float(a))
 
@@ -212,8 +215,9 @@ def ceil(a: Any) -> int:
 
 
 @_known(
-    "aten.Int.Scalar(Scalar a) -> int", "aten.Int.bool(bool a) -> int", "aten.Int.float(float a) -> int", otherwise=_itself_or(Int)
-)
+    "aten.Int.Scalar(Scalar a) -> int", "aten.Int.bool(bool a) -> int", "aten.Int.float(float a) -> int", otherwise=_itself_or(Int),
+    numpy=int, form="ints",
+)  # fmt: skip
 def to_int(a: Any) -> int:
     """The integer part; NaN and what int64 cannot hold give the least int64, as x86 converts."""
     if type(a) is float:
@@ -226,12 +230,12 @@ def to_float(a: Any) -> float:
     return float(a)
 
 
-@_known("aten.Float.str(str a) -> float", otherwise=_as(Float), native=False, refuses_some=True)
+@_known("aten.Float.str(str a) -> float", otherwise=as_kind(Float), native=False, refuses_some=True)
 def text_to_float(a: str) -> float:
     return float(a)
 
 
-@_known("aten.Bool.int(int a) -> bool", "aten.Bool.float(float a) -> bool", otherwise=_as(Bool))
+@_known("aten.Bool.int(int a) -> bool", "aten.Bool.float(float a) -> bool", otherwise=as_kind(Bool))
 def to_bool(a: Any) -> bool:
     """Anything but 0, NaN included."""
     return bool(a)
@@ -312,17 +316,17 @@ def ge(a: float, b: float) -> bool:
     return a >= b
 
 
-@_known("aten.__and__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+@_known("aten.__and__.bool(bool a, bool b) -> bool", otherwise=as_kind(Bool))
 def logical_and(a: bool, b: bool) -> bool:
     return a and b
 
 
-@_known("aten.__or__.bool(bool a, bool b) -> bool", otherwise=_as(Bool))
+@_known("aten.__or__.bool(bool a, bool b) -> bool", otherwise=as_kind(Bool))
 def logical_or(a: bool, b: bool) -> bool:
     return a or b
 
 
-@_known("aten.__not__(bool self) -> bool", otherwise=_as(Bool))
+@_known("aten.__not__(bool self) -> bool", otherwise=as_kind(Bool))
 def logical_not(a: bool) -> bool:
     return not a
 
@@ -401,7 +405,14 @@ def _range_length(operands: Sequence[Value]) -> Value:
     return Int(dims.maximum(high - low, 0))
 
 
-@_known("aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length, refuses_some=True)
+def _numpy_range_length(low: int, high: int, step: int) -> int:
+    return max(0, (high - low + step - (1 if step > 0 else -1)) // step) if step else len(range(low, high, step))
+
+
+@_known(
+    "aten.__range_length(int lo, int hi, int step) -> int", otherwise=_range_length, numpy=_numpy_range_length, form="ints",
+    refuses_some=True,
+)  # fmt: skip
 def range_length(low: int, high: int, step: int) -> int:
     """ValueError for step 0."""
     return len(range(low, high, step))
@@ -414,7 +425,10 @@ def _derive_index(operands: Sequence[Value]) -> Value:
     return Int() if index is None or start is None or step is None else Int(start + index * step)
 
 
-@_known("aten.__derive_index(int index, int start, int step) -> int", otherwise=_derive_index)
+@_known(
+    "aten.__derive_index(int index, int start, int step) -> int", otherwise=_derive_index,
+    numpy=lambda index, start, step: start + index * step, form="as_is",
+)  # fmt: skip
 def derive_index(index: int, start: int, step: int) -> int:
     found: int = wrap(start + index * step)
     return found

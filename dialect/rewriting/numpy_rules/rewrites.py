@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tierup.dialect.optable.core import Op
-from tierup.dialect.rewriting.numpy_rules import movement, pointwise, reductions
+from tierup.dialect.rewriting.numpy_rules import ints, movement, pointwise, reductions
 from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite
 
-_FORMS = {**pointwise.FORMS, **reductions.FORMS, **movement.FORMS}
+_FORMS = {**pointwise.FORMS, **reductions.FORMS, **movement.FORMS, ints.FORM: lambda row: ints.checked}
 
 
 def rewrite_of(row: Op) -> Rewrite | None:

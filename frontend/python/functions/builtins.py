@@ -32,7 +32,7 @@ from tierup.frontend.python.functions.iteration import static_items
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.operations.scalars import absolute, binary, compare, raise_if, to_bool, to_float, to_int
+from tierup.frontend.python.operations.scalars import absolute, binary, compare, of_ints, raise_if, to_bool, to_float, to_int
 
 ZERO_FLOAT = Const(0.0)
 EMPTY = Sequence("tuple", [])
@@ -108,11 +108,11 @@ def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
 def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
     """A float without its fraction."""
     _refuse_special(frame, number)
-    return frame.em.scalar("aten.Int.float", [number], frame.em.types.int)
+    return of_ints(frame, "aten.Int.float", number)
 
 
 def _refuse_special(frame: Frame, number: ir.Value) -> None:
-    """What is no number or infinite has no int, and what is beyond 64 bits none that a compiled program can hold."""
+    """What is no number or infinite has no int."""
     em = frame.em
     holds: Callable[..., ir.Value] = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
     either: Callable[..., ir.Value] = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
@@ -120,8 +120,6 @@ def _refuse_special(frame: Frame, number: ir.Value) -> None:
     raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
     infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
     raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
-    beyond = either(holds("ge", 2.0**63), holds("lt", -(2.0**63)))
-    raise_if(frame, beyond, "OverflowUnanswerable", "the float does not fit the 64 bits that ints have in compiled programs")
 
 
 @function(float)
@@ -202,12 +200,11 @@ def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 @function(math.ceil)
 def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
-    em = frame.em
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
     number = _as_float(frame, node, x)
     _refuse_special(frame, number)
-    return Scalar(em.scalar("aten.ceil.float", [number], em.types.int), "int")
+    return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 
 
 def _any_all(is_all: bool) -> Handler:

@@ -21,7 +21,7 @@ from tierup.frontend.python.building.values import (
     is_number,
 )
 from tierup.frontend.python.operations import array_operators, arrays, indexing
-from tierup.frontend.python.operations.scalars import binary, compare
+from tierup.frontend.python.operations.scalars import binary, compare, of_ints
 
 MAX_UNROLLED = 512
 
@@ -77,7 +77,9 @@ def range_of(frame: Frame, node: ast.AST, *args: Value) -> Iterable_:
         length = _length(frame, node, start, stop, step)
 
     def item(i: Value) -> Value:
-        return add(frame, node, start, multiply(frame, node, i, step))
+        if all(isinstance(v, Const) for v in (i, start, step)) or (isinstance(start, Const) and start.value == 0 and step == Const(1)):
+            return add(frame, node, start, multiply(frame, node, i, step))
+        return Scalar(of_ints(frame, "aten.__derive_index", *(arrays.as_int(frame, node, v) for v in (i, start, step))), "int")
 
     return Iterable_(length, item)
 
@@ -91,11 +93,10 @@ def _integer(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 
 def _length(frame: Frame, node: ast.AST, start: Value, stop: Value, step: Value) -> Value:
-    em = frame.em
     if isinstance(start, Const) and start.value == 0 and isinstance(step, Const) and step.value == 1:
         return stop  # a loop runs max(0, stop) times
     operands = [arrays.as_int(frame, node, v) for v in (start, stop, step)]
-    return Scalar(em.scalar("aten.__range_length", operands, em.types.int), "int")
+    return Scalar(of_ints(frame, "aten.__range_length", *operands), "int")
 
 
 def add(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:

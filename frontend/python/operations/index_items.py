@@ -18,7 +18,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, Needs
 from tierup.frontend.python.building.values import Array, Const, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_int
-from tierup.frontend.python.operations.scalars import check_zero_step, raise_if
+from tierup.frontend.python.operations.scalars import check_zero_step, of_ints, raise_if
 
 
 @dataclass
@@ -180,7 +180,7 @@ def _mirrored(frame: Frame, node: ast.AST, bound: Value) -> ir.Value:
         return em.none
     if isinstance(bound, Const):
         return em.int(-1 - int(bound.value))
-    return em.scalar("aten.sub.int", [em.int(-1), as_int(frame, node, bound, "a slice")], em.types.int)
+    return of_ints(frame, "aten.sub.int", em.int(-1), as_int(frame, node, bound, "a slice"))
 
 
 # --- index arrays --------------------------------------------------------------------------------------------------------

@@ -35,11 +35,12 @@ _INT: dict[type, str] = {
     ast.Mult: "aten.mul.int",
     ast.FloorDiv: "aten.floordiv.int",
     ast.Mod: "aten.remainder.int",
+    ast.BitAnd: "aten.__and__.int",
+    ast.BitOr: "aten.__or__.int",
+    ast.BitXor: "aten.__xor__.int",
+    ast.LShift: "aten.__lshift__.int",
+    ast.RShift: "aten.__rshift__.int",
 }
-_BITS: dict[type, str] = {
-    ast.BitAnd: "aten.bitwise_and.Tensor", ast.BitOr: "aten.bitwise_or.Tensor", ast.BitXor: "aten.bitwise_xor.Tensor",
-    ast.LShift: "aten.bitwise_left_shift.Tensor", ast.RShift: "aten.bitwise_right_shift.Tensor",
-}  # fmt: skip
 _FLOAT: dict[type, str] = {ast.Add: "aten.add.float", ast.Sub: "aten.sub.float", ast.Mult: "aten.mul.float"}
 _COMPARE_INT: dict[type, str] = {
     ast.Eq: "aten.eq.int", ast.NotEq: "aten.ne.int", ast.Lt: "aten.lt.int", ast.LtE: "aten.le.int",
@@ -106,13 +107,19 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
         return _power(frame, node, a, b)
     if "float" in kinds or op is ast.Div:
         return _float_binary(frame, node, op, a, b, both_ints="float" not in kinds)
-    if op in _BITS:
-        return Scalar(_bits(frame, op, to_int(frame, a), to_int(frame, b)), "int")
+    if op in (ast.LShift, ast.RShift) and not (isinstance(b, Const) and b.value >= 0):
+        negative = em.scalar("aten.lt.int", [to_int(frame, b), em.int(0)], em.types.bool)
+        raise_if(frame, negative, "ValueError", "negative shift count")
     if op in (ast.FloorDiv, ast.Mod):
         _refuse_zero(frame, b, "integer division or modulo by zero")
     if op not in _INT:
         raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints", "Python refuses it too")
-    return Scalar(em.scalar(_INT[op], [to_int(frame, a), to_int(frame, b)], em.types.int), "int")
+    return Scalar(of_ints(frame, _INT[op], to_int(frame, a), to_int(frame, b)), "int")
+
+
+def of_ints(frame: Frame, name: str, *operands: ir.Value) -> ir.Value:
+    """An op on ints, which are Python's, of any size: native code leaves to tier 0 what 64 bits do not hold."""
+    return frame.em.numpy(name, operands, frame.em.types.int)
 
 
 def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, both_ints: bool) -> Value:
@@ -129,7 +136,7 @@ def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, 
     if op in (ast.FloorDiv, ast.Mod):
         _refuse_zero(frame, b, "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero")
         name = "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor"
-        return Scalar(_through_arrays(frame, name, "float", x, y), "float")
+        return Scalar(_through_arrays(frame, name, x, y), "float")
     raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
 
 
@@ -145,29 +152,11 @@ def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
     raise_if(frame, is_zero, "ZeroDivisionError", message)
 
 
-def _through_arrays(frame: Frame, name: str, kind: str, *operands: ir.Value) -> ir.Value:
-    """An op that torch has for tensors only, on numbers of one kind: NumPy's arithmetic of int64 and float64 is Python's."""
+def _through_arrays(frame: Frame, name: str, *operands: ir.Value) -> ir.Value:
+    """An op that torch has for tensors only, on floats: NumPy's arithmetic of float64 is Python's."""
     em = frame.em
-    code, back = (em.int(7), "aten.Float.Tensor") if kind == "float" else (em.int(4), "aten.Int.Tensor")
-    tensors = [em.numpy("aten.full", [em.int_list([]), x, code, em.none, em.none, em.none]) for x in operands]
-    return em.numpy(back, [em.numpy(name, tensors)], em.types.scalars[kind])
-
-
-def _bits(frame: Frame, op: type, x: ir.Value, y: ir.Value) -> ir.Value:
-    """Bit operations of ints. Python's shifts refuse negative counts and take any other; what 64 bits do not hold is an OverflowError."""
-    em = frame.em
-    if op not in (ast.LShift, ast.RShift):
-        return _through_arrays(frame, _BITS[op], "int", x, y)
-    holds: Callable[..., ir.Value] = lambda how, a, b: em.scalar(f"aten.{how}.int", [a, b], em.types.bool)
-    raise_if(frame, holds("lt", y, em.int(0)), "ValueError", "negative shift count")
-    count = em.scalar("prim.min.int", [y, em.int(63)], em.types.int)
-    result = _through_arrays(frame, _BITS[op], "int", x, count)
-    if op is ast.LShift:
-        lost = holds("ne", _through_arrays(frame, _BITS[ast.RShift], "int", result, count), x)
-        far = em.scalar("aten.__and__.bool", [holds("gt", y, em.int(63)), holds("ne", x, em.int(0))], em.types.bool)
-        beyond = em.scalar("aten.__or__.bool", [lost, far], em.types.bool)
-        raise_if(frame, beyond, "OverflowUnanswerable", "the shifted int does not fit the 64 bits that ints have in compiled programs")
-    return result
+    tensors = [em.numpy("aten.full", [em.int_list([]), x, em.int(7), em.none, em.none, em.none]) for x in operands]
+    return em.numpy("aten.Float.Tensor", [em.numpy(name, tensors)], em.types.float)
 
 
 def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
@@ -180,7 +169,7 @@ def _power(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         if exponent >= 0:
             result, base = em.int(1), to_int(frame, a)
             for i in range(int(exponent)):
-                result = base if i == 0 else em.scalar("aten.mul.int", [result, base], em.types.int)
+                result = base if i == 0 else of_ints(frame, "aten.mul.int", result, base)
             return Scalar(result, "int")
     return _float_power(frame, to_float(frame, a), to_float(frame, b))
 
@@ -224,11 +213,12 @@ def unary(frame: Frame, node: ast.AST, op: type, a: Scalar) -> Value:
     if op is ast.UAdd:
         return a if a.kind != "bool" else Scalar(to_int(frame, a), "int")
     if op is ast.USub:
-        kind = "float" if a.kind == "float" else "int"
-        return Scalar(em.scalar(f"aten.neg.{kind}", [number(frame, a)], em.types.scalars[kind]), kind)
+        if a.kind == "float":
+            return Scalar(em.scalar("aten.neg.float", [a.ssa], em.types.float), "float")
+        return Scalar(of_ints(frame, "aten.neg.int", to_int(frame, a)), "int")
     if a.kind == "float":
         raise frame.error(node, "`~` of a Python float", "Python refuses it too")
-    return Scalar(em.scalar("aten.sub.int", [em.int(-1), to_int(frame, a)], em.types.int), "int")
+    return Scalar(of_ints(frame, "aten.sub.int", em.int(-1), to_int(frame, a)), "int")
 
 
 def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
@@ -241,7 +231,7 @@ def absolute(frame: Frame, node: ast.AST | None, a: Scalar) -> Value:
         return select(frame, node, condition, lambda: Scalar(em.scalar("aten.sub.float", [zero, x], em.types.float), "float"), lambda: a)
     x = to_int(frame, a)
     condition = em.scalar("aten.lt.int", [x, em.int(0)], em.types.bool)
-    negated = lambda: Scalar(em.scalar("aten.neg.int", [x], em.types.int), "int")
+    negated = lambda: Scalar(of_ints(frame, "aten.neg.int", x), "int")
     return select(frame, node, condition, negated, lambda: Scalar(x, "int"))
 
 

@@ -19,7 +19,7 @@ from tierup.frontend.python.building.values import Const, Ends, GoOn, Iterable_,
 from tierup.frontend.python.functions import iteration
 from tierup.frontend.python.functions.iteration import MAX_UNROLLED
 from tierup.frontend.python.operations import arrays
-from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
+from tierup.frontend.python.operations.scalars import not_, of_ints, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end, branch
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
 from tierup.frontend.python.syntax.liveness import has_jump, jumps_loop
@@ -81,7 +81,7 @@ def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, re
     em = frame.em
     length = arrays.as_int(frame, node.iter, iterable.length)
     if offset:
-        length = em.scalar("aten.sub.int", [length, em.int(offset)], em.types.int)
+        length = of_ints(frame, "aten.sub.int", length, em.int(offset))
 
     def bind(i: Value) -> None:
         assign_target(frame, node.target, iterable.item(iteration.add(frame, node.iter, i, Const(offset))))
