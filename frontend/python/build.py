@@ -120,6 +120,7 @@ class Callee:
     hidden: tuple[Access, ...]
     parameters: list[Template]
     result: Template
+    writes: bool = False
 
 
 _DEEPEST_CALLS = 24
@@ -211,6 +212,8 @@ class ProgramBuilder:
             return [], Output("const")
         if isinstance(value, Array):
             if value.detached:
+                if frame.source.handed_on:
+                    raise frame.error(None, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
                 self.outside.notes.append("a reversed array is returned as a copy; NumPy returns a view")
             if isinstance(value.decays, bool):
                 return [value.ssa], Output("array", value.decays)
@@ -292,7 +295,8 @@ class ProgramBuilder:
         operands += [frame.hidden_input(access).ssa for access in callee.hidden]
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
         results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
-        return noted(frame, raise_(callee.result, iter(results), em.region))
+        em.writes += callee.writes
+        return noted(frame, raise_(callee.result, iter(results), em.region, em.writes))
 
     def build_callee(
         self,
@@ -314,10 +318,11 @@ class ProgramBuilder:
         names = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) :]
         keywords = names[0] if code.co_flags & inspect.CO_VARKEYWORDS else None
         ssa = iter(list(frame.block.arguments))
+        writes, copied_at = em.writes, em.copied_at
         try:
             with em.function(frame.block):
                 for parameter, template in zip(bound, parameters, strict=True):
-                    value = noted(frame, raise_(template, ssa, 0))
+                    value = noted(frame, raise_(template, ssa, 0, writes))
                     given = external(value)
                     if isinstance(given, Mapping_) and parameter == keywords:  # a dict of the callee's own
                         given = replace(given, external=False, region=em.region)
@@ -333,7 +338,9 @@ class ProgramBuilder:
         except BaseException:
             func.erase()
             raise
-        return Callee(name, func, tuple(frame.hidden), parameters, result)
+        finally:
+            em.copied_at = copied_at
+        return Callee(name, func, tuple(frame.hidden), parameters, result, em.writes != writes)
 
     def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""

@@ -38,6 +38,15 @@ def through_view(d: Draft) -> bool:
     return d.keep([f"{v} = {made}", write])
 
 
+@statement("writes", 0.5)
+def reversed_view(d: Draft) -> bool:
+    """A reversed view that something holds while the array is written."""
+    x, v = _written(d, 1), d.new()
+    held = d.of(f"[{x}[::-1]]", f"({x}[1:][::-1], 1)", f"{{0: np.flip({x})}}", f"[{x}] + [{x}[::-1]]", f"[y_[::-1] for y_ in ({x},)]")
+    write = d.of(f"{x} += {operand(d)}", f"{x}[0] = {operand(d)}", f"{x} *= h_[-1]" if held[0] == "[" else f"{x} *= 2")
+    return d.keep([f"h_ = {held}", write, f"{v} = h_[{d.of(0, -1) if held[0] == '[' else 0}] * 1"], lambda name: name == v)
+
+
 @statement("writes", 1)
 def fill_out(d: Draft) -> bool:
     """A local array made by a factory, and written bit by bit."""

@@ -66,6 +66,8 @@ class Emitter:
         self._types: dict[str, ir.Type] = {}
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
         self.depth = 0  # branches and loops around the next op
+        self.writes = 0  # of arrays so far; a loop may come back to one, and begins with one more
+        self.copied_at: builtins.int | None = None  # `writes` when the expression at hand first read a copy where NumPy has a view
         self.region = 0  # counts regions entered: a list may grow only in the one that made it
         self._next_region = 0
 
@@ -171,8 +173,10 @@ class Emitter:
     def _compute(
         self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None
     ) -> Sequence[ir.Value]:
-        row = None if self.has_gradients else optable.lookup(name)
-        keeps = row is not None and row.writes  # what is written keeps the gradient that it had
+        row = None if self.has_gradients and not self.mutable else optable.lookup(name)
+        writes = row is not None and row.writes
+        self.writes += writes
+        keeps = writes and not self.has_gradients  # what is written keeps the gradient that it had
         if keeps:
             operands = [operands[0], *self.given(operands[1:])]
         elif self.types.tensor not in results:  # a number made of a tensor

@@ -36,6 +36,7 @@ class Source:
     function: FunctionType
     tree: Definition
     filename: str
+    handed_on: frozenset[str] = frozenset()  # names whose values go on to be used by the code around this part of a function
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -72,12 +73,12 @@ def remember(function: FunctionType) -> None:
     linecache.getlines(function.__code__.co_filename, function.__globals__)
 
 
-_given: weakref.WeakKeyDictionary[FunctionType, Definition] = weakref.WeakKeyDictionary()
+_given: weakref.WeakKeyDictionary[FunctionType, tuple[Definition, frozenset[str]]] = weakref.WeakKeyDictionary()
 
 
-def given_source(function: FunctionType, tree: Definition) -> None:
-    """Say what the definition of a function is that was made of a tree, and stands in no file as it is."""
-    _given[function] = tree
+def given_source(function: FunctionType, tree: Definition, handed_on: frozenset[str]) -> None:
+    """Say what the definition of a function is that was made of a tree, and stands in no file as it is. `handed_on`: as in `Source`."""
+    _given[function] = tree, handed_on
 
 
 def parse(function: FunctionType) -> Source:
@@ -92,7 +93,8 @@ def definition(function: FunctionType) -> Source:
     """The source of a function of any kind. Raises UnsupportedSyntax when it has none."""
     code = function.__code__
     if function in _given:
-        return Source(function, _given[function], code.co_filename)
+        given, handed_on = _given[function]
+        return Source(function, given, code.co_filename, handed_on)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _found(function, lines)
     if tree is None:  # what was read before may be an older file's

@@ -173,8 +173,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
 
 
-def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
-    """The value whose SSA values come next; lists belong to `region`."""
+def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int = -1) -> Value:
+    """The value whose SSA values come next; lists belong to `region`. `writes`: as in `Array`."""
     if isinstance(template, Same):
         return template.value
     if isinstance(template, OneScalar):
@@ -182,10 +182,10 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int) -> Value:
     if isinstance(template, OneArray):
         array = next(ssa)
         decays = next(ssa) if template.decays is None else template.decays
-        return Array(array, template.rank, template.min_rank, template.dtype, decays, template.detached)
+        return Array(array, template.rank, template.min_rank, template.dtype, decays, template.detached, writes)
     if isinstance(template, OneOther):
         return template.make(next(ssa))
-    items = [raise_(item, ssa, region) for item in template.items]
+    items = [raise_(item, ssa, region, writes) for item in template.items]
     if template.kind == "dict":
         return Mapping_(dict(zip(template.keys, items, strict=True)))
     return Sequence(template.kind, items, region)

@@ -6,7 +6,7 @@ for the run is arrays and Python scalars, each an SSA value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,8 @@ class Array:
 
     `rank` is None when the call decides; it is `min_rank` at least. `decays`: NumPy makes it a scalar (a value of its own, never
     written in place) when its rank turns out to be 0; a !torch.bool where paths meet of which one has a scalar and one an array.
-    `detached`: a copy where NumPy has a view; a Reversed, where it can be written back.
+    `detached`: a copy where NumPy has a view; a Reversed, where it can be written back. `writes`: how many writes stood before the copy, -1
+    where paths meet.
     """
 
     ssa: ir.Value
@@ -50,6 +51,7 @@ class Array:
     dtype: np.dtype | None = None
     decays: bool | ir.Value = True
     detached: bool | Reversed = False
+    writes: int = -1
 
     @property
     def at_least(self) -> int:
@@ -186,6 +188,18 @@ PYTHON_SCALARS = (bool, int, float)
 NONE = Const(None)
 FALSE, TRUE = Const(False), Const(True)
 ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
+
+
+def copies_in(value: Value) -> Iterator[Array]:
+    """The arrays in a value that are copies where NumPy has views."""
+    if isinstance(value, Array) and value.detached:
+        yield value
+    elif isinstance(value, (Sequence, Mapping_)):
+        for item in value.items if isinstance(value, Sequence) else value.items.values():
+            yield from copies_in(item)
+    elif isinstance(value, OneOf):
+        for item in value.alternatives:
+            yield from copies_in(item)
 
 
 def is_none(value: Value) -> bool:

@@ -138,7 +138,8 @@ def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
     if x.rank == 0 and isinstance(axis, Const):
         refuse_axis(frame, x, axis)
     dims, _ = int_list(frame, node, axis, "an axis", bools=True)
-    return replace(viewed(frame, x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank), detached=True)
+    view = viewed(frame, x, frame.em.numpy("aten.flip", [x.ssa, dims]), x.rank, x.min_rank)
+    return replace(view, detached=True, writes=frame.em.writes)
 
 
 @function(np.flipud)

@@ -163,7 +163,7 @@ class Driver:
     def _part(self, name: str, region: Region) -> _Part:
         definition = region.definition(name)
         plain = _compiled(definition, self._source.function, {})
-        given_source(plain, definition)
+        given_source(plain, definition, NONE if region.returns else frozenset(region.outputs))
         cell = CellType()
 
         def refused(error: UnsupportedSyntax) -> None:

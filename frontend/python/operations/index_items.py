@@ -167,10 +167,11 @@ def _reversed(frame: Frame, node: ast.AST, view: Array, item: Slice, dim: int, s
     em = frame.em
     flipped = em.numpy("aten.flip", [view.ssa, em.ints(dim)])
     bounds = [_mirrored(frame, node, p) for p in (item.start, item.stop)]
-    if is_none(item.start) and is_none(item.stop) and step == -1:
-        return replace(view, ssa=flipped, detached=Reversed(view, flipped, dim))
-    ssa = em.numpy("aten.slice.Tensor", [flipped, em.int(dim), *bounds, em.int(-step)])
-    return replace(view, ssa=ssa, detached=Reversed(view, flipped, dim))
+    ssa = flipped
+    if not is_none(item.start) or not is_none(item.stop) or step != -1:
+        ssa = em.numpy("aten.slice.Tensor", [flipped, em.int(dim), *bounds, em.int(-step)])
+    return replace(view, ssa=ssa, detached=Reversed(view, flipped, dim), writes=em.writes)
+
 
 
 def _mirrored(frame: Frame, node: ast.AST, bound: Value) -> ir.Value:

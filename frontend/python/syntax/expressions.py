@@ -29,6 +29,7 @@ from tierup.frontend.python.building.values import (
     Sequence,
     Slice,
     Value,
+    copies_in,
     describe,
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
@@ -45,8 +46,10 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
     pending = [node]
     while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
         pending.append(getattr(pending[-1], head))
-    outer = frame.em.location, frame.em.has_gradients, frame.nested
+    em, copied_at = frame.em, frame.em.copied_at
+    outer = em.location, em.has_gradients, frame.nested
     frame.nested += 1
+    em.copied_at = None
     value: Value | None = None
     try:
         while pending:
@@ -59,10 +62,22 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
                 raise frame.error(node, f"expressions nested deeper than {MAX_NESTED} levels", "give the inner ones names")
             frame.at(node)
             value = handler(frame, node) if value is None else handler(frame, node, value)
+            if em.mutable:
+                _refuse_stale(frame, node, value)
     finally:
-        frame.em.location, frame.em.has_gradients, frame.nested = outer
+        em.location, em.has_gradients, frame.nested = outer
+        em.copied_at = em.copied_at if copied_at is None else copied_at
     assert value is not None
     return value
+
+
+def _refuse_stale(frame: Frame, node: ast.AST, value: Value) -> None:
+    """Raises UnsupportedSyntax where NumPy has a view, ours a copy from before a write: one that is read, or was in this expression."""
+    em, copies = frame.em, list(copies_in(value))
+    if copies and em.copied_at is None:
+        em.copied_at = em.writes
+    if em.copied_at not in (None, em.writes) or any(copy.writes != em.writes for copy in copies):
+        raise frame.error(node, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
 
 
 MAX_NESTED = 200  # as Python's parser
@@ -279,7 +294,7 @@ def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) ->
 def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a name or a tuple of them."""
     if isinstance(target, ast.Name):
-        if isinstance(value, Array) and value.detached and frame.em.mutable:
+        if (frame.em.mutable or target.id in frame.source.handed_on) and any(copies_in(value)):
             raise frame.error(target, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
         frame.env[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):

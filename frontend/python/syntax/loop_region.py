@@ -77,6 +77,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
     try:
         block = loop.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
         arguments = list(block.arguments)
+        em.writes += 1
         with em.at_end(block):
             values = iter(arguments[1:])
             inside = {name: raise_(templates[name], values, em.region) for name in names}
