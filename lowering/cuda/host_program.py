@@ -31,6 +31,7 @@ _ARITHMETIC = {
     "arith.floordivsi": "floordiv", "arith.ceildivui": "ceildiv", "arith.ceildivsi": "ceildiv",
     "arith.remui": "rem", "arith.remsi": "rem", "arith.minui": "min",
     "arith.minsi": "min", "arith.maxui": "max", "arith.maxsi": "max", "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor",
+    "arith.shli": "shl", "arith.shrsi": "shr",
     "arith.select": "select", "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "fdiv",
     "arith.maximumf": "fmax", "arith.minimumf": "fmin",
 }  # fmt: skip
@@ -138,6 +139,10 @@ class _Extraction:
         (number,) = self._all(op.operands)
         minus = self._new()
         return [("constant", minus, -1.0), ("mul", self._new(op.results[0]), number, minus)]
+
+    def _arith_mulsi_extended(self, op: ir.Operation) -> list[Step]:
+        given = self._all(op.operands)
+        return [("mul", self._new(op.results[0]), *given), ("mulhigh", self._new(op.results[1]), *given)]
 
     def _arith_cmpi(self, op: ir.Operation) -> list[Step]:
         given = self._all(op.operands)

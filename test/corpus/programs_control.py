@@ -153,3 +153,14 @@ def euler_integration(state, steps):
         position, velocity = state[:, 0], state[:, 1]
         state = np.stack([position + 0.1 * velocity, velocity - 0.1 * np.sin(position)], axis=1)
     return state
+
+
+@program(lambda r, n: (ints(r, n, low=-9, high=9), int(r.integers(2, 30))),
+         also=(lambda r, n: (ints(r, n), 2**31 + n), lambda r, n: (ints(r, n), -(2**62)), lambda r, n: (ints(r, n), 2**63 - 1)))
+def ints_of_any_size(x, k):
+    x[0] += k % 5
+    total = k * k
+    for i in range(1, 4):
+        total = total * k + i
+    x[1:] = x[1:] * (total % 7) + (k << 2) % 3
+    return total, x.sum() * 2, (total ^ k) >> 3

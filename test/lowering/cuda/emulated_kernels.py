@@ -184,6 +184,10 @@ class _Translation(TensorCores):
         else:
             self.let(op, self.constant(DTYPES[str(op.results[0].type)](ir.FloatAttr(attribute).value)))
 
+    def arith_mulsi_extended(self, op: ir.Operation, a: str, c: str) -> None:
+        bits = width(op.results[0].type)
+        self.let(op, f"wrap({a} * {c}, {bits}), wrap({a} * {c} >> {bits}, {bits})")
+
     def arith_cmpi(self, op: ir.Operation, a: str, c: str) -> None:
         self.let(op, f"ops.compare_integers({ir.IntegerAttr(op.attributes['predicate']).value}, {a}, {c}, {width(op.operands[0].type)})")
 

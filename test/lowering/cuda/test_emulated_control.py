@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from emulated_programs import agrees
+from emulated_programs import agrees, emulated
 
 RNG = np.random.default_rng(13)
 
@@ -31,6 +31,17 @@ def test_a_loop_whose_values_change_places() -> None:
         return x - 2 * y
 
     agrees(swap, (f32(5), f32(5), 3), (f32(5), f32(5), 4), (f32(5), f32(5), 0))
+
+
+def test_ints_are_checked_where_they_may_need_more_than_64_bits() -> None:
+    def powers(x, n: int):
+        m, k = n * n * n, n << 3
+        for i in range(n & 3):
+            m += i * k >> 1
+        return x * (m % 7), m ^ k
+
+    assert [outcome.status for outcome in agrees(powers, (f32(5), 3), (f32(5), -7), (f32(5), 2**20))] == [0, 0, 0]
+    assert [outcome.status > 0 for outcome in emulated(powers, (f32(5), 2**21), (f32(5), 2**22))] == [True, True]
 
 
 def test_a_loop_without_a_trip_count_waits_for_the_device() -> None:
