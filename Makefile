@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle bench gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle bench numpy-index gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -69,6 +69,9 @@ stress: $(VENV)/installed-test  ## ten minutes of many threads under injected fa
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
+
+numpy-index: $(VENV)/installed  ## docs/numpy-coverage.md: which of NumPy's functions native code answers, found out by calls (half a minute)
+	@$(BIN)/python -m tierup.tools.pages.numpydoc
 
 gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu/check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
 	@$(BIN)/python -m tierup.tools.gpu.bundle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import random
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -121,13 +122,17 @@ def test_a_name_behind_a_loop_is_refused_for_itself_alone(define: Callable[[str]
 
 
 def test_values_that_were_taken_out_do_not_outlive_their_last_use(define: Callable[[str], Any]) -> None:
-    text = "def f(x, seen):\n    y = np.fft.fft(x * 2).real + np.hanning(x.shape[0])\n    seen.append(dict(locals_of()))\n    return y * 2\n"
-    function = define(text)
-    function.__globals__["locals_of"] = lambda: __import__("sys")._getframe(1).f_locals  # noqa: SLF001 - what lives there
-    jitted, seen = tierup.jit(function, optimize=False), []
+    function = define("def f(x):\n    y = np.fft.fft(x * 2).real + np.hanning(x.shape[0])\n    note()\n    return y * 2\n")
+    seen: list[str] = []
+
+    def note() -> None:
+        seen[:] = [name for name, value in sys._getframe(1).f_locals.items() if isinstance(value, np.ndarray)]
+
+    function.__globals__["note"] = note
+    jitted = tierup.jit(function, optimize=False)
     for _ in range(3):
-        jitted(X, seen)
-    assert [n for n, v in seen[-1].items() if isinstance(v, np.ndarray)] == ["x", "y"]
+        jitted(X)
+        assert seen == ["x", "y"]
 
 
 # --- order of evaluation -----------------------------------------------------------------------------------------------------

@@ -135,10 +135,10 @@ def _float_one(frame: Frame, operand: Array) -> ir.Value:
 
 
 @function(np.where)
-def where(frame: Frame, node: ast.AST, condition: Value, x: Value = NONE, y: Value = NONE) -> Value:
-    if is_none(x) and is_none(y):
+def where(frame: Frame, node: ast.AST, condition: Value, x: Value | None = None, y: Value | None = None) -> Value:
+    if x is None and y is None:
         return nonzero(frame, node, condition)
-    if x is NONE or y is NONE:
+    if x is None or y is None:
         raise WillRaise(ValueError("either both or neither of x and y should be given"))
     cond = as_array(frame, node, condition)
     if cond.dtype != np.bool_:

@@ -18,7 +18,7 @@ from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array,
 from tierup.frontend.python.functions.numpy_reductions import sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
 from tierup.frontend.python.operations import array_operators
-from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
+from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, refuse_axis
 from tierup.frontend.python.operations.scalars import number, raise_if
 
 CONSTANT_MODE = Const("constant")
@@ -144,11 +144,13 @@ def flip(frame: Frame, node: ast.AST, m: Value, axis: Value = NONE) -> Value:
 
 @function(np.flipud)
 def flipud(frame: Frame, node: ast.AST, m: Value) -> Value:
+    insist_on_rank(as_array(frame, node, m), 1, "Input must be >= 1-d.")
     return flip(frame, node, m, Const(0))
 
 
 @function(np.fliplr)
 def fliplr(frame: Frame, node: ast.AST, m: Value) -> Value:
+    insist_on_rank(as_array(frame, node, m), 2, "Input must be >= 2-d.")
     return flip(frame, node, m, Const(1))
 
 

@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
 from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Sequence, Value, is_none
-from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, is_scalar, refuse_axis, taken, viewable
+from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, is_scalar, refuse_axis, taken, viewable
 from tierup.frontend.python.operations.scalars import raise_if
 
 C_ORDER = Const("C")
@@ -98,6 +98,8 @@ def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) 
 
 @function(np.matrix_transpose)
 def matrix_transpose(frame: Frame, node: ast.AST, x: Value) -> Value:
+    found = as_array(frame, node, x)
+    insist_on_rank(found, 2, f"Input array must be at least 2-dimensional, but it is {found.rank}")
     return swapaxes(frame, node, x, Const(-1), Const(-2))
 
 

@@ -108,6 +108,12 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
     raise frame.error(node, f"{describe(value)} where NumPy needs an array")
 
 
+def insist_on_rank(x: Array, least: int, message: str) -> None:
+    """Raises NumPy's ValueError for an array of a lower rank, where that is known."""
+    if x.rank is not None and x.rank < least:
+        raise WillRaise(ValueError(message))
+
+
 def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf) -> Array:
     items = shape_items(frame, node, value) if isinstance(value, ShapeOf) else value.items
     static = _static(value)

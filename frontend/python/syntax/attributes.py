@@ -26,7 +26,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
-from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
 from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
 
@@ -68,6 +68,9 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
     if name == "T":
         return numpy_shape.transpose(frame, node, x)
     if name == "mT":
+        if x.rank == 0 and x.may_be_scalar:
+            raise frame.error(node, "`.mT` of a NumPy scalar", "it has none")
+        insist_on_rank(x, 2, "matrix transpose with ndim < 2 is undefined")
         return numpy_shape.matrix_transpose(frame, node, x)
     if name == "real":
         return x
