@@ -60,9 +60,15 @@ OTHERS = {
 }  # fmt: skip
 
 
+WERE_WRONG = [
+    ("np.isin(i, k)", "int64"), ("np.conj(x)", "bool"), ("np.add.accumulate(x)", "a scalar"), ("np.broadcast(u, g)", "float32"),
+    ("np.fft.fftshift(x)", "rank 0"), ("np.real(x)", "rank 0"), ("np.where(b, x, 0.0)", "None"), ("np.flipud(a)", "a scalar"), ("a.mT", "a scalar"),
+]  # fmt: skip
+
+
 def test_other_arguments_give_what_numpy_gives_or_raise_what_it_raises() -> None:
     pairs = [(call, other) for name, calls in CALLS.items() if not name.startswith("np.random") for call in calls for other in OTHERS]
-    for call, other in drawn("NumPy's examples", pairs, 30, kind=lambda pair: pair[1]):
+    for call, other in [*WERE_WRONG, *drawn("NumPy's examples", pairs, 30, kind=lambda pair: pair[1])]:
         example = Example.of(call)
         found = disagreement(example, tierup.jit(example.function, optimize=False), OTHERS[other])
         assert found is None, f"{other}: {found}"

@@ -92,6 +92,9 @@ def outcome(function: Callable[..., Any], arguments: list[Any]) -> tuple[object,
 
 def differs(ours: Any, numpys: Any, path: str = "result", *, values: bool = True) -> str | None:
     """How two results differ in kind, dtype, shape or value; None where they do not, up to some roundings."""
+    if isinstance(numpys, Exception) and isinstance(ours, Exception):
+        ours, numpys = (next(c for c in type(e).__mro__ if c.__module__ != "numpy._core._exceptions") for e in (ours, numpys))
+        return None if ours is numpys else f"{path} raises {ours.__name__}, NumPy {numpys.__name__}"
     if type(ours) is not type(numpys):
         return f"{path} is a {type(ours).__name__}, NumPy's a {type(numpys).__name__}"
     if isinstance(numpys, (tuple, list)):

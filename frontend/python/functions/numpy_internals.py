@@ -80,6 +80,8 @@ def result_type(frame: Frame, node: ast.AST, *arrays_and_dtypes: Value) -> Value
 @function(np.broadcast)
 def broadcast(frame: Frame, node: ast.AST, *args: Value) -> Value:
     """An array of the shape that they have together, of which nothing but that is read."""
+    if not frame.is_numpys:
+        raise frame.error(node, "`np.broadcast`", "write np.broadcast_arrays")
     shapes = [array_operators.binary(frame, node, ast.NotEq, as_array(frame, node, a), Const(0)) for a in args]
     return reduce(lambda a, b: array_operators.binary(frame, node, ast.BitOr, a, b), shapes)
 
@@ -119,9 +121,17 @@ def conj(frame: Frame, node: ast.AST, a: Value) -> Value:
     return as_array(frame, node, a)
 
 
-@function(np.conjugate, np.real)
+@function(np.conjugate)
 def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
-    return array_operators.unary(frame, node, ast.UAdd, as_array(frame, node, x))
+    operand = as_array(frame, node, x)
+    if dtype_of(frame, node, operand) == np.bool_:
+        raise frame.error(node, "np.conjugate of bools, which gives int8")
+    return array_operators.unary(frame, node, ast.UAdd, operand)
+
+
+@function(np.real)
+def real(frame: Frame, node: ast.AST, val: Value) -> Value:
+    return val if is_number(val) else as_array(frame, node, val)
 
 
 @function(np.iscomplexobj)

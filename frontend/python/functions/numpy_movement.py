@@ -159,6 +159,8 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
     em = frame.em
     x = as_array(frame, node, a)
     shifts, count = int_list(frame, node, shift, "`shift`", bools=True)
+    if count == 0:
+        raise WillRaise(ValueError("not enough values to unpack (expected 2, got 0)"))
     if is_none(axis):
         if x.rank == 1 or count != 1:
             return copied(x, em.numpy("aten.roll", [x.ssa, shifts, em.ints()]), x.rank, x.min_rank)

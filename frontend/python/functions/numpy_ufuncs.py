@@ -91,10 +91,12 @@ def method(frame: Frame, node: ast.AST, bound: Any, args: list[Value], kwargs: d
     return build(frame, node, bound, ufunc, args, kwargs)
 
 
-def _along_first(functions: dict[np.ufunc, Any]) -> Callable[..., Value]:
+def _along_first(functions: dict[np.ufunc, Any], of_scalars: bool = True) -> Callable[..., Value]:
     def build(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
         if ufunc not in functions:
             raise table.unknown(frame, node, bound)
+        if not of_scalars and args and as_array(frame, node, args[0]).rank == 0:
+            raise WillRaise(TypeError(f"cannot {bound.__name__} on a scalar"))
         if len(args) < 2:
             kwargs = {"axis": ZERO, **kwargs}
         of = functions[ufunc]
@@ -114,4 +116,4 @@ def _outer(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[
     return call(frame, node, ufunc, [a, b], kwargs)
 
 
-_METHODS = {"reduce": _along_first(_REDUCTIONS), "accumulate": _along_first(_SCANS), "outer": _outer}
+_METHODS = {"reduce": _along_first(_REDUCTIONS), "accumulate": _along_first(_SCANS, of_scalars=False), "outer": _outer}

@@ -34,7 +34,8 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
         found = None
     finally:
         frame.trying = outer
-    if _last(frame) != before and not frame.is_numpys:
+    last = _last(frame)
+    if last is not None and (before is None or last != before) and not frame.is_numpys:  # the bindings compare no op with None
         raise frame.error(node, "`try` around what only the run computes", "check the condition before, or catch the exception outside")
     if found is None:
         return end if end is not None else GoOn([*node.orelse, *rest])
