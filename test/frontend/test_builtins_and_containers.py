@@ -56,6 +56,7 @@ BODIES = {
     "list added in place": "a = [n]\na += [s]\na += (1, 2)\nreturn a",
     "list repeated and joined": "return [n] * 2, [n] + [s], (n,) + (s, 1), 2 * (n,)",
     "items stored": "a = [n, s, 1]\na[0] = x\na[-1] = 7\nreturn a",
+    "numbers updated in lists and dicts": "a = [n, 1.5]\nd = {'k': s}\na[0] += 1\na[1] *= 2\nd['k'] -= n\nreturn a, d",
     "items updated": "a = [n, s]\na[0] = a[0] + 2\na[1] = a[1] * a[0]\nreturn a",
     "an item of a tuple stored": "a = (n, s)\na[0] = 1\nreturn a",
     "an item beyond the list stored": "a = [n]\na[3] = 1\nreturn a",

@@ -21,6 +21,13 @@ BODIES = {
     "flat and triangular": "return np.diag(m), np.diag(m, 1), np.tri(3, 4), np.trace(m), np.argwhere(m > 0)",
     "equality": "return np.array_equal(m, m), np.array_equal(m, m.T), np.array_equal(x, m)",
     "roll": "return np.roll(x, 2), np.roll(m, -1), np.roll(m, k[0], axis=1), np.roll(m, 1, axis=(0, 1))",
+    "tensordot and inner": "return np.tensordot(m, m, 1), np.tensordot(m, m), np.tensordot(m, x, axes=([0], [0])), np.inner(m, m), np.inner(x, x)",
+    "einsum": (
+        "return np.einsum('ij,jk->ik', m, m), np.einsum('ij->j', m), np.einsum('i,i', x, x), np.einsum('i,j', x, x), np.einsum('ij,kj', m, m[:2])"
+        ", np.einsum('ij,ij->i', m, m)"
+    ),
+    "round": "return np.round(x + 0.25, 1), (x * 1.0).round(3), np.around(x / 3, -1), np.round(k, 2)",
+    "expand_dims of several axes": "return np.expand_dims(x, (0, 2)), np.expand_dims(m, (-1,))",
     "ufuncs into an array": "y = np.zeros_like(x)\nnp.multiply(x, 3, out=y)\nz = np.add(y, x, y)\nw = np.negative(x, out=z)\nreturn w, z is y, w is y",
     "ufuncs where a mask holds": "y = np.ones_like(x)\nnp.add(x, x, out=y, where=x > 0)\nnp.copyto(y, 7, where=x < -0.5)\nreturn y",
     "ufuncs with a dtype": "return np.add(k, 1, dtype=np.float32), np.multiply(k, k, dtype='f8'), np.add(x, x, out=...)",

@@ -244,7 +244,7 @@ trunc = _rounding("aten.trunc(Tensor self) -> Tensor", "aten.fix(Tensor self) ->
 round = _rounding("aten.round(Tensor self) -> Tensor", function="rint", numpy=np.round, form="rounded", note="ties to even")
 
 
-@pointwise("aten.round.decimals(Tensor self, *, int decimals) -> Tensor", accepts=Accepts.FLOAT, numpy=np.round, form="none")
+@pointwise("aten.round.decimals(Tensor self, *, int decimals) -> Tensor", accepts=Accepts.FLOAT, numpy=np.round, form="rounded")
 def round_decimals(m: Elements, x: Element, decimals: Parameter) -> Element:
     """x*10**decimals rounded half to even, and back."""
     if not m.is_number(decimals):

@@ -99,7 +99,7 @@ def _signature(obj: Any) -> inspect.Signature | None:
 
 def given(kwargs: Mapping[str, Value]) -> dict[str, Value]:
     """Without what NumPy passes on though nobody gave it."""
-    return {k: v for k, v in kwargs.items() if not (isinstance(v, Const) and v.value is NOT_GIVEN)}
+    return {k: v for k, v in kwargs.items() if not (isinstance(v, Const) and (v.value is NOT_GIVEN or k == "out" and v.value is None))}
 
 
 def invoke(

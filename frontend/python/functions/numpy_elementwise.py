@@ -12,6 +12,7 @@ from tierup.dialect import optable
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number, number_kind
 from tierup.frontend.python.functions.numpy_finding import nonzero
@@ -202,11 +203,17 @@ def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: V
     return Array(frame.em.numpy("aten.clamp.Tensor", operands), rank, least)
 
 
-@function(np.round, method="round")
+@function(np.round, np.around, method="round")
 def round_(frame: Frame, node: ast.AST, a: Value, decimals: Value = ZERO) -> Value:
-    if constant(frame, node, decimals, "`decimals`") != 0:
-        raise frame.error(node, "rounding to decimals", "write np.rint(x * 10**d) / 10**d")
-    operand = as_array(frame, node, a)
+    operand, places = as_array(frame, node, a), constant(frame, node, decimals, "`decimals`")
+    if places != 0:
+        dtype = dtype_of(frame, node, operand, "rounding a dtype")
+        if dtype.kind in "iu" and places > 0:
+            return replace(as_array(frame, node, operand, fresh=True), decays=True)
+        if dtype.kind != "f" or dtype.itemsize == 2:  # which NumPy rounds at each step
+            raise frame.error(node, f"rounding {dtype} to {places} decimals")
+        ssa = frame.em.numpy("aten.round.decimals", [operand.ssa, frame.em.int(places)])
+        return Array(ssa, operand.rank, operand.min_rank, operand.dtype)
     if operand.dtype is not None and operand.dtype.kind in "iu":
         return replace(as_array(frame, node, operand, fresh=True), decays=True)
     return Array(frame.em.numpy("aten.round", [operand.ssa]), operand.rank, operand.min_rank, operand.dtype)

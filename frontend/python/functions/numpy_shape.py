@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
@@ -118,7 +119,14 @@ def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: 
 def expand_dims(frame: Frame, node: ast.AST, a: Value, axis: Value) -> Value:
     x = viewable(frame, node, a)
     if isinstance(axis, Sequence):
-        raise frame.error(node, "np.expand_dims of several axes", "one axis at a time, or index with None")
+        axes = tuple(constant(frame, node, v, "`axis`") for v in axis.items)
+        try:
+            places = normalize_axis_tuple(axes, known_rank(frame, node, x, "np.expand_dims of several axes") + len(axes))
+        except (TypeError, ValueError) as e:
+            raise WillRaise(e) from e
+        for place in sorted(places):
+            x = viewed(frame, x, frame.em.numpy("aten.unsqueeze", [x.ssa, frame.em.int(place)]), known_rank(frame, node, x, "") + 1)
+        return x
     ssa = frame.em.numpy("aten.unsqueeze", [x.ssa, as_int(frame, node, axis, "an axis")])
     return viewed(frame, x, ssa, None if x.rank is None else x.rank + 1, x.at_least + 1)
 

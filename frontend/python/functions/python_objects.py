@@ -28,8 +28,11 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
+from tierup.frontend.python.functions import iteration
+from tierup.frontend.python.operations.arrays import program_dtype
 from tierup.frontend.python.operations.operators import folded
 
+EMPTY = Sequence("tuple", [])
 PYTHONS = {"int": int, "float": float, "bool": bool}
 
 
@@ -85,6 +88,14 @@ def slice_(frame: Frame, node: ast.AST, *args: Value) -> Value:
     return Slice(NONE, args[0], NONE) if len(args) == 1 else Slice(*args, *[NONE] * (3 - len(args)))
 
 
+@function(set)
+def set_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
+    """Of numbers and strings known now, in NumPy's own code, which changes none."""
+    if not frame.is_numpys:
+        raise frame.error(node, "a set", "use a tuple")
+    return Const(frozenset(constant(frame, node, item, "an element of a set") for item in iteration.static_items(frame, node, iterable)))
+
+
 @function(operator.index)
 def index(frame: Frame, node: ast.AST, a: Value) -> Value:
     if isinstance(a, Scalar) and a.kind == "int":
@@ -110,7 +121,10 @@ def known(value: Value) -> Any:
 
 
 def value_of(frame: Frame, found: Any) -> Value:
-    """The value that a Python object is, tuples and lists item by item."""
+    """The value that a Python object is, tuples and lists item by item, arrays as constants of the program."""
+    if isinstance(found, np.ndarray):
+        dtype = program_dtype(frame, None, found.dtype)
+        return Array(frame.em.literal(found, dtype), found.ndim, dtype=found.dtype, decays=False)
     if type(found) in (tuple, list):
         return Sequence(type(found).__name__, [value_of(frame, item) for item in found], frame.em.region)
     return Const(found)

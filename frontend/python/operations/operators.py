@@ -33,7 +33,7 @@ from tierup.frontend.python.operations.array_operators import is_operand, truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, not_
 
 Operands = Operands_[Callable[[], Value]]
-FOLDABLE = (bool, int, float, np.generic)
+FOLDABLE = (bool, int, float, np.generic, frozenset)
 
 
 def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:

@@ -32,6 +32,7 @@ from tierup.frontend.python.operations import array_operators, arrays, indexing
 from tierup.frontend.python.operations.array_operators import require_mutation
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
 from tierup.frontend.python.operations.index_items import gather, has_index_arrays, optional_list, take_apart, view_of, with_index_arrays
+from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if
 
 _TUPLE_STORE = TypeError("'tuple' object does not support item assignment")
@@ -333,4 +334,7 @@ def _update_static_item(frame: Frame, node: ast.AST, op: type, owner: Value, ind
         if isinstance(owner, Sequence) and not owner.external:
             store(frame, node, owner, index, array_operators.update(frame, node, op, current, value))
             return
+    if is_number(current) or is_numpy_scalar(current):
+        store(frame, node, owner, index, operate(frame, node, op, current, value))
+        return
     raise frame.error(node, f"`{SYMBOLS[op]}=` on {describe(current)} in {describe(owner)}", "use an array for it")

@@ -31,6 +31,7 @@ from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
 
 _MISSING = Const(object())
+_FLAGS = np.empty(0).flags  # of any array: NumPy's own code asks for its layout to make it a better one
 
 # modules whose contents never change: their members need no guard
 _STABLE_MODULES = ("numpy", "math", "tierup")
@@ -74,6 +75,8 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
         return numpy_shape.matrix_transpose(frame, node, x)
     if name == "real":
         return x
+    if name == "flags" and frame.is_numpys:
+        return Const(_FLAGS)
     if name in table.METHODS:
         return Method(x, name)
     if not hasattr(np.ndarray, name):
@@ -116,7 +119,7 @@ def _constant(frame: Frame, node: ast.AST, owner: Const, name: str) -> Value:
     except AttributeError as e:
         frame.outside.constant(owner.access.attribute(name) if owner.access is not None else None, "missing", type(e))
         raise WillRaise(e) from e
-    if isinstance(value, (np.dtype, np.finfo, np.iinfo, np.ufunc)):
+    if isinstance(value, (np.dtype, np.finfo, np.iinfo, np.ufunc)) or value is _FLAGS:
         return Const(found)
     if isinstance(value, type) and owner.access is not None:
         if isinstance(found, types.MethodType):

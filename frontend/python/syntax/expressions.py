@@ -373,10 +373,18 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
         return numpy_ufuncs.call(frame, node, function, args, kwargs)
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return numpy_ufuncs.method(frame, node, function, args, kwargs)
-    handler = table.find(function)
+    handler, inner = table.find(function), helpers.numpys(function)
     if handler is not None:
-        return table.invoke(frame, node, function, handler, args, kwargs)
-    inner = helpers.numpys(function)
+        try:
+            return table.invoke(frame, node, function, handler, args, kwargs)
+        except UnsupportedSyntax as e:
+            if inner is None or isinstance(e, NeedsStatic):
+                raise
+            refused = e
+            try:
+                return _call_numpys(frame, node, function, inner, args, kwargs)
+            except UnsupportedSyntax:
+                raise refused from None
     if inner is not None:
         return _call_numpys(frame, node, function, inner, args, kwargs)
     raise table.unknown(frame, node, function)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.values import Const, Ends, GoOn, Sequence, Unset
 from tierup.frontend.python.syntax.expressions import evaluate
@@ -25,7 +24,7 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
     if node.finalbody:
         raise frame.error(node, "`finally`", "check the condition before, or catch the exception outside")
     outer, frame.trying = frame.trying, frame.em.depth
-    before = _last(frame)
+    before = _count(frame)
     try:
         end = frame.execute(node.body, tail=False)
     except WillRaise as e:
@@ -34,8 +33,7 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
         found = None
     finally:
         frame.trying = outer
-    last = _last(frame)
-    if last is not None and (before is None or last != before) and not frame.is_numpys:  # the bindings compare no op with None
+    if _count(frame) > before and not frame.is_numpys:
         raise frame.error(node, "`try` around what only the run computes", "check the condition before, or catch the exception outside")
     if found is None:
         return end if end is not None else GoOn([*node.orelse, *rest])
@@ -48,9 +46,9 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
     raise WillRaise(found)
 
 
-def _last(frame: Frame) -> ir.Operation | None:
-    operations = frame.em.ip.block.operations
-    return operations[len(operations) - 1].operation if len(operations) else None
+def _count(frame: Frame) -> int:
+    """Of the ops in the block at hand, those for constants apart, which stand at the top of a function's."""
+    return sum(not view.operation.name.startswith("torch.constant.") for view in frame.em.ip.block.operations)
 
 
 def _caught(frame: Frame, handler: ast.ExceptHandler) -> tuple[type, ...]:
