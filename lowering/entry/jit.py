@@ -22,12 +22,14 @@ from tierup.lowering.objects import keys, linking, perf_map, store
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
 _NUMPY_API = {
     "PyArray_Type": 2,
+    "PyGenericArrType_Type": 10,
     "PyArray_CopyInto": 50,
+    "PyArray_FromScalar": 61,
     "PyArray_Return": 76,
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "descr_get", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free")
+_EXPORTS = ("dispatch", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free")
 
 _LIBRARY = (
     "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
@@ -39,7 +41,6 @@ class Code:
     """Addresses of the dispatcher's functions, and of its pointer to a `layout.Tensors`. They stay valid until the process ends."""
 
     dispatch: int
-    descr_get: int
     probe_kernel: int
     tensors: int
     poll: int

@@ -112,13 +112,20 @@ class Instruction(ctypes.Structure):
     _fields_ = [("op", c_int64), ("to", c_int64), ("a", c_int64), ("b", c_int64)]
 
 
-class ReturnForm(IntEnum):
-    """In what the user gets the results."""
+class NodeKind(IntEnum):
+    """What the user gets is put together on a stack: a node puts an object there, or takes `count` and puts one made of them there."""
 
-    SINGLE = 0
-    TUPLE = 1
-    LIST = 2
-    NONE = 3
+    NEXT = 0  # the program's next result
+    OBJECT = 1
+    TUPLE = 2
+    LIST = 3
+    DICT = 4  # object: PyObject*[count], its keys
+
+
+class Node(ctypes.Structure):
+    """One of them."""
+
+    _fields_ = [("kind", c_int64), ("count", c_int64), ("object", c_void_p)]
 
 
 class RowStruct(ctypes.Structure):
@@ -134,7 +141,8 @@ class RowStruct(ctypes.Structure):
         ("results", c_void_p),
         ("n_results", c_int64),
         ("n_user_results", c_int64),
-        ("form", c_int64),
+        ("nodes", c_void_p),  # Node[n_nodes], or null where the only result is what the user gets
+        ("n_nodes", c_int64),
         ("work", c_int64),  # encoded like a size: from RELEASE_WORK on, the kernel is called by `run_released`
         ("polls", c_int64),  # whether the kernel may give up the GIL itself
         ("known_work", c_int64),  # the operations, as far as the arguments tell: from RELEASE_WORK on, it is called without the GIL
@@ -173,43 +181,54 @@ class Chain(ctypes.Structure):
     ]
 
 
-class LoadKind(IntEnum):
-    """Where a hidden input is read."""
+class StepKind(IntEnum):
+    """What is read before the guards of versions, into the slots from `to` on, or must hold."""
 
-    GLOBAL = 0  # object: the dict
-    CELL = 1  # object: the cell
-    ATTRIBUTE = 2  # of slot `slot`
-
-
-class Load(ctypes.Structure):
-    """How a hidden input is read at each call; `name`: the key or the attribute."""
-
-    _fields_ = [("kind", c_int64), ("slot", c_int64), ("object", c_void_p), ("name", c_void_p)]
-
-
-class ConstantGuard(ctypes.Structure):
-    """Slot `slot` must hold `object`, or what slot `other` holds where that is not -1."""
-
-    _fields_ = [("slot", c_int64), ("object", c_void_p), ("other", c_int64)]
+    GLOBAL = 0  # `name` in the dict `object`
+    CELL = 1  # the contents of `object`
+    ATTRIBUTE = 2  # `name` of what slot `slot` holds
+    SCALAR = 3  # the slot's NumPy scalar, as an array
+    TUPLE = 4  # the `count` items of the slot's tuple
+    LIST = 5
+    DICT = 6  # the slot's dict must have the keys `object`, a PyObject*[count], in this order
+    TYPE = 7  # the slot holds an instance of exactly `object`
+    EQUAL = 8  # the slot holds `object`, or the same number or string
+    SAME = 9  # the slot holds what slot `to` does
 
 
-N_CAUSES = 7
+class Step(ctypes.Structure):
+    """One of them."""
+
+    _fields_ = [("kind", c_int64), ("slot", c_int64), ("to", c_int64), ("count", c_int64), ("object", c_void_p), ("name", c_void_p)]
+
+
+N_CAUSES = 8
 
 
 class Table(ctypes.Structure):
-    """One dispatch table. A slot holds an object of the call: the positional arguments, then what each Load read."""
+    """One dispatch table. A slot holds an object of the call: parameters that take one argument, those of `*args`, those of `**options`;
+    then what steps read."""
 
     _fields_ = [
         ("chain", c_void_p),
-        ("n_positional", c_int64),
-        ("n_loads", c_int64),
-        ("n_constants", c_int64),
-        ("n_flat", c_int64),  # 0 when the flat arguments are the positional ones
-        ("loads", c_void_p),
-        ("constants", c_void_p),
-        ("flat", c_void_p),  # int64[n_flat]: slots
+        ("n_exact", c_int64),  # so many arguments by position, and no keyword, are the first slots as they are; -1: never
+        ("n_positional", c_int64),  # parameters that may be given by position
+        ("n_parameters", c_int64),
+        ("n_star", c_int64),
+        ("n_extra", c_int64),
+        ("n_slots", c_int64),
+        ("n_steps", c_int64),
+        ("n_flat", c_int64),
+        ("n_own", c_int64),  # flat arguments that are the call's, in front of those from outside
+        ("names", c_void_p),  # PyObject*[n_parameters], no string where one cannot be given by name
+        ("extra", c_void_p),  # PyObject*[n_extra]
+        ("function", c_void_p),  # whose defaults hold, or null
+        ("steps", c_void_p),
+        ("flat", c_void_p),  # int64[n_flat]: slots; null: the first slots
         ("slow", c_void_p),
         ("failed", c_void_p),
+        ("owner", c_void_p),  # the Python object to which this belongs
+        ("next", c_void_p),  # the Table that is tried when this one has no answer, or null
         ("slow_calls", c_int64 * N_CAUSES),
         ("tensors", c_void_p),  # a Tensors, or null when the arguments are not looked at for tensors
         ("gives_tensors", c_int64),  # also to calls without tensors

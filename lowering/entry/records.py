@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum, IntEnum
-from types import CellType
+from types import CellType, MethodType
 from typing import Any
 
 from tierup.dialect.base.records import dataclass
@@ -39,6 +39,7 @@ class SlowCause(IntEnum):
     CONSTANT = 4  # a global that was compiled in is another object now
     FAILED = 5  # a kernel left with a status other than 0 and the table has no `failed`
     TENSORS = 6  # a tensor, a thread's mode or a version with which Python must deal: see `tensors.py`
+    STRUCTURE = 7  # an argument, or what is read from outside, is of another structure
 
 
 class Form(Enum):
@@ -51,8 +52,19 @@ class Form(Enum):
 
 
 @dataclass(frozen=True)
+class Made:
+    """A result in which others are: a "tuple", "list" or "dict" of `items`, each a result of its own; "next": the program's next result;
+    "object": `value` itself. What is left of the program's results is dropped."""
+
+    kind: str
+    items: tuple[Made, ...] = ()
+    keys: tuple[object, ...] = ()
+    value: object = None
+
+
+@dataclass(frozen=True)
 class Positional:
-    """Positional argument `index` of the call."""
+    """Argument `index` of the call: by position, or what `Parameters` bind."""
 
     index: int
 
@@ -80,31 +92,75 @@ class AttributeSource:
     name: str
 
 
-Source = Positional | GlobalSource | CellSource | AttributeSource
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A guard: what `of` gives is exactly a tuple or list of `keys` in number, or a dict that has them in this order."""
+
+    of: Source
+    kind: type
+    keys: tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSource:
+    """The item at a position of these."""
+
+    items: Items
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarSource:
+    """A NumPy scalar, as an array of rank 0."""
+
+    of: Source
+
+
+Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource
 
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """What was compiled in: calls go to `slow` when `source` no longer gives this very object, or what `same` gives in the same call."""
+    """What was compiled in: calls go to `slow` when `source` no longer gives this very object, or what `same` gives in the same call. The
+    native entry takes an equal number or string for the object. `is_type`: it gives one of exactly the type `value`."""
 
     source: Source
     value: object
     same: Source | None = None
+    is_type: bool = False
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How the native entry binds a call's arguments. `names`: of the parameters that take one argument each, the `n_positional` that may be
+    given by position first, "" for what may not be given by name. Behind them stand `n_star` arguments of `*args`, and what `**options`
+    takes under the names `extra`, in this order. `function`: whose defaults hold, those of the moment."""
+
+    names: tuple[str, ...]
+    n_positional: int
+    n_star: int = 0
+    extra: tuple[str, ...] = ()
+    function: Any = None
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Where the flat arguments of a table's versions come from.
 
-    `flat`: one source per flat argument; None stands for the positional arguments in order. `constants`: identity guards.
+    `flat`: one source per flat argument; None stands for the call's arguments in order. `constants`: what must hold, first things first.
+    `n_own`: how many of the flat arguments are the call's, not read from outside; they come first; None: as many as
+    the call has arguments. `parameters`: None where all
+    arguments are given by position.
     """
 
     n_positional: int
     flat: tuple[Source, ...] | None = None
-    constants: tuple[Constant, ...] = ()
+    constants: tuple[Constant | Items, ...] = ()
+    n_own: int | None = None
+    parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
-        watched = (s for c in self.constants for s in (c.source, c.same) if s is not None)
+        watched = (s for c in self.constants if isinstance(c, Constant) for s in (c.source, c.same) if s is not None)
         for source in (*self.sources, *watched):
             while isinstance(source, AttributeSource):
                 source = source.of
@@ -131,7 +187,7 @@ class VersionRecord:
 
     `address`: the kernel's, of the type in `abi`. `keepalive` owns its code and lives as long as the version or a call that
     runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
-    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them. `serial`: what a thread
+    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them; or whether each of the user's does. `serial`: what a thread
     remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
     leave with live values. `on_device`: there is no address: `keepalive` is a plan of runtime/cuda, and only the entry in Python calls it.
     `polls`: the kernel may run for long whatever its `work`, and does as `lowering/externals/polling.py` says. `allocates`:
@@ -144,8 +200,8 @@ class VersionRecord:
     address: int
     keepalive: object = None
     work: Dim = 0
-    form: Form = Form.SINGLE
-    scalars: bool = True
+    form: Form | Made = Form.SINGLE
+    scalars: bool | tuple[bool, ...] = True
     exits: tuple[ExitSite, ...] = ()
     serial: int = field(default_factory=_serials.__next__)
     on_device: bool = False
@@ -160,6 +216,8 @@ class VersionRecord:
             raise ValueError("write-backs must come after the program's results")
         if self.form is Form.SINGLE and n_user != 1 or self.form is Form.NONE and n_user:
             raise ValueError(f"form {self.form.value} with {n_user} results")
+        if isinstance(self.form, Made) and _count(self.form) > n_user:
+            raise ValueError(f"{n_user} results for a tree of {_count(self.form)}")
         for r in self.results:
             if r.kind in (ResultKind.ARGUMENT, ResultKind.ALIAS, ResultKind.VIEW):
                 if not 0 <= r.argument < len(self.arguments):
@@ -178,14 +236,21 @@ class VersionRecord:
         """How many results the caller gets; the arguments that the program writes come behind them."""
         return len(self.results) - len(self.written)
 
-    def hands_over_scalar(self, result: ResultSpec) -> bool:
+    def hands_over_scalar(self, index: int) -> bool:
         """Whether a result comes back as the NumPy scalar in it, views and arguments too: they are copies then."""
-        if not self.scalars or result.kind in (ResultKind.SCALAR, ResultKind.NONE, ResultKind.ARGUMENT):
+        result = self.results[index]
+        if result.kind in (ResultKind.SCALAR, ResultKind.NONE, ResultKind.ARGUMENT):
+            return False
+        if not (self.scalars[index] if isinstance(self.scalars, tuple) else self.scalars):
             return False
         if result.kind is ResultKind.ALIAS:
             argument = self.arguments[result.argument]
             return argument.kind is ArgumentKind.ARRAY and not argument.sizes
         return not result.sizes
+
+
+def _count(tree: Made) -> int:
+    return 1 if tree.kind == "next" else sum(map(_count, tree.items))
 
 
 def is_static(record: VersionRecord) -> bool:
@@ -219,6 +284,9 @@ class TableCallable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the table."""
         return self.table(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
 
 
 def work_of(record: VersionRecord) -> Dim:

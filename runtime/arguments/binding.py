@@ -4,58 +4,59 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
-_NOT_POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+from tierup.dialect.base.records import cached_property
 
 
 class Binding:
     """`wrapped`: the Python function behind it, whose `__defaults__` and `__kwdefaults__` are those of the moment of the call, as Python's
     own calls have it; None where there is none."""
 
-    def __init__(self, name: str, signature: inspect.Signature, wrapped: object = None) -> None:
+    def __init__(self, name: str, signature: inspect.Signature, wrapped: Any = None) -> None:
         self._name, self._signature, self._wrapped = name, signature, wrapped
-        self._defaults = _defaults_of(wrapped)
         plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values())
         self._positional = tuple(signature.parameters) if plain else None
 
     def renewed(self) -> Binding:
         """For the function as it is now, its code and parameters too."""
-        signature = self._signature if self._wrapped is None else _signature_of(self._wrapped)
+        signature = self._signature if self._wrapped is None else inspect.signature(self._wrapped, follow_wrapped=False)
         return Binding(self._name, signature, self._wrapped)
+
+    @property
+    def known(self) -> tuple[inspect.Signature, Any]:
+        """The signature, and the function whose defaults hold; None where the signature has them."""
+        return self._signature, None if getattr(self._wrapped, "__signature__", None) is not None else self._wrapped
 
     @property
     def is_positional(self) -> bool:
         """Whether all parameters can be given by position, and each takes one argument."""
-        return not any(kind in (p.kind for p in self._signature.parameters.values()) for kind in _NOT_POSITIONAL)
+        return self._positional is not None
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name, defaults filled in. Raises TypeError for a call that does not fit, as Python does."""
         if self._positional is not None and not kwargs and len(args) == len(self._positional):
             return dict(zip(self._positional, args, strict=True))
-        signature = self._current()
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as e:
-            raise TypeError(f"{self._name}{signature}: {e}") from None
-        bound.apply_defaults()
-        return bound.arguments
+        binder, function = self._binder, self.known[1]
+        if function is not None and (
+            binder.__defaults__ is not function.__defaults__ or binder.__kwdefaults__ is not function.__kwdefaults__
+        ):
+            binder.__defaults__, binder.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        bound: dict[str, Any] = binder(*args, **kwargs)
+        return bound
 
-    def _current(self) -> inspect.Signature:
-        """The signature with the defaults of now: a tuple may have been assigned, or a dict changed in place."""
-        now = _defaults_of(self._wrapped)
-        if len(now) != len(self._defaults) or any(a is not b for a, b in zip(now, self._defaults, strict=True)):
-            self._signature = _signature_of(self._wrapped)
-            self._defaults = now
-        return self._signature
-
-
-def _signature_of(function: Any) -> inspect.Signature:
-    """That of its own code, also where functools.wraps says it wraps another."""
-    return inspect.signature(function, follow_wrapped=False)
-
-
-def _defaults_of(wrapped: object) -> tuple[object, ...]:
-    """The objects whose identity says whether defaults are still the same."""
-    named = getattr(wrapped, "__kwdefaults__", None) or {}
-    return (getattr(wrapped, "__defaults__", None), *named, *named.values())
+    @cached_property
+    def _binder(self) -> FunctionType:
+        """A function of the same parameters that gives its arguments by name: Python itself binds them, and says what does not fit."""
+        each = self._signature.parameters.values()
+        bare = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None) for p in each]
+        text = inspect.Signature(bare)
+        space: dict[str, Any] = {}
+        exec(f"def binder{text}: return {{{', '.join(f'{p.name!r}: {p.name}' for p in each)}}}", space)  # noqa: S102 - names alone
+        binder: FunctionType = space["binder"]
+        binder.__qualname__ = getattr(self._wrapped, "__qualname__", self._name)
+        given = [p for p in each if p.default is not p.empty]
+        binder.__defaults__ = tuple(p.default for p in given if p.kind is not p.KEYWORD_ONLY)
+        binder.__kwdefaults__ = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY}
+        return binder

@@ -6,9 +6,11 @@ gets them. The executors of a function whose calls are of that kind add their ve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from tierup.dialect.base import forking
@@ -21,99 +23,205 @@ from tierup.lowering.entry.records import (
     Form,
     GlobalSource,
     Inputs,
+    Items,
+    ItemSource,
+    Made,
+    Parameters,
     Positional,
+    ScalarSource,
     Source,
     VersionRecord,
 )
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree
+from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, Tree
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from tierup.lowering.entry.tables.table import NativeTable
     from tierup.runtime.dispatching.version import Version
 
 
 @dataclass(frozen=True)
 class Convention:
-    """How calls of one kind map to a table. Two graphs with equal conventions share it."""
+    """How calls of one kind map to a table. Two graphs whose conventions have one key share it."""
 
     key: tuple[object, ...]
     inputs: Inputs
-    form: Form
-    scalars: bool
+    form: Form | Made
+    scalars: bool | tuple[bool, ...]
+
+
+class _NeedsPython(Exception):
+    """Something for which calls have no convention."""
+
+
+_MOST_SLOTS = 2000  # they are on the stack
 
 
 def convention(
-    shape: CallShape, output: OutputTree, inputs: tuple[hidden.HiddenInput, ...], constants: tuple[hidden.Constant, ...]
-) -> Convention | None:
-    """The convention of a graph, or None when its calls need Python: trees, static arguments, results of mixed kinds."""
-    names = [name for name, _ in shape.parameters]
-    if not all(isinstance(tree, Leaf) and not tree.is_static and tree.kind != "scalar" for _, tree in shape.parameters):
-        return None
-    handed = _form(output)
-    if handed is None:
-        return None
-    sources: list[Source] = [Positional(i) for i in range(len(names))]
-    for item in inputs:
-        source = _source(item.direct or item.access, names)
-        if source is None or item.leaf.kind == "scalar":
-            return None
-        sources.append(source)
-    fixed: list[Constant] = []
+    shape: CallShape, signature: inspect.Signature, function: Any, output: OutputTree, inputs: tuple[hidden.HiddenInput, ...],
+    constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object],
+) -> Convention | None:  # fmt: skip
+    """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None."""
     constants = tuple(c for c in constants if c.kind != "dtype")  # guards of versions check those of all inputs
-    for constant in constants:
-        source = _source(constant.access, names)
-        if source is None or constant.kind in ("structure", "missing"):
-            return None
-        if constant.kind == "same":
-            assert isinstance(constant.value, hidden.Access)
-            other = _source(constant.value, names)
-            if other is None:
-                return None
-            fixed.append(Constant(source, str(constant.value), other))
-            continue
-        fixed.append(Constant(source, constant.access.read({})))  # the object of this moment; an equal one goes the long way
+    parameters = _parameters(shape, signature, function)
+    ways = _Ways(shape, parameters, signature)
+    try:
+        n_own = len(ways.flat)
+        for constant in constants:
+            ways.hold(constant, arguments)
+        for item in inputs:
+            ways.take(item.leaf, item.direct or item.access)
+        decays: list[bool] = []
+        form = _made(output, decays)
+    except (_NeedsPython, *hidden.GONE):
+        return None
+    n_given = len(parameters.names) + parameters.n_star + len(parameters.extra)
+    if n_given + len(ways.sources) > _MOST_SLOTS:
+        return None
     key = (
-        len(names),
+        tuple((name, _skeleton(tree)) for name, tree in shape.parameters),
         tuple((str(i.access), i.leaf.kind) for i in inputs),
-        tuple((str(c.access), f.value if f.same else id(f.value)) for c, f in zip(constants, fixed, strict=True)),
+        tuple((str(c.access), c.kind, str(c.value) if c.kind == "same" else id(c.value)) for c in constants),
+        _skeleton_of_result(output),
     )
-    return Convention((*key, *handed), Inputs(len(names), tuple(sources), tuple(fixed)), *handed)
+    taken = Inputs(n_given, tuple(ways.flat), tuple(ways.checks), n_own, parameters)
+    return Convention(key, taken, Form.SINGLE if form.kind == "next" else form, tuple(decays))
 
 
-def _form(output: OutputTree) -> tuple[Form, bool] | None:
-    if isinstance(output, Output):
-        if output.kind == "const":
-            return (Form.NONE, False) if output.value is None else None
-        return (Form.SINGLE, output.decays) if output.kind in _PLAIN else None
-    if isinstance(output, OutputNode) and output.kind in ("tuple", "list"):
-        leaves = [item for item in output.items if isinstance(item, Output) and item.kind in _PLAIN]
-        decays = {leaf.decays for leaf in leaves if leaf.kind == "array"}
-        if len(leaves) == len(output.items) and len(decays) <= 1:
-            return (Form.TUPLE if output.kind == "tuple" else Form.LIST), True in decays
-    return None
+def _parameters(shape: CallShape, signature: inspect.Signature, function: Any) -> Parameters:
+    trees, each = dict(shape.parameters), signature.parameters.values()
+    either = [p for p in each if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    star, extra = ([k for p in each if p.kind is kind for k in _keys(trees[p.name])] for kind in _GATHERING)
+    return Parameters(
+        names=tuple("" if p.kind is p.POSITIONAL_ONLY else p.name for p in (*either, *(p for p in each if p.kind is p.KEYWORD_ONLY))),
+        n_positional=len(either),
+        n_star=len(star),
+        extra=tuple(map(str, extra)),
+        function=function,
+    )
+
+
+_GATHERING = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+_CONTAINERS = {"tuple": tuple, "list": list, "dict": dict}
+
+
+def _keys(tree: Tree) -> tuple[object, ...]:
+    assert isinstance(tree, Node)
+    return tree.keys if tree.kind == "dict" else tuple(range(len(tree.items)))
+
+
+class _Ways:
+    """Where the leaves of a call come from, and what must hold of it. `sources`: by the ways that lead there."""
+
+    def __init__(self, shape: CallShape, parameters: Parameters, signature: inspect.Signature) -> None:
+        """Takes the call's own leaves."""
+        self.flat: list[Source] = []
+        self.checks: list[Constant | Items] = []
+        self.sources: dict[hidden.Access, Source] = {}
+        slots, gathered = itertools.count(), itertools.count(len(parameters.names))
+        kinds = {p.name: p.kind for p in signature.parameters.values()}
+        for name, tree in shape.parameters:
+            if kinds[name] not in _GATHERING:
+                self.sources[hidden.Access("argument", name)] = Positional(next(slots))
+            else:
+                self.sources |= {hidden.Access("argument", name).item(key): Positional(next(gathered)) for key in _keys(tree)}
+        for name, tree in shape.parameters:
+            access = hidden.Access("argument", name)
+            if kinds[name] not in _GATHERING:
+                self.take(tree, access)
+            elif isinstance(tree, Node):
+                for key, item in zip(_keys(tree), tree.items, strict=True):
+                    self.take(item, access.item(key))
+
+    def take(self, tree: Tree, access: hidden.Access) -> None:
+        """The leaves of a tree, and what must hold for it to be one. Raises _NeedsPython."""
+        source = self._source(access)
+        if isinstance(tree, Node):
+            self._open(source, access, _CONTAINERS[tree.kind], _keys(tree))
+            for key, item in zip(_keys(tree), tree.items, strict=True):
+                self.take(item, access.item(key))
+        elif tree.kind == "scalar":
+            self.flat.append(ScalarSource(source))
+        elif tree.kind in _PLAIN:
+            self.flat.append(source)
+        elif tree.is_static:
+            self.checks.append(Constant(source, tree.value, is_type=tree.kind == "object"))
+        else:
+            raise _NeedsPython
+
+    def _open(self, source: Source, access: hidden.Access, kind: type, keys: tuple[object, ...]) -> None:
+        items = Items(source, kind, keys)
+        self.checks.append(items)
+        self.sources |= {access.item(key): ItemSource(items, i) for i, key in enumerate(keys)}
+
+    def hold(self, constant: hidden.Constant, arguments: Mapping[str, object]) -> None:
+        """What a constant asks for. Raises _NeedsPython, or one of `hidden.GONE`."""
+        source, value = self._source(constant.access), constant.value
+        if constant.kind == "same":
+            assert isinstance(value, hidden.Access)
+            self.checks.append(Constant(source, str(value), self._source(value)))
+        elif constant.kind == "structure":
+            kind, inside = value  # type: ignore[misc]  # as `structure_of` gives it
+            if inside is None:
+                self.checks.append(Constant(source, kind, is_type=True))
+            else:
+                self._open(source, constant.access, kind, inside if kind is dict else tuple(range(inside)))
+        elif constant.kind == "missing":
+            raise _NeedsPython
+        else:
+            self.checks.append(Constant(source, constant.access.read(arguments)))  # the object of this moment
+
+    def _source(self, access: hidden.Access) -> Source:
+        path, function = access.path, access.function
+        known = next((n for n in range(len(path), -1, -1) if _begin(access, n) in self.sources), None)
+        source: Source
+        if known is not None:
+            source, path = self.sources[_begin(access, known)], path[known:]
+        elif access.root == "global" and function is not None and access.name in function.__globals__:
+            source = GlobalSource(function.__globals__, access.name)
+        elif access.root == "closure" and function is not None and function.__closure__ is not None:
+            source = CellSource(function.__closure__[function.__code__.co_freevars.index(access.name)])
+        else:
+            raise _NeedsPython
+        for kind, step in path:
+            if kind != "attr":
+                raise _NeedsPython
+            source = AttributeSource(source, str(step))
+        return source
+
+
+def _begin(access: hidden.Access, steps: int) -> hidden.Access:
+    return hidden.Access(access.root, access.name, access.path[:steps], access.function)
 
 
 _PLAIN = ("array", "int", "float", "bool")
 
 
-def _source(access: hidden.Access, names: list[str]) -> Source | None:
-    source: Source
-    function = access.function
-    if access.root == "argument":
-        source = Positional(names.index(access.name))
-    elif access.root == "global" and function is not None and access.name in function.__globals__:
-        source = GlobalSource(function.__globals__, access.name)
-    elif access.root == "closure" and function is not None and function.__closure__ is not None:
-        source = CellSource(function.__closure__[function.__code__.co_freevars.index(access.name)])
-    else:
-        return None
-    for kind, step in access.path:
-        if kind != "attr":
-            return None
-        source = AttributeSource(source, str(step))
-    return source
+def _skeleton(tree: Tree) -> object:
+    """What of a tree the guards of versions do not look at."""
+    if isinstance(tree, Node):
+        return tree.kind, tree.keys, *map(_skeleton, tree.items)
+    return (tree.kind, tree.value) if tree.is_static or tree.kind == "scalar" else None
+
+
+def _skeleton_of_result(tree: OutputTree) -> object:
+    if isinstance(tree, OutputNode):
+        return tree.kind, tree.keys, *map(_skeleton_of_result, tree.items)
+    return (id(tree.value) if tree.kind == "const" else tree.decays) if isinstance(tree, Output) else tree
+
+
+def _made(tree: OutputTree, decays: list[bool]) -> Made:
+    """What the user gets, and of each of the program's results whether it decays. Raises _NeedsPython."""
+    if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS:
+        return Made(tree.kind, tuple(_made(item, decays) for item in tree.items), tree.keys)
+    if isinstance(tree, Output) and tree.kind == "const":
+        return Made("object", value=tree.value)
+    if not isinstance(tree, Output) or tree.kind not in _PLAIN:
+        raise _NeedsPython
+    decays.append(tree.decays)
+    return Made("next")
 
 
 class Owner(Protocol):
@@ -139,8 +247,10 @@ class DirectTable:
         output: OutputTree,
         finish: Callable[[OutputTree, tuple[Any, ...]], Any],
         unanswered: Callable[..., Any],
+        opened: Callable[[], None],
     ) -> None:
-        """`unanswered(error, program, *arguments)` is the result where a program has none, or raises the error."""
+        """`unanswered(error, program, *args, **kwargs)` is the result where a program has none, or raises the error. `opened` is called
+        when there is a table: with the first version, for making one may load the native entry."""
         self.convention = made_for
         self._unanswered = unanswered
         self._lock = forking.lock()  # executors that share the table change it
@@ -148,10 +258,30 @@ class DirectTable:
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
         self._output, self._finish = output, finish
+        self._slow, self._opened = slow, opened
         self._takes: bool | None = None  # calls with tensors; None: nobody asked
-        self.table: DispatchTable = make_table(made_for.inputs, slow, self._failed)
+        self._wanted = False  # by calls with tensors, before there was a table
+        self.table: DispatchTable | None = None
 
-    def _failed(self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None) -> Any:
+    def open(self) -> DispatchTable:
+        """The table, made where there is none."""
+        with self._lock:
+            if self.table is not None:
+                return self.table
+            self.table = made = make_table(self.convention.inputs, self._slow, self._failed)
+        if self._wanted:
+            self.take_tensors()
+        self._opened()
+        return made
+
+    @property
+    def native(self) -> NativeTable | None:
+        """The table, where there is one and calls may go straight to it."""
+        return None if self.table is None or self.table.entry == "python" else cast("NativeTable", self.table)
+
+    def _failed(
+        self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None, /, *args: Any, **kwargs: Any
+    ) -> Any:
         owner, theirs = self._owners[record]
         try:
             results = owner.failed_directly(theirs, status, flat, live)
@@ -159,37 +289,40 @@ class DirectTable:
             error: Exception = e
         else:
             return self._finish(self._output, results)
-        return self._unanswered(error, owner.program, *flat[: self.convention.inputs.n_positional])
+        return self._unanswered(error, owner.program, *(args if args or kwargs else flat), **kwargs)
 
     def take_tensors(self, always: bool = False) -> bool:
         """Let calls with PyTorch's tensors run versions, which give tensors then; whether that can be. See `NativeTable.take_tensors`."""
-        if self._takes is None:
-            self._takes = self.table.take_tensors(always) is None
-        return self._takes
+        self._wanted = True
+        if self._takes is None and (always or self.table is not None):
+            self._takes = self.open().take_tensors(always) is None
+        return bool(self._takes)
 
     def add(self, owner: Owner, version: Version) -> None:
         """Let an executor's version answer calls, before all others."""
         r = version.record
-        mine = replace(r, form=self.convention.form, scalars=self.convention.scalars)
+        mine, table = replace(r, form=self.convention.form, scalars=self.convention.scalars), self.open()
         with self._lock:
             self._records[id(r)] = mine
             self._owners[mine] = owner, r
-            self.table.add(mine, first=True)
+            table.add(mine, first=True)
 
     def remove(self, record: VersionRecord) -> None:
         """Take a version out; calls that are in it finish. Raises KeyError when it is not in the table."""
+        table = self.open()
         with self._lock:
-            self.table.remove(self._records.pop(id(record)))
+            table.remove(self._records.pop(id(record)))
 
     def reorder(self, records: Sequence[VersionRecord]) -> None:
         """Try these versions of one owner in this order, in the places that they have; other owners' stay where they are."""
+        table = self.open()
         with self._lock:
             ordered = [self._records[id(r)] for r in records]
             mine, wanted = iter(ordered), set(map(id, ordered))
-            now = self.table.versions
+            now = table.versions
             then = [next(mine) if id(r) in wanted else r for r in now]
             if list(now) != then:
-                self.table.reorder(then)
+                table.reorder(then)
 
     def has(self, record: VersionRecord) -> bool:
         """Whether a version is in the table."""
@@ -197,8 +330,8 @@ class DirectTable:
 
     def hits(self, record: VersionRecord) -> int:
         """How many calls a version answered here. Raises KeyError when it is not in the table."""
-        return self.table.hits(self._records[id(record)])
+        return self.open().hits(self._records[id(record)])
 
     def total_hits(self, records: Sequence[VersionRecord]) -> int:
         """How many calls these versions answered here together. Raises KeyError when one is not in the table."""
-        return sum([self.table.hits(self._records[id(r)]) for r in records])
+        return sum([self.hits(r) for r in records])

@@ -8,8 +8,8 @@
 `slow(*args, **kwargs)` answers every call that no version takes: what it was called with, keyword arguments included, is what the
 user passed. `failed(record, status, flat, live)` answers a call whose kernel left with a status other than 0; `flat` is the tuple of flat
 arguments that the kernel saw, hidden inputs included. No argument has been written then. At an exit (a status below ERROR_BASE: bailout
-`status - EXIT_BASE` of `record.exits`) `live` is a tuple of the bailout's operands, for its continuation; at other statuses None. Without
-`failed`, `slow` is called.
+`status - EXIT_BASE` of `record.exits`) `live` is a tuple of the bailout's operands, for its continuation; at other statuses None. Where the
+flat arguments are not those of the call, these follow. Without `failed`, `slow` is called.
 
 The native entry is `entry/tables/table.py`; `PythonTable` here has the same semantics, for interpreters on which the native entry's
 self-probe fails, for `options(entry="python")`, and as the readable account of what a dispatch is.
@@ -203,7 +203,7 @@ class PythonTable(Versions[Row]):
                 self._failures += 1
             if self._failed is None:
                 return self._answer_slowly(SlowCause.FAILED, args, {})
-            return self._failed(record, status, flat, live)
+            return self._failed(record, status, flat, live, *(() if flat is args else args))
         user = call.finish()
         call.publish()
         last_plan.note_serial(record.serial)
@@ -302,7 +302,7 @@ class Call:
                 self.objects[i] = python(c.from_buffer(result).value)
             elif spec.kind is ResultKind.ALLOCATED:
                 self.objects[i] = self._allocated(result, spec)
-            if self.record.hands_over_scalar(spec):
+            if self.record.hands_over_scalar(i):
                 self.objects[i] = self.objects[i][()]
             elif spec.read_only:
                 self.objects[i].flags.writeable = False

@@ -1,51 +1,70 @@
-"""Objects whose calls CPython takes to a table of versions without a line of Python.
+"""Objects whose calls need no line of Python's once there is native code for them.
 
-CPython finds what a call runs in the object's class alone. So an object that has such a table becomes one of a class of its own, whose
-`__call__` is the table. (A class that could do so from the start needs the native entry, which a program that only decorates functions
-never loads: 60 ms.) While options that the tables don't look at are changed, every such object is of its plain class, which does. A plain
-Python function takes calls in the same way, but under strict options.
+CPython calls a Python object by its class's `__call__`, with the arguments in a tuple: 30 ns. These have a place for the address of what it
+calls instead, as its own functions have (vectorcall); until there is a table the place is empty, and calls run `__call__`. While options
+that tables don't look at are changed, it is empty, too. For a plain Python function that takes all calls, an object gets a class of its own
+whose `__call__` it is; not under strict options.
 """
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 from tierup.dialect.base import forking
+from tierup.lowering.entry.tables import types
 from tierup.runtime.base import options
 
-_lock = forking.lock()  # over all below, and the class of each
+if TYPE_CHECKING:
+    from tierup.lowering.entry.tables.table import NativeTable
+
+_lock = forking.lock()  # over all below, and who answers calls of each
 _all: weakref.WeakSet[DirectCalls] = weakref.WeakSet()
 _bypassed = 0
 _strict = 0
 
 
 class DirectCalls:
-    """The base of such a class."""
+    """The base of such a class, which has a `__call__`, and binds as Python's functions do."""
 
     _own_class: type[DirectCalls]
-    _direct: type[DirectCalls] | None = None
-    _by_python = False
+    _by_python: type[DirectCalls] | None = None
+    _by_table: NativeTable | None = None
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        return super().__new__(_with_place(cls))
 
     def _expect_direct_calls(self) -> None:
         self._own_class = type(self)
         with _lock:
             _all.add(self)
 
-    def _answer_directly(self, call: Callable[..., Any] | None, by_python: bool = False) -> None:
-        """Let calls run `call`; None: the class's own `__call__`. `by_python`: it is no native code."""
+    def _answer_directly(self, call: Callable[..., Any] | None = None, table: NativeTable | None = None) -> None:
+        """Let calls run a plain Python function, or a table; without either, the class's own `__call__`."""
         plain, made = self._own_class, None
         if call is not None:
             made = type(plain.__name__, (plain,), {"__call__": staticmethod(call), "__doc__": plain.__doc__})
         with _lock:
-            self._direct, self._by_python = made, by_python
+            self._by_python, self._by_table = made, table
             _choose(self)
 
 
+@cache
+def _with_place(cls: Any) -> Any:
+    return types.make_function_type(cls) if sys.implementation.name == "cpython" else cls
+
+
 def _choose(each: DirectCalls) -> None:
-    bypassed = _bypassed or (_strict and each._by_python)
-    each.__class__ = each._own_class if bypassed or each._direct is None else each._direct
+    table = None if _bypassed else each._by_table
+    if table is not None:
+        table.attach(each)
+    else:
+        types.detach(each)
+    python = None if _bypassed or _strict else each._by_python
+    each.__class__ = each._own_class if python is None else python
 
 
 def bypass(start: bool, strict: bool) -> None:

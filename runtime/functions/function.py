@@ -22,14 +22,14 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
-from tierup.runtime.arguments.trees import CallShape, Output, OutputTree, explain_recursion, unflatten
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.base import events
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import UnsupportedArgument
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import Once
 from tierup.runtime.compiling.processes import early
-from tierup.runtime.dispatching.direct import Convention, DirectTable, convention
+from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
@@ -41,9 +41,9 @@ from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
-    pass
+    from tierup.lowering.entry.tables.table import NativeTable
 
-
+_MOST_TABLES = 8  # of one function: they are tried one after the other, 20 to 50 ns each
 _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 
 
@@ -113,7 +113,9 @@ class Function(DirectCalls, Report):
         self._variants: Variants = {}
         # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
         self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
-        self._tables: dict[object, DirectTable] = {}
+        self._tables: dict[object, DirectTable] = {}  # in the order in which they are tried
+        self._first: NativeTable | None = None  # of those that are open
+        self._linking = forking.lock()
         self._counted_before = Counters()  # by executors that were let go
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
@@ -170,7 +172,7 @@ class Function(DirectCalls, Report):
     def leave_to(self, elsewhere: Elsewhere) -> None:
         """Let calls be answered by it, but those that are to be native or fail."""
         self.elsewhere = elsewhere
-        self._answer_directly(elsewhere.call, by_python=True)
+        self._answer_directly(elsewhere.call)
         if isinstance(elsewhere, PlainPython):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
 
@@ -232,7 +234,7 @@ class Function(DirectCalls, Report):
                 outdated = self._drop_outdated(newly_read)
                 there = self._variants.get(shape, ())
                 leave = functools.partial(_leave_to_python, weakref.ref(self))
-                table = self._direct_table(shape, built)
+                table = self._direct_table(shape, built, arguments)
                 variant = Variant(built, Executor(built.program, self._overrides, table, once=self._once, leave_to_python=leave))
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
@@ -256,9 +258,7 @@ class Function(DirectCalls, Report):
         kept = {shape: tuple(v for v in found if v not in gone) for shape, found in self._variants.items()}
         self._variants = {shape: found for shape, found in kept.items() if found}
         self._plain = {}
-        tables = [v.executor.direct for found in self._variants.values() for v in found]
-        if self._tables and not any(table in tables for table in self._tables.values()):
-            self._leave_direct_table()
+        self._leave_unused_tables()
         for variant in gone:
             self._let_go(variant.executor)
         return len(gone)
@@ -275,6 +275,7 @@ class Function(DirectCalls, Report):
         kept = {shape: tuple(v for v in found if v not in dropped) for shape, found in self._variants.items()}
         self._variants = {shape: found for shape, found in kept.items() if found}
         self._plain = {}
+        self._leave_unused_tables()
         for variant in dropped:
             gone.append(variant.executor)
             self._let_go(variant.executor)
@@ -286,33 +287,45 @@ class Function(DirectCalls, Report):
         executor.reset()
         self._counted_before += executor.counters()
 
-    # --- the direct table -------------------------------------------------------------------------------------------
+    # --- the direct tables ------------------------------------------------------------------------------------------
 
-    def _direct_table(self, shape: CallShape, built: Built) -> DirectTable | None:
-        """The table that takes calls of this shape without Python. Only the first convention gets the user-facing entry."""
-        made_for = convention(shape, built.output, built.hidden, built.constants)
-        if made_for is None or self._overrides.current().entry != "native":
+    def _direct_table(self, shape: CallShape, built: Built, arguments: Mapping[str, object]) -> DirectTable | None:
+        """The table that takes calls of this shape without Python."""
+        always = self._tensors is not None and self._tensors.always
+        flat = all(isinstance(tree, Leaf) and not tree.is_static for _, tree in shape.parameters)
+        if self._overrides.current().entry != "native" or always and not flat:
             return None
-        if not self._binding.is_positional:
+        made_for = convention(shape, *self._binding.known, built.output, built.hidden, built.constants, arguments)
+        if made_for is None or made_for.key not in self._tables and len(self._tables) >= _MOST_TABLES:
             return None
-        return self._table_for(made_for, built.output)
-
-    def _leave_direct_table(self) -> None:
-        self._tables = {}
-        self._answer_directly(None)
-
-    def _table_for(self, made_for: Convention, output: OutputTree) -> DirectTable | None:
-        if made_for.key in self._tables:
-            return self._tables[made_for.key]
-        if self._tables:
-            return None
-        me = weakref.ref(self)
-        table = DirectTable(made_for, functools.partial(_answer, me), output, _finish, functools.partial(_unanswered, me))
-        if self._tensors is not None and self._tensors.always and not table.take_tensors(always=True):
-            return None
-        self._tables[made_for.key] = table
-        self._answer_directly(table.table.callable())
+        table = self._tables.get(made_for.key)
+        if table is None:
+            me = weakref.ref(self)
+            table = DirectTable(
+                made_for, functools.partial(_answer, me), built.output, _finish, functools.partial(_unanswered, me), functools.partial(_link, me)
+            )
+            if always and not table.take_tensors(always=True):
+                return None
+            self._tables[made_for.key] = table
+            if flat:  # the entry is loaded in the first call, not in the second, which compiles
+                table.open()
         return table
+
+    def _link_tables(self) -> None:
+        """Let calls try the tables that are open, one after the other."""
+        with self._linking:
+            there = [table.native for table in list(self._tables.values()) if table.native is not None]
+            for i, table in enumerate(there):
+                table.follow(there[i + 1] if i + 1 < len(there) else None)
+            first = there[0] if there else None
+            if first is not self._first and self.elsewhere is None:
+                self._first = first
+                self._answer_directly(table=first)
+
+    def _leave_unused_tables(self) -> None:
+        used = [variant.executor.direct for variant in self.variants]
+        self._tables = {key: table for key, table in self._tables.items() if table in used}
+        self._link_tables()
 
     def leave_tensors_to(self, calls: TensorCalls) -> None:
         """Whose calls with PyTorch's tensors are, except those that the native entry answers. Before the first call."""
@@ -336,7 +349,9 @@ class Function(DirectCalls, Report):
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
             self._once, self._numbers = Once(), ChangingNumbers()
-            self._leave_direct_table()
+            self._answer_directly()
+            self._first = None
+            self._leave_unused_tables()
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
@@ -355,11 +370,18 @@ def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:
         function.leave_to(PlainPython(function._python, why))
 
 
-def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, *args: Any) -> Any:
+def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, *args: Any, **kwargs: Any) -> Any:
     """A call that a program of a direct table has no answer to."""
     function = weak()
     assert function is not None  # it is being called
-    return function.python_for(error, program)(*args)
+    return function.python_for(error, program)(*args, **kwargs)
+
+
+def _link(weak: weakref.ref[Function]) -> None:
+    """A direct table was opened."""
+    function = weak()
+    if function is not None:
+        function._link_tables()
 
 
 ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls come in

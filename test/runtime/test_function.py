@@ -182,7 +182,7 @@ def test_defaults_are_those_of_the_moment_of_the_call():
     assert (scaled.__defaults__, scaled.__kwdefaults__) == ((0.5,), {"plus": 2.0}) == (f.__defaults__, f.__kwdefaults__)
     np.testing.assert_array_equal(f(x), x * 0.5 + 2)
     scaled.__defaults__ = None
-    with pytest.raises(TypeError, match="missing a required argument: 'by'"):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'by'"):
         f(x)
     assert f.stats().hits
 
@@ -364,7 +364,7 @@ def test_wrong_arguments_name_the_function_and_leave_it_working():
     f = tierup.jit(chain)
     a = f32(4)
     for _ in range(3):
-        with pytest.raises(TypeError, match=r"chain\(a, b, c\): missing a required argument: 'c'"):
+        with pytest.raises(TypeError, match=r"chain\(\) missing 1 required positional argument: 'c'"):
             f(a, a)
         np.testing.assert_array_equal(f(a, a, 1j), a * a + 1j)  # which no program takes: Python runs it
         np.testing.assert_array_equal(f(a, a, a), a * a + a)

@@ -9,30 +9,29 @@ its `in_flight` count, and nothing between reading the chain and raising that co
 
 from __future__ import annotations
 
-import ctypes
-
 from llvmlite import ir
 
 from tierup.lowering.base.abi import INTERRUPTED, Argument
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.allocations import kernel_free, kernel_malloc
+from tierup.lowering.entry.generated.arguments import bind, read
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, find
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, Emitter, function
 from tierup.lowering.entry.generated.polls import poll, poll_end
-from tierup.lowering.entry.generated.python import api, decref, exception, incref, new_reference, string, the
+from tierup.lowering.entry.generated.python import api, decref, exception, incref, new_reference, string
 from tierup.lowering.entry.generated.results import RESULT_SIZE, assemble, discard, finish, prepare, publish
 from tierup.lowering.entry.generated.running import note, run, slow
 from tierup.lowering.entry.generated.tensor_calls import call_tensors
 from tierup.lowering.entry.generated.tensors import is_tensor
-from tierup.lowering.entry.layout import Chain, ConstantGuard, Load, LoadKind, RowStruct, Table, offset
+from tierup.lowering.entry.layout import Chain, RowStruct, Table, offset
 from tierup.lowering.entry.records import SlowCause
 
 
 def build_module(triple: str) -> ir.Module:
-    """The whole dispatcher: exports `dispatch`, `descr_get`, the self-probe's kernel, and what kernels call."""
+    """The whole dispatcher: exports `dispatch`, the self-probe's kernel, and what kernels call."""
     module = ir.Module("tierup.entry")
     module.triple = triple
-    for exported in (dispatch, descr_get, probe_kernel, poll, poll_end, kernel_malloc, kernel_free):
+    for exported in (dispatch, probe_kernel, poll, poll_end, kernel_malloc, kernel_free):
         exported.of(module)
     return module
 
@@ -43,7 +42,7 @@ def failed(
     kwnames: ir.Value,
 ) -> None:  # fmt: skip
     """ptr failed(table, version, status, flat, live, args, nargsf, kwnames): failed(record, status, flat arguments, the address of the live
-    words), or slow without one."""
+    words, and what the call was made with where that is something else), or slow without one."""
     handler = f.get(table, Table, "failed")
     count = f.get(version, RowStruct, "n_arguments")
     token = new_reference(f, f.get(version, RowStruct, "token"))
@@ -61,12 +60,19 @@ def failed(
         f.store(obj, f.item(f.at(packed, layout.TUPLE_ITEMS), i))
     number = api(f, "PyLong_FromLongLong", f.b.sext(status, I64))
     address = api(f, "PyLong_FromLongLong", f.b.ptrtoint(live, I64))
-    result = f.variable(PTR, NULL)
+    result, n, keywords = f.variable(PTR, NULL), f.variable(I64, I64(0)), f.variable(I64, I64(0))
+    with f.when(f.differ(flat, args)):  # else they are the flat arguments
+        f.store(f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1)), n)
+        with f.when(f.b.not_(f.is_null(kwnames))):
+            f.store(f.load(kwnames, layout.OB_SIZE), keywords)
     with f.when(f.b.not_(f.b.or_(f.is_null(number), f.is_null(address)))):
-        four = f.variable(ir.ArrayType(PTR, 4), ir.Constant(ir.ArrayType(PTR, 4), [NULL] * 4))
+        total = f.b.add(f.load(n), f.load(keywords))
+        passed = f.stack(f.b.mul(f.b.add(total, I64(4)), I64(8)))
         for i, obj in enumerate((token, number, packed, address)):
-            f.store(obj, four, 8 * i)
-        f.store(api(f, "PyObject_Vectorcall", handler, four, I64(4), NULL), result)
+            f.store(obj, passed, 8 * i)
+        api(f, "memcpy", f.at(passed, 32), args, f.b.mul(total, I64(8)))
+        names = f.b.select(f.equal(f.load(keywords), I64(0)), NULL, kwnames)
+        f.store(api(f, "PyObject_Vectorcall", handler, passed, f.b.add(f.load(n), I64(4)), names), result)
     for obj in (number, address):
         f.call(decref, obj)
     f.call(decref, packed)
@@ -121,8 +127,7 @@ def call_flat(f: Emitter, table: ir.Value, flat: ir.Value, args: ir.Value, nargs
     """ptr call_flat(table, flat, args, nargsf, kwnames): the versions in force, on flat arguments."""
     tensors = f.get(table, Table, "tensors")
     with f.when(f.b.not_(f.is_null(tensors)), likely=False):
-        n_flat = f.get(table, Table, "n_flat")
-        n = f.b.select(f.is_null(f.get(table, Table, "flat")), f.get(table, Table, "n_positional"), n_flat)
+        n = f.get(table, Table, "n_flat")
 
         def call() -> ir.Value:
             return f.call(call_tensors, table, flat, n, args, nargsf, kwnames)
@@ -139,73 +144,41 @@ def call_flat(f: Emitter, table: ir.Value, flat: ir.Value, args: ir.Value, nargs
     f.b.ret(f.call(execute, table, version, flat, frame, args, nargsf, kwnames))
 
 
-@function(I64, PTR, PTR)
-def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
-    """i64 read(table, slots): read every hidden input and compare the constants; -1, or a SlowCause, or -2 with an exception set.
-
-    Slots behind the positional arguments own their references; on failure the unread ones are null.
-    """
-    loads, n_positional = f.get(table, Table, "loads"), f.get(table, Table, "n_positional")
-    hidden = f.item(slots, n_positional)
-    count = f.get(table, Table, "n_loads")
-    value = f.variable(PTR, NULL)
-    with f.loop(count) as i:
-        f.store(NULL, f.item(hidden, i))
-    with f.loop(count) as i:
-        load = f.item(loads, i, ctypes.sizeof(Load))
-        obj, name = f.get(load, Load, "object"), f.get(load, Load, "name")
-        with f.cases(f.get(load, Load, "kind")) as case:
-            case(LoadKind.GLOBAL)
-            borrowed = api(f, "PyDict_GetItemWithError", obj, name)
-            f.store(borrowed, value)
-            with f.when(f.b.not_(f.is_null(borrowed)), likely=True):
-                incref(f, borrowed)
-            case(LoadKind.CELL)
-            f.store(api(f, "PyCell_Get", obj), value)
-            case(LoadKind.ATTRIBUTE)
-            owner = f.load(f.item(slots, f.get(load, Load, "slot")), 0, PTR)
-            f.store(api(f, "PyObject_GetAttr", owner, name), value)
-        found = f.load(value, 0, PTR)
-        with f.when(f.is_null(found), likely=False):
-            with f.when(f.b.not_(f.is_null(api(f, "PyErr_Occurred")))):
-                missing = api(f, "PyErr_ExceptionMatches", exception(f, "PyExc_AttributeError"))
-                f.return_if(f.equal(missing, I32(0)), I64(-2))
-                api(f, "PyErr_Clear")
-            f.b.ret(I64(SlowCause.HIDDEN))
-        f.store(found, f.item(hidden, i))
-    constants = f.get(table, Table, "constants")
-    with f.loop(f.get(table, Table, "n_constants")) as i:
-        guard = f.item(constants, i, ctypes.sizeof(ConstantGuard))
-        now = f.load(f.item(slots, f.get(guard, ConstantGuard, "slot")), 0, PTR)
-        other, wanted = f.get(guard, ConstantGuard, "other"), f.variable(PTR, NULL)
-        f.store(f.get(guard, ConstantGuard, "object"), wanted)
-        with f.when(f.b.icmp_signed(">=", other, I64(0))):
-            f.store(f.load(f.item(slots, other), 0, PTR), wanted)
-        f.return_if(f.differ(now, f.load(wanted, 0, PTR)), I64(SlowCause.CONSTANT))
-    f.b.ret(I64(-1))
+@function(PTR, PTR, PTR, I64, PTR)
+def call_bound(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
+    """ptr call_bound(table, args, nargsf, kwnames): collect the flat arguments, and hold them until the call is over."""
+    n_slots, n_flat, indices = (f.get(table, Table, n) for n in ("n_slots", "n_flat", "flat"))
+    slots = f.stack(f.b.mul(n_slots, I64(8)))
+    with f.loop(n_slots) as i:
+        f.store(NULL, f.item(slots, i))
+    outcome = f.variable(I64, f.call(bind, table, args, f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1)), kwnames, slots))
+    with f.when(f.less(f.load(outcome), I64(0)), likely=True):
+        f.store(f.call(read, table, slots), outcome)
+    result, flat = f.variable(PTR, NULL), f.variable(PTR, slots)
+    with f.when(f.equal(f.load(outcome), I64(-1)), likely=True):
+        with f.when(f.b.not_(f.is_null(indices))):
+            f.store(f.stack(f.b.mul(n_flat, I64(8))), flat)
+            with f.loop(n_flat) as i:
+                f.store(f.load(f.item(slots, f.load(f.item(indices, i))), 0, PTR), f.item(f.load(flat, 0, PTR), i))
+        f.store(f.call(call_flat, table, f.load(flat, 0, PTR), args, nargsf, kwnames), result)
+    with f.when(f.b.icmp_signed(">=", f.load(outcome), I64(0)), likely=False):
+        f.store(f.call(slow, table, f.load(outcome), args, nargsf, kwnames), result)
+    with f.loop(n_slots) as i:
+        f.call(decref, f.load(f.item(slots, i), 0, PTR))
+    f.b.ret(f.load(result, 0, PTR))
 
 
 @function(PTR, PTR, PTR, I64, PTR)
-def call_with_hidden(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
-    """ptr call_with_hidden(table, args, nargsf, kwnames): collect the flat arguments, hold what was read until the call is over."""
-    n_positional, n_loads, n_flat = (f.get(table, Table, n) for n in ("n_positional", "n_loads", "n_flat"))
-    slots = f.stack(f.b.mul(f.b.add(n_positional, n_loads), I64(8)))
-    flat = f.stack(f.b.mul(n_flat, I64(8)))
-    with f.loop(n_positional) as i:
-        f.store(f.load(f.item(args, i), 0, PTR), f.item(slots, i))
-    outcome = f.call(read, table, slots)
-    result = f.variable(PTR, NULL)
-    good = f.equal(outcome, I64(-1))
-    with f.when(good, likely=True):
-        indices = f.get(table, Table, "flat")
-        with f.loop(n_flat) as i:
-            f.store(f.load(f.item(slots, f.load(f.item(indices, i))), 0, PTR), f.item(flat, i))
-        f.store(f.call(call_flat, table, flat, args, nargsf, kwnames), result)
-    with f.when(f.b.icmp_signed(">=", outcome, I64(0)), likely=False):
-        f.store(f.call(slow, table, outcome, args, nargsf, kwnames), result)
-    with f.loop(n_loads) as i:
-        f.call(decref, f.load(f.item(slots, f.b.add(n_positional, i)), 0, PTR))
-    f.b.ret(f.load(result, 0, PTR))
+def call_table(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
+    """ptr call_table(table, args, nargsf, kwnames): by the shortest way."""
+    keywords = f.variable(I64, I64(0))
+    with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
+        f.store(f.load(kwnames, layout.OB_SIZE), keywords)
+    count = f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1))
+    exact = f.b.and_(f.equal(f.load(keywords), I64(0)), f.equal(count, f.get(table, Table, "n_exact")))
+    plain = f.b.and_(exact, f.is_null(f.get(table, Table, "flat")))
+    f.return_if(plain, lambda: f.call(call_flat, table, args, args, nargsf, NULL), likely=True)
+    f.b.ret(f.call(call_bound, table, args, nargsf, kwnames))
 
 
 @function(PTR, PTR, PTR, I64, PTR, exported=True)
@@ -219,30 +192,9 @@ def dispatch(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, 
         f.b.ret(NULL)
     table = f.load(fields, layout.FUNCTION_RECORD, PTR)
     incref(f, owner)  # Python code may give the callable another table while this call runs
-
-    def leave(result: ir.Value) -> ir.Value:
-        f.call(decref, owner)
-        return result
-
-    keywords = f.variable(I64, I64(0))
-    with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
-        f.store(f.load(kwnames, layout.OB_SIZE), keywords)
-    has_keywords = f.differ(f.load(keywords), I64(0))
-    f.return_if(has_keywords, lambda: leave(f.call(slow, table, I64(SlowCause.KEYWORDS), args, nargsf, kwnames)))
-    count = f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1))
-    other = f.differ(count, f.get(table, Table, "n_positional"))
-    f.return_if(other, lambda: leave(f.call(slow, table, I64(SlowCause.COUNT), args, nargsf, NULL)))
-    plain = f.is_null(f.get(table, Table, "flat"))
-    f.return_if(plain, lambda: leave(f.call(call_flat, table, args, args, nargsf, NULL)), likely=True)
-    f.b.ret(leave(f.call(call_with_hidden, table, args, nargsf, NULL)))
-
-
-@function(PTR, PTR, PTR, PTR, exported=True)
-def descr_get(f: Emitter, callable_: ir.Value, instance: ir.Value, _: ir.Value) -> None:
-    """ptr descr_get(callable, instance, type): a bound method, as Python functions give."""
-    unbound = f.b.or_(f.is_null(instance), f.equal(instance, the(f, "_Py_NoneStruct")))
-    f.return_if(unbound, lambda: new_reference(f, callable_))
-    f.b.ret(api(f, "PyMethod_New", callable_, instance))
+    result = f.call(call_table, table, args, nargsf, kwnames)
+    f.call(decref, owner)
+    f.b.ret(result)
 
 
 @function(I32, PTR, PTR, exported=True, rare=True)

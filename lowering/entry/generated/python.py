@@ -13,6 +13,14 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
     "PyObject_GetAttr": (PTR, (PTR, PTR)),
     "PyDict_GetItemWithError": (PTR, (PTR, PTR)),
+    "PyDict_Next": (I32, (PTR, PTR, PTR, PTR)),
+    "PyDict_Size": (I64, (PTR,)),
+    "PyDict_New": (PTR, ()),
+    "PyDict_SetItem": (I32, (PTR, PTR, PTR)),
+    "PyFunction_GetDefaults": (PTR, (PTR,)),
+    "PyFunction_GetKwDefaults": (PTR, (PTR,)),
+    "PyObject_RichCompareBool": (I32, (PTR, PTR, I32)),
+    "PyType_IsSubtype": (I32, (PTR, PTR)),
     "PyCell_Get": (PTR, (PTR,)),
     "PyErr_Occurred": (PTR, ()),
     "PyErr_Clear": (VOID, ()),
@@ -25,7 +33,6 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyList_New": (PTR, (I64,)),
     "PyEval_SaveThread": (PTR, ()),
     "PyEval_RestoreThread": (VOID, (PTR,)),
-    "PyMethod_New": (PTR, (PTR, PTR)),
     "PyCapsule_New": (PTR, (PTR, PTR, PTR)),
     "PyCapsule_GetPointer": (PTR, (PTR, PTR)),
     "_Py_Dealloc": (VOID, (PTR,)),
@@ -45,11 +52,15 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     # NumPy's, by index in its table of functions: see entry_jit
     "PyArray_NewFromDescr": (PTR, (PTR, PTR, I32, PTR, PTR, PTR, I32, PTR)),
     "PyArray_Return": (PTR, (PTR,)),
+    "PyArray_FromScalar": (PTR, (PTR, PTR)),
     "PyArray_SetBaseObject": (I32, (PTR, PTR)),
     "PyArray_CopyInto": (I32, (PTR, PTR)),
 }
 PYTHON_FUNCTIONS = tuple(n for n in _API if n.startswith(("Py", "_Py")) and not n.startswith("PyArray_"))
-PYTHON_OBJECTS = ("PyLong_Type", "PyFloat_Type", "_Py_TrueStruct", "_Py_FalseStruct", "_Py_NoneStruct")
+PYTHON_OBJECTS = (
+    "PyLong_Type", "PyFloat_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
+    "_Py_NoneStruct",
+)  # fmt: skip
 PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_RuntimeError")  # pointers to the objects
 
 

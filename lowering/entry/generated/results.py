@@ -12,7 +12,7 @@ from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE
 from tierup.lowering.entry.generated.ir import F64, I1, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, Function, function
 from tierup.lowering.entry.generated.python import api, decref, incref, new_reference, the
-from tierup.lowering.entry.layout import ResultRecord, Returned, ReturnForm, RowStruct
+from tierup.lowering.entry.layout import Node, NodeKind, ResultRecord, Returned, RowStruct
 
 RECORD_SIZE, RESULT_SIZE = ctypes.sizeof(ResultRecord), ctypes.sizeof(abi.Result)
 _DATA, _DIMS = abi.Result.data.offset, abi.Result.dims.offset
@@ -216,32 +216,77 @@ def _finish(allocated: Function, decays: bool, f: Emitter, version: ir.Value, fr
 finish = finishing("finish", allocated)
 
 
+@function(PTR, PTR, PTR)
+def collect(f: Emitter, node: ir.Value, items: ir.Value) -> None:
+    """ptr collect(node, items): a tuple, list or dict of as many items as the node says, which it takes over; null with an exception set."""
+    count, keys = f.get(node, Node, "count"), f.get(node, Node, "object")
+    made, good = f.variable(PTR, NULL), f.variable(I1, YES)
+    with f.cases(f.get(node, Node, "kind")) as case:
+        case(NodeKind.TUPLE)
+        f.store(api(f, "PyTuple_New", count), made)
+        case(NodeKind.LIST)
+        f.store(api(f, "PyList_New", count), made)
+        case(NodeKind.DICT)
+        f.store(api(f, "PyDict_New"), made)
+    target = f.load(made, 0, PTR)
+    f.store(f.b.not_(f.is_null(target)), good)
+    with f.loop(count) as i:
+        obj = f.load(f.item(items, i), 0, PTR)
+        with f.b.if_else(f.load(good, 0, I1), likely=True) as (there, failed):
+            with there, f.cases(f.get(node, Node, "kind")) as case:
+                case(NodeKind.TUPLE)
+                f.store(obj, f.item(f.at(target, layout.TUPLE_ITEMS), i))
+                case(NodeKind.LIST)
+                f.store(obj, f.item(f.load(target, layout.LIST_ITEMS, PTR), i))
+                case(NodeKind.DICT)
+                f.store(f.equal(api(f, "PyDict_SetItem", target, f.load(f.item(keys, i), 0, PTR), obj), I32(0)), good)
+                f.call(decref, obj)
+            with failed:
+                f.call(decref, obj)
+    f.return_if(f.load(good, 0, I1), target, likely=True)
+    f.call(decref, target)
+    f.b.ret(NULL)
+
+
+@function(PTR, PTR, PTR)
+def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
+    """ptr put_together(version, frame): what the user gets, of more than one object; null with an exception set, user results given up."""
+    objects, n_nodes = f.at(frame, f.get(version, RowStruct, "objects_at")), f.get(version, RowStruct, "n_nodes")
+    stack = f.stack(f.b.mul(n_nodes, I64(8)))
+    height, taken, made = f.variable(I64, I64(0)), f.variable(I64, I64(0)), f.variable(PTR, NULL)
+
+    def drop_rest() -> None:
+        with f.loop(f.get(version, RowStruct, "n_user_results"), start=f.load(taken)) as k:
+            f.call(decref, f.load(f.item(objects, k), 0, PTR))
+
+    with f.loop(n_nodes) as i:
+        node = f.item(f.get(version, RowStruct, "nodes"), i, ctypes.sizeof(Node))
+        with f.cases(f.get(node, Node, "kind")) as case:
+            case(NodeKind.NEXT)
+            f.store(f.load(f.item(objects, f.load(taken)), 0, PTR), made)
+            f.store(f.b.add(f.load(taken), I64(1)), taken)
+            case(NodeKind.OBJECT)
+            f.store(new_reference(f, f.get(node, Node, "object")), made)
+            case(NodeKind.TUPLE, NodeKind.LIST, NodeKind.DICT)
+            f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
+            f.store(f.call(collect, node, f.item(stack, f.load(height))), made)
+        with f.when(f.is_null(f.load(made, 0, PTR)), likely=False):
+            with f.loop(f.load(height)) as k:
+                f.call(decref, f.load(f.item(stack, k), 0, PTR))
+            drop_rest()
+            f.b.ret(NULL)
+        f.store(f.load(made, 0, PTR), f.item(stack, f.load(height)))
+        f.store(f.b.add(f.load(height), I64(1)), height)
+    drop_rest()
+    f.b.ret(f.load(stack, 0, PTR))
+
+
 @function(PTR, PTR, PTR, inline=True)
 def assemble(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
-    """ptr assemble(version, frame): one object, a tuple, a list or None; null with an exception set, user results given up."""
+    """ptr assemble(version, frame): `put_together`, which is nothing for a single result."""
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
-    form = f.get(version, RowStruct, "form")
-    f.return_if(f.equal(form, I64(ReturnForm.SINGLE)), lambda: f.load(objects, 0, PTR), likely=True)
-    f.return_if(f.equal(form, I64(ReturnForm.NONE)), lambda: new_reference(f, the(f, "_Py_NoneStruct")))
-    count = f.get(version, RowStruct, "n_user_results")
-    is_tuple = f.equal(form, I64(ReturnForm.TUPLE))
-    sequence, items = f.variable(PTR, NULL), f.variable(PTR, NULL)
-    with f.b.if_else(is_tuple) as (as_tuple, as_list):
-        with as_tuple:
-            f.store(api(f, "PyTuple_New", count), sequence)
-        with as_list:
-            f.store(api(f, "PyList_New", count), sequence)
-    made = f.load(sequence, 0, PTR)
-    with f.when(f.is_null(made)):
-        with f.loop(count) as i:
-            f.call(decref, f.load(f.item(objects, i), 0, PTR))
-        f.b.ret(NULL)
-    f.store(f.at(made, layout.TUPLE_ITEMS), items)
-    with f.when(f.b.not_(is_tuple)):
-        f.store(f.load(made, layout.LIST_ITEMS, PTR), items)
-    with f.loop(count) as i:
-        f.store(f.load(f.item(objects, i), 0, PTR), f.item(f.load(items, 0, PTR), i))
-    f.b.ret(made)
+    f.return_if(f.is_null(f.get(version, RowStruct, "nodes")), lambda: f.load(objects, 0, PTR), likely=True)
+    f.b.ret(f.call(put_together, version, frame))
 
 
 @function(I1, PTR, PTR, PTR, I1)

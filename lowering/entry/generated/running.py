@@ -11,14 +11,22 @@ from tierup.lowering.entry.generated import allocations
 from tierup.lowering.entry.generated import results as entry_results
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, GUARD_SIZE
 from tierup.lowering.entry.generated.ir import I32, I64, PTR, VOID, Emitter, external_data, function
-from tierup.lowering.entry.generated.python import api
+from tierup.lowering.entry.generated.python import api, decref, new_reference
 from tierup.lowering.entry.layout import Guard, RowStruct, Table, offset
-from tierup.lowering.entry.records import RELEASE_WORK
+from tierup.lowering.entry.records import RELEASE_WORK, SlowCause
 
 
 @function(PTR, PTR, I64, PTR, I64, PTR)
 def slow(f: Emitter, table: ir.Value, cause: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
-    """ptr slow(table, cause, args, nargsf, kwnames): count the cause and let Python answer."""
+    """ptr slow(table, cause, args, nargsf, kwnames): let the next table answer, for calls of another kind; else count the cause, and let
+    Python answer."""
+    following = f.get(table, Table, "next")
+    tried = f.b.or_(f.equal(cause, I64(SlowCause.FAILED)), f.equal(cause, I64(SlowCause.TENSORS)))
+    with f.when(f.b.not_(f.b.or_(f.is_null(following), tried)), likely=False):
+        owner = new_reference(f, f.get(following, Table, "owner"))  # the tables may be put in another order while the call runs
+        result = f.call(f.module.globals["call_table"], following, args, nargsf, kwnames)
+        f.call(decref, owner)
+        f.b.ret(result)
     f.add_to(1, f.item(f.at(table, offset(Table, "slow_calls")), cause), 0)
     f.b.ret(api(f, "PyObject_Vectorcall", f.get(table, Table, "slow"), args, nargsf, kwnames))
 

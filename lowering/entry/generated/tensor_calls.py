@@ -28,7 +28,7 @@ def call_tensors(f: Emitter, table: ir.Value, flat: ir.Value, n: ir.Value, args:
     tensors = f.get(table, Table, "tensors")
     f.return_if(f.b.not_(f.call(no_modes, tensors)), lambda: python(SlowCause.TENSORS))
     arrays, seen = f.stack(f.b.mul(n, I64(ARRAY_SIZE))), f.stack(f.b.mul(n, I64(8)))
-    n_positional = f.get(table, Table, "n_positional")
+    n_own = f.get(table, Table, "n_own")
     with f.loop(n) as i:
         obj, array = f.load(f.item(flat, i), 0, PTR), f.item(arrays, i, ARRAY_SIZE)
         f.store(obj, f.item(seen, i))
@@ -37,7 +37,7 @@ def call_tensors(f: Emitter, table: ir.Value, flat: ir.Value, n: ir.Value, args:
                 f.return_if(f.b.not_(f.call(read_tensor, tensors, obj, array)), lambda: python(SlowCause.TENSORS))
                 f.store(array, f.item(seen, i))
             with other:  # an array beside tensors is Python's to refuse; one that the function reads from outside is not
-                mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_positional))
+                mixed = f.b.and_(f.equal(type_of(f, obj), the(f, "PyArray_Type")), f.less(i, n_own))
                 f.return_if(mixed, lambda: python(SlowCause.TENSORS))
     chain = f.get(table, Table, "chain")
     frame = f.stack(f.get(chain, Chain, "frame"))

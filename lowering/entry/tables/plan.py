@@ -13,7 +13,7 @@ from tierup.dialect.facts.dims import Dim, Symbol
 from tierup.lowering.base import abi
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.records import RELEASE_WORK, VersionRecord, work_of
+from tierup.lowering.entry.records import RELEASE_WORK, Form, Made, VersionRecord, work_of
 
 _RETURNED = {ResultKind.BUFFER: layout.Returned.BUFFER, ResultKind.ARGUMENT: layout.Returned.SCRATCH,
              ResultKind.ALLOCATED: layout.Returned.ALLOCATED, ResultKind.ALIAS: layout.Returned.ALIAS,
@@ -110,7 +110,8 @@ class NativeRow:
 
         v = self.struct = layout.RowStruct()
         v.kernel, v.guards, v.n_arguments = record.address, self._own(guards), len(record.arguments)
-        v.form, v.token, v.serial = layout.ReturnForm[record.form.name], id(record), record.serial
+        v.token, v.serial = id(record), record.serial
+        self._fill_nodes(v, record)
         v.written, v.n_written = self._int64s(record.written), len(record.written)
         v.n_results, v.n_user_results = len(record.results), record.n_user_results
         v.takes_tensors = takes_tensors(record)
@@ -121,8 +122,8 @@ class NativeRow:
         v.objects_at, at = at, at + 8 * len(record.results)
         v.copies_at, at = at, at + 16 * sum(len(s.sizes) for s in record.arguments)
         results = (layout.ResultRecord * max(1, len(record.results)))()
-        for target, spec_ in zip(results, record.results, strict=False):
-            at = self._fill_result(target, spec_, record, program, at)
+        for i, spec_ in enumerate(record.results):
+            at = self._fill_result(results[i], spec_, i, record, program, at)
         v.results = self._own(results)
         v.polls, v.known_work = record.polls, program.encode(work_of(record))
         v.work = RELEASE_WORK if record.polls or record.allocates else v.known_work
@@ -142,6 +143,23 @@ class NativeRow:
 
     def _int64s(self, values: Sequence[int]) -> int:
         return self._own((ctypes.c_int64 * max(1, len(values)))(*values))
+
+    def _fill_nodes(self, v: layout.RowStruct, record: VersionRecord) -> None:
+        if record.form is Form.SINGLE:
+            return
+        form = record.form
+        if isinstance(form, Form):
+            form = Made("object") if form is Form.NONE else Made(form.value, (Made("next"),) * record.n_user_results)
+        nodes: list[tuple[int, int, int]] = []
+        self._put_nodes(form, nodes)
+        v.nodes, v.n_nodes = self._own((layout.Node * len(nodes))(*(layout.Node(*n) for n in nodes))), len(nodes)
+
+    def _put_nodes(self, tree: Made, nodes: list[tuple[int, int, int]]) -> None:
+        for item in tree.items:
+            self._put_nodes(item, nodes)
+        self._keep.append(tree)
+        obj = self._int64s(list(map(id, tree.keys))) if tree.kind == "dict" else id(tree.value)
+        nodes.append((layout.NodeKind[tree.kind.upper()], len(tree.items), obj))
 
     def _fill_guard(self, guard: layout.Guard, spec: ArgumentSpec, written: bool, program: Program, bound: set[str]) -> None:
         guard.kind = layout.Kind[spec.kind.name]
@@ -166,13 +184,15 @@ class NativeRow:
                 codes.append(size)
         guard.sizes = self._int64s(codes)
 
-    def _fill_result(self, target: layout.ResultRecord, spec: ResultSpec, record: VersionRecord, program: Program, at: int) -> int:
+    def _fill_result(
+        self, target: layout.ResultRecord, spec: ResultSpec, index: int, record: VersionRecord, program: Program, at: int
+    ) -> int:
         """Fill one result's record; returns the next free offset of the frame."""
         if spec.kind is ResultKind.SCALAR:
             target.kind = _SCALARS[spec.dtype]
             return at
         target.kind, target.argument = _RETURNED[spec.kind], max(0, spec.argument)
-        target.as_scalar = record.hands_over_scalar(spec)
+        target.as_scalar = record.hands_over_scalar(index)
         target.flags = ~layout.WRITEABLE if spec.read_only else -1
         if spec.kind in (ResultKind.ALIAS, ResultKind.NONE):
             return at

@@ -14,23 +14,15 @@ from typing import Any
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.jit import code
 from tierup.lowering.entry.live import live_values
-from tierup.lowering.entry.records import (
-    AttributeSource,
-    CellSource,
-    GlobalSource,
-    Inputs,
-    Positional,
-    SlowCause,
-    Source,
-    TableCallable,
-    TableCounts,
-    VersionRecord,
-)
+from tierup.lowering.entry.records import Inputs, Parameters, SlowCause, TableCallable, TableCounts, VersionRecord
 from tierup.lowering.entry.tables import reaper as entry_reaper
 from tierup.lowering.entry.tables import types as entry_types
 from tierup.lowering.entry.tables.chain import NativeChain
 from tierup.lowering.entry.tables.plan import NativeRow
+from tierup.lowering.entry.tables.steps import Steps, pointers
 from tierup.lowering.entry.tables.versions import Versions
+
+_NAMELESS = object()  # in place of a name that no keyword has
 
 make_function_type = entry_types.make_function_type
 
@@ -43,8 +35,8 @@ def _callable_type() -> type[TableCallable]:
 def _handing_over(failed: Callable[..., Any]) -> Callable[..., Any]:
     """What the dispatcher calls when a kernel left: `failed` with the live values in place of their address."""
 
-    def left(record: VersionRecord, status: int, flat: tuple[Any, ...], address: int) -> Any:
-        return failed(record, status, flat, live_values(record, status, flat, address))
+    def left(record: VersionRecord, status: int, flat: tuple[Any, ...], address: int, /, *args: Any, **kwargs: Any) -> Any:
+        return failed(record, status, flat, live_values(record, status, flat, address), *args, **kwargs)
 
     return left
 
@@ -67,9 +59,9 @@ class NativeTable(Versions[NativeRow]):
         self._keep: list[object] = []
         self._struct = t = layout.Table()
         super().__init__(inputs, None if failed is None else _handing_over(failed))
-        t.n_positional, t.slow, t.failed = inputs.n_positional, id(slow), None if failed is None else id(self._failed)
-        if not inputs.plain:
-            self._read_hidden(inputs)
+        t.slow, t.failed, t.owner = id(slow), None if failed is None else id(self._failed), id(self)
+        self._next: NativeTable | None = None
+        self._bind(inputs, inputs.parameters or Parameters(("",) * inputs.n_positional, inputs.n_positional))
 
     @property
     def probe_kernel(self) -> int:
@@ -99,7 +91,7 @@ class NativeTable(Versions[NativeRow]):
 
     def attach(self, function: Any) -> None:
         """Let an instance of a `make_function_type` class run this table when it is called."""
-        entry_types.attach(function, self, ctypes.addressof(self._struct), self._code)
+        entry_types.attach(function, self, ctypes.addressof(self._struct), self._code.dispatch)
 
     def callable(self) -> TableCallable:
         """A new object whose calls run this table; the cheapest there is."""
@@ -124,6 +116,11 @@ class NativeTable(Versions[NativeRow]):
             self._struct.gives_tensors = always
             self.set_tensors(tensor_probe.address(NativeTable))
         return reason
+
+    def follow(self, following: NativeTable | None) -> None:
+        """Let another table try what this one has no answer to, before `slow`."""
+        self._struct.next = None if following is None else ctypes.addressof(following._struct)
+        self._next = following
 
     def set_tensors(self, address: int) -> None:
         """`take_tensors` with a Tensors of the caller's; for the probe."""
@@ -165,40 +162,22 @@ class NativeTable(Versions[NativeRow]):
             entry_reaper.watch(self)
         return done
 
-    def _read_hidden(self, inputs: Inputs) -> None:
-        loads: list[tuple[int, int, int, int]] = []
-        slots: dict[tuple[int, int, int, int], int] = {}
-
-        def slot_of(source: Source) -> int:
-            if isinstance(source, Positional):
-                return source.index
-            load = self._load_of(source, slot_of)
-            if load not in slots:
-                loads.append(load)
-                slots[load] = inputs.n_positional + len(loads) - 1
-            return slots[load]
-
-        flat = [slot_of(s) for s in inputs.sources]
-        constants = [(slot_of(c.source), id(c.value), -1 if c.same is None else slot_of(c.same)) for c in inputs.constants]
-        t = self._struct
-        t.flat, t.n_flat = self._array((ctypes.c_int64 * max(1, len(flat)))(*flat)), len(flat)
-        t.loads, t.n_loads = self._array((layout.Load * max(1, len(loads)))(*(layout.Load(*i) for i in loads))), len(loads)
-        guards = (layout.ConstantGuard * max(1, len(constants)))(*(layout.ConstantGuard(*i) for i in constants))
-        t.constants, t.n_constants = self._array(guards), len(constants)
-
-    def _load_of(self, source: Any, slot_of: Callable[[Source], int]) -> tuple[int, int, int, int]:
-        if isinstance(source, GlobalSource):
-            return (layout.LoadKind.GLOBAL, 0, id(source.namespace), self._name(source.name))
-        if isinstance(source, CellSource):
-            return (layout.LoadKind.CELL, 0, id(source.cell), 0)
-        if isinstance(source, AttributeSource):
-            return (layout.LoadKind.ATTRIBUTE, slot_of(source.of), 0, self._name(source.name))
-        raise TypeError(f"not a source of an argument: {source!r}")
-
-    def _name(self, name: str) -> int:
-        interned = sys.intern(name)
-        self._keep.append(interned)
-        return id(interned)
+    def _bind(self, inputs: Inputs, parameters: Parameters) -> None:
+        t, n_flat = self._struct, len(inputs.sources)
+        t.n_positional, t.n_parameters = parameters.n_positional, len(parameters.names)
+        t.n_star, t.n_extra, t.n_flat = parameters.n_star, len(parameters.extra), n_flat
+        t.n_own = min(n_flat, inputs.n_positional) if inputs.n_own is None else inputs.n_own
+        t.n_exact = inputs.n_positional if t.n_parameters == t.n_positional and not t.n_extra else -1
+        names = [sys.intern(name) if name else _NAMELESS for name in parameters.names]
+        extra = [*map(sys.intern, parameters.extra)]
+        t.names, t.extra = self._array(pointers(names)), self._array(pointers(extra))
+        t.function = None if parameters.function is None else id(parameters.function)
+        steps = Steps(inputs)
+        self._keep += [parameters, steps, names, extra]
+        t.n_steps, t.n_slots = len(steps.taken), steps.n_slots
+        t.steps = self._array((layout.Step * max(1, t.n_steps))(*(layout.Step(*s) for s in steps.taken)))
+        if steps.taken or steps.flat != list(range(n_flat)):
+            t.flat = self._array((ctypes.c_int64 * max(1, n_flat))(*steps.flat))
 
     def _array(self, memory: Any) -> int:
         self._keep.append(memory)

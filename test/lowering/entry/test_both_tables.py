@@ -90,10 +90,12 @@ def test_failed_gets_the_flat_arguments(entry: str) -> None:
     namespace: dict[str, Any] = {"status": 9}
     flats: list[Any] = []
     inputs = Inputs(2, (Positional(1), GlobalSource(namespace, "status")))
-    b = Bench(entry, inputs, increment(), failed=lambda record, status, flat, live: flats.append(flat))
+    b = Bench(entry, inputs, increment(), failed=lambda record, status, flat, live, *args: flats.append((flat, args)))
     x = f32(1, 2)
-    assert b.call(object(), x) is None
-    assert flats[0][0] is x and flats[0][1] == 9 and len(flats[0]) == 2
+    first = object()
+    assert b.call(first, x) is None
+    flat, args = flats[0]
+    assert flat[0] is x and flat[1] == 9 and len(flat) == 2 and args == (first, x)
 
 
 # versions

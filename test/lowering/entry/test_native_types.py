@@ -7,6 +7,7 @@ import gc
 import inspect
 import sys
 import weakref
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from entry_kernels import INT, array, muladd, scalar, version
 
 from tierup.lowering.entry.records import AttributeSource, Inputs, Positional, TableCallable
+from tierup.lowering.entry.tables import types as entry_types
 from tierup.lowering.entry.tables.table import NativeTable, make_function_type
 
 
@@ -25,6 +27,9 @@ class Plain:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return ("python", self.name, args, kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
 
     def describe(self) -> str:
         return f"<{self.name}>"
@@ -40,12 +45,7 @@ class Slotted:
         return ("python", self.name, args, kwargs)
 
 
-class Bound(Plain):
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return ("bound by python", instance)
-
-
-NativePlain, NativeSlotted, NativeBound = make_function_type(Plain), make_function_type(Slotted), make_function_type(Bound)
+NativePlain, NativeSlotted = make_function_type(Plain), make_function_type(Slotted)
 
 
 def slow(*args: Any, **kwargs: Any) -> Any:
@@ -58,14 +58,14 @@ def answering(n_args: int = 1) -> NativeTable:
     return table
 
 
-@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted, NativeBound])
+@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted])
 def test_without_a_table_the_base_answers(cls: type) -> None:
     f = cls("g")
     assert f(1, a=2) == ("python", "g", (1,), {"a": 2})
     assert f(*[1], **{}) == ("python", "g", (1,), {})
 
 
-@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted, NativeBound])
+@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted])
 def test_with_a_table_calls_are_native(cls: type) -> None:
     f = cls("g")
     answering().attach(f)
@@ -106,12 +106,15 @@ def test_methods_bind_as_functions_do() -> None:
     assert f.__get__(None, Owner) is f
 
 
-def test_a_base_that_binds_itself_is_left_to_it() -> None:
-    class Owner:
-        method = NativeBound()
-
-    owner = Owner()
-    assert owner.method == ("bound by python", owner)
+def test_detached_it_is_the_base_again() -> None:
+    f, table = NativePlain("g"), answering()
+    entry_types.detach(f)
+    for _ in range(2):
+        table.attach(f)
+        assert f(1) == 42
+        entry_types.detach(f)
+        assert f(1) == ("python", "g", (1,), {}) and f.__native_table__ is None
+    assert sys.getrefcount(table) == 2
 
 
 def test_attributes_of_self_are_hidden_inputs() -> None:
@@ -181,7 +184,7 @@ def test_a_table_may_be_replaced_while_it_is_called() -> None:
     assert f(1) == "replaced" and f(1, 2) == 42
 
 
-@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted, NativeBound])
+@pytest.mark.parametrize("cls", [NativePlain, NativeSlotted])
 def test_functions_die_by_reference_count(cls: type) -> None:
     f = cls()
     table = answering()

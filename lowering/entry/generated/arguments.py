@@ -1,0 +1,185 @@
+"""Generated code that makes a table's flat arguments of what a call brings: parameters by position, by name or by default, trees that are
+taken apart, and what is read from outside.
+
+Slots own their references: what was read may be replaced while the call runs, by other threads or by what a kernel calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.generated.ir import F64, I1, I32, I64, NO, NULL, PTR, YES, Emitter, function
+from tierup.lowering.entry.generated.python import api, exception, incref, new_reference, the, type_of
+from tierup.lowering.entry.layout import Step, StepKind, Table
+from tierup.lowering.entry.records import SlowCause
+
+_GOOD, _RAISED = -1, -2  # of functions that give a SlowCause
+_EQ = 2  # Py_EQ
+
+
+@function(I1, PTR, PTR)
+def same(f: Emitter, now: ir.Value, wanted: ir.Value) -> None:
+    """i1 same(object, wanted): the same object, or a string, an int or a float of the same type and value. Runs no Python code."""
+    f.return_if(f.equal(now, wanted), YES, likely=True)
+    kind = type_of(f, now)
+    f.return_if(f.differ(kind, type_of(f, wanted)), NO)
+    with f.when(f.equal(kind, the(f, "PyFloat_Type"))):  # by their bits: 0.0 is not -0.0, and NaN is itself
+        f.b.ret(f.equal(*(f.b.bitcast(f.load(value, layout.FLOAT_VALUE, F64), I64) for value in (now, wanted))))
+    with f.when(f.b.or_(f.equal(kind, the(f, "PyUnicode_Type")), f.equal(kind, the(f, "PyLong_Type")))):
+        f.b.ret(f.equal(api(f, "PyObject_RichCompareBool", now, wanted, I32(_EQ)), I32(1)))
+    f.b.ret(NO)
+
+
+@function(I64, PTR, PTR, I64)
+def parameter(f: Emitter, table: ir.Value, name: ir.Value, first: ir.Value) -> None:
+    """i64 parameter(table, name, first): which one has this name, looked for from `first` on; -1: none. Names are one object each, as a rule."""
+    names, count = f.get(table, Table, "names"), f.get(table, Table, "n_parameters")
+    with f.loop(count) as i:
+        at = f.b.add(first, i)
+        at = f.b.select(f.less(at, count), at, f.b.sub(at, count))
+        f.return_if(f.equal(f.load(f.item(names, at), 0, PTR), name), at)
+    f.b.ret(I64(-1))
+
+
+@function(I64, PTR, PTR, I64)
+def slot_by_text(f: Emitter, table: ir.Value, name: ir.Value, taken: ir.Value) -> None:
+    """i64 slot_by_text(table, name, taken): the slot for a keyword, by what its name says; -1: none. `taken`: those that `**options` has."""
+    names, count = f.get(table, Table, "names"), f.get(table, Table, "n_parameters")
+    with f.loop(count) as i:
+        f.return_if(f.call(same, name, f.load(f.item(names, i), 0, PTR)), i)
+    with f.when(f.less(taken, f.get(table, Table, "n_extra"))):
+        with f.when(f.call(same, name, f.load(f.item(f.get(table, Table, "extra"), taken), 0, PTR))):
+            f.b.ret(f.b.add(f.b.add(count, f.get(table, Table, "n_star")), taken))
+    f.b.ret(I64(-1))
+
+
+@function(I64, PTR, PTR, I64, PTR, PTR)
+def bind(f: Emitter, table: ir.Value, args: ir.Value, given: ir.Value, kwnames: ir.Value, slots: ir.Value) -> None:
+    """i64 bind(table, args, given, kwnames, slots): -1, or a SlowCause. All slots are null before."""
+    n_parameters, n_star, n_extra = (f.get(table, Table, n) for n in ("n_parameters", "n_star", "n_extra"))
+    n_positional = f.get(table, Table, "n_positional")
+    beyond = f.b.sub(given, n_positional)
+    star = f.b.select(f.less(beyond, I64(0)), I64(0), beyond)
+    f.return_if(f.differ(star, n_star), I64(SlowCause.COUNT))
+    direct = f.b.sub(given, star)
+    with f.loop(direct) as i:
+        f.store(new_reference(f, f.load(f.item(args, i), 0, PTR)), f.item(slots, i))
+    with f.loop(star) as i:
+        obj = new_reference(f, f.load(f.item(args, f.b.add(direct, i)), 0, PTR))
+        f.store(obj, f.item(slots, f.b.add(n_parameters, i)))
+    bound, extra, at = f.variable(I64, direct), f.variable(I64, I64(0)), f.variable(I64, I64(-1))
+    with f.when(f.b.not_(f.is_null(kwnames))):
+        following = f.variable(I64, direct)
+        with f.loop(f.load(kwnames, layout.OB_SIZE)) as k:
+            name = f.load(f.item(f.at(kwnames, layout.TUPLE_ITEMS), k), 0, PTR)
+            start = f.load(following)
+            f.store(f.call(parameter, table, name, f.b.select(f.less(start, n_parameters), start, I64(0))), at)
+            with f.when(f.less(f.load(at), I64(0))):
+                f.store(f.call(slot_by_text, table, name, f.load(extra)), at)
+                f.return_if(f.less(f.load(at), I64(0)), I64(SlowCause.KEYWORDS))
+            slot = f.item(slots, f.load(at))
+            f.return_if(f.b.not_(f.is_null(f.load(slot, 0, PTR))), I64(SlowCause.KEYWORDS))  # given twice
+            f.store(new_reference(f, f.load(f.item(args, f.b.add(given, k)), 0, PTR)), slot)
+            is_parameter = f.less(f.load(at), n_parameters)
+            counted = f.b.select(is_parameter, bound, extra)
+            f.store(f.b.add(f.load(counted), I64(1)), counted)
+            f.store(f.b.add(f.load(at), I64(1)), following)
+    f.return_if(f.differ(f.load(extra), n_extra), I64(SlowCause.KEYWORDS))
+    f.return_if(f.less(f.load(bound), n_parameters), lambda: f.call(take_defaults, table, slots))
+    f.b.ret(I64(_GOOD))
+
+
+@function(I64, PTR, PTR)
+def take_defaults(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
+    """i64 take_defaults(table, slots): the function's defaults of this moment for parameters whose slots are null; -1, or a SlowCause."""
+    of, n_positional = f.get(table, Table, "function"), f.get(table, Table, "n_positional")
+    f.return_if(f.is_null(of), I64(SlowCause.COUNT))
+    defaults, count = api(f, "PyFunction_GetDefaults", of), f.variable(I64, I64(0))
+    with f.when(f.b.not_(f.is_null(defaults))):
+        f.store(f.load(defaults, layout.OB_SIZE), count)
+    with f.loop(n_positional) as i:
+        with f.when(f.is_null(f.load(f.item(slots, i), 0, PTR))):
+            at = f.b.add(f.b.sub(i, n_positional), f.load(count))
+            f.return_if(f.less(at, I64(0)), I64(SlowCause.COUNT))
+            f.store(new_reference(f, f.load(f.item(f.at(defaults, layout.TUPLE_ITEMS), at), 0, PTR)), f.item(slots, i))
+    by_name, names = api(f, "PyFunction_GetKwDefaults", of), f.get(table, Table, "names")
+    with f.loop(f.get(table, Table, "n_parameters"), start=n_positional) as i:
+        with f.when(f.is_null(f.load(f.item(slots, i), 0, PTR))):
+            f.return_if(f.is_null(by_name), I64(SlowCause.COUNT))
+            value = api(f, "PyDict_GetItemWithError", by_name, f.load(f.item(names, i), 0, PTR))
+            with f.when(f.is_null(value)):
+                api(f, "PyErr_Clear")
+                f.b.ret(I64(SlowCause.COUNT))
+            f.store(new_reference(f, value), f.item(slots, i))
+    f.b.ret(I64(_GOOD))
+
+
+@function(I64, rare=True)
+def not_there(f: Emitter) -> None:
+    """i64 not_there(): what reading nothing means: a SlowCause, or -2 with the exception that it raised."""
+    with f.when(f.b.not_(f.is_null(api(f, "PyErr_Occurred")))):
+        missing = api(f, "PyErr_ExceptionMatches", exception(f, "PyExc_AttributeError"))
+        f.return_if(f.equal(missing, I32(0)), I64(_RAISED))
+        api(f, "PyErr_Clear")
+    f.b.ret(I64(SlowCause.HIDDEN))
+
+
+@function(I64, PTR, PTR)
+def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
+    """i64 read(table, slots): take the steps; -1, or a SlowCause, or -2 with an exception set."""
+    steps = f.get(table, Table, "steps")
+    place, key, value = f.variable(I64, I64(0)), f.variable(PTR, NULL), f.variable(PTR, NULL)
+    with f.loop(f.get(table, Table, "n_steps")) as i:
+        step = f.item(steps, i, ctypes.sizeof(Step))
+        obj, name, to, count = (f.get(step, Step, n) for n in ("object", "name", "to", "count"))
+        subject = f.load(f.item(slots, f.get(step, Step, "slot")), 0, PTR)
+
+        def put(found: ir.Value, to: ir.Value = to) -> None:
+            f.return_if(f.is_null(found), lambda: f.call(not_there))
+            f.store(found, f.item(slots, to))
+
+        def unless(fits: ir.Value, cause: SlowCause = SlowCause.STRUCTURE) -> None:
+            f.return_if(f.b.not_(fits), I64(cause))
+
+        def items(kind: str, first: Callable[[], ir.Value], subject: ir.Value = subject, to: ir.Value = to, n: ir.Value = count) -> None:
+            unless(f.equal(type_of(f, subject), the(f, kind)))
+            unless(f.equal(f.load(subject, layout.OB_SIZE), n))
+            start = first()
+            with f.loop(n) as j:
+                f.store(new_reference(f, f.load(f.item(start, j), 0, PTR)), f.item(slots, f.b.add(to, j)))
+
+        with f.cases(f.get(step, Step, "kind")) as case:
+            case(StepKind.GLOBAL)
+            borrowed = api(f, "PyDict_GetItemWithError", obj, name)
+            put(borrowed)
+            incref(f, borrowed)
+            case(StepKind.CELL)
+            put(api(f, "PyCell_Get", obj))
+            case(StepKind.ATTRIBUTE)
+            put(api(f, "PyObject_GetAttr", subject, name))
+            case(StepKind.SCALAR)
+            unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
+            put(api(f, "PyArray_FromScalar", subject, NULL))
+            case(StepKind.TUPLE)
+            items("PyTuple_Type", lambda subject=subject: f.at(subject, layout.TUPLE_ITEMS))  # type: ignore[misc]
+            case(StepKind.LIST)
+            items("PyList_Type", lambda subject=subject: f.load(subject, layout.LIST_ITEMS, PTR))  # type: ignore[misc]
+            case(StepKind.DICT)
+            unless(f.equal(type_of(f, subject), the(f, "PyDict_Type")))
+            unless(f.equal(api(f, "PyDict_Size", subject), count))
+            f.store(I64(0), place)
+            with f.loop(count) as j:
+                api(f, "PyDict_Next", subject, place, key, value)  # as often as its size says, in its order
+                unless(f.call(same, f.load(key, 0, PTR), f.load(f.item(obj, j), 0, PTR)))
+                f.store(new_reference(f, f.load(value, 0, PTR)), f.item(slots, f.b.add(to, j)))
+            case(StepKind.TYPE)
+            unless(f.equal(type_of(f, subject), obj))
+            case(StepKind.EQUAL)
+            unless(f.call(same, subject, obj), SlowCause.CONSTANT)
+            case(StepKind.SAME)
+            unless(f.equal(subject, f.load(f.item(slots, to), 0, PTR)), SlowCause.CONSTANT)
+    f.b.ret(I64(_GOOD))

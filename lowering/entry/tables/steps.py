@@ -1,0 +1,89 @@
+"""What the dispatcher does before it looks at versions: what it reads, and what must hold, in order."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tierup.lowering.entry.layout import StepKind
+from tierup.lowering.entry.records import (
+    AttributeSource,
+    CellSource,
+    Constant,
+    GlobalSource,
+    Inputs,
+    Items,
+    ItemSource,
+    Positional,
+    ScalarSource,
+    Source,
+)
+
+_Step = tuple[int, int, int, int, int, int]  # the fields of layout.Step
+_KINDS = {tuple: StepKind.TUPLE, list: StepKind.LIST, dict: StepKind.DICT}
+
+
+def pointers(objects: Sequence[object]) -> Any:
+    """An array of pointers to objects, which must be kept."""
+    return (ctypes.c_int64 * max(1, len(objects)))(*map(id, objects))
+
+
+class Steps:
+    """`taken`: what must hold first, each thing read where it is first asked for, and once. `flat`: the slots of the flat arguments."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._keep: list[object] = [inputs]
+        self.taken: list[_Step] = []
+        self.n_slots = inputs.n_positional
+        self._known: dict[object, int] = {}
+        for constant in inputs.constants:
+            if isinstance(constant, Items):
+                self._open(constant)
+            else:
+                self._hold(constant)
+        self.flat = [self._slot(source) for source in inputs.sources]
+
+    def _hold(self, constant: Constant) -> None:
+        slot = self._slot(constant.source)
+        if constant.same is not None:
+            self.taken.append((StepKind.SAME, slot, self._slot(constant.same), 0, 0, 0))
+        else:
+            kind = StepKind.TYPE if constant.is_type else StepKind.EQUAL
+            self.taken.append((kind, slot, 0, 0, id(constant.value), 0))
+
+    def _slot(self, source: Source) -> int:
+        match source:
+            case Positional(index):
+                return index
+            case ItemSource(items, index):
+                return self._open(items) + index
+            case ScalarSource(of):
+                return self._read(StepKind.SCALAR, self._slot(of))
+            case GlobalSource(namespace, name):
+                return self._read(StepKind.GLOBAL, obj=namespace, name=name)
+            case CellSource(cell):
+                return self._read(StepKind.CELL, obj=cell)
+            case AttributeSource(of, name):
+                return self._read(StepKind.ATTRIBUTE, self._slot(of), name=name)
+        raise TypeError(f"not a source of an argument: {source!r}")
+
+    def _open(self, items: Items) -> int:
+        slot, kind = self._slot(items.of), _KINDS[items.kind]
+        keys = pointers(items.keys)
+        self._keep.append(keys)
+        return self._take((kind, slot, items.keys), kind, slot, len(items.keys), ctypes.addressof(keys))
+
+    def _read(self, kind: StepKind, slot: int = 0, obj: object = None, name: str = "") -> int:
+        interned = sys.intern(name)
+        self._keep.append(interned)
+        return self._take((kind, slot, id(obj), name), kind, slot, 1, id(obj), id(interned))
+
+    def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0) -> int:
+        """The first slot that a step fills; it is taken once."""
+        if known not in self._known:
+            self._known[known] = self.n_slots
+            self.taken.append((kind, slot, self.n_slots, count, obj, name))
+            self.n_slots += count
+        return self._known[known]
