@@ -304,9 +304,11 @@ class Function(DirectCalls, Report):
             table = DirectTable(
                 made_for, functools.partial(_answer, me), built.output, _finish, functools.partial(_unanswered, me), functools.partial(_link, me)
             )
-            if always and not table.take_tensors(always=True):
-                return None
             self._tables[made_for.key] = table
+            if always and not table.take_tensors(always=True):
+                del self._tables[made_for.key]
+                self._link_tables()
+                return None
             if flat:  # the entry is loaded in the first call, not in the second, which compiles
                 table.open()
         return table

@@ -66,7 +66,7 @@ def test_what_guards_refuse_is_answered_all_the_same():
         torch.testing.assert_close(result, muladd(*args))
         assert result.requires_grad == muladd(*args).requires_grad
     result, how = directly(ours, x, y, z=z)
-    assert how == [SlowCause.KEYWORDS]
+    assert how is True
     torch.testing.assert_close(result, muladd(x, y, z))
 
 

@@ -254,7 +254,8 @@ class Frame:
         if callable(value) and not isinstance(value, ModuleType) and not comes_anew and not _has_state(value):
             self.outside.constant(access, "identity", value)
             return Const(value, access)
-        if not comes_anew and (access.root != "argument" or access.path):
+        given = access.root == "argument" and all(kind == "item" for kind, _ in access.path)  # the call's structure has its class
+        if not comes_anew and not given:
             self.outside.constant(access, "identity", value)
         return Object(value, access)
 
