@@ -23,11 +23,11 @@ STARTUP = {
 
 def main() -> None:
     # here: after the environment is set
-    from benchmarks import dispatch, gradients, stalls, startup, steady, streams, tensors, torch_programs, torch_training
+    from benchmarks import calls, dispatch, gradients, stalls, startup, steady, streams, tensors, torch_programs, torch_training
     from benchmarks.programs import CASES
 
     names = [case.name for case in (*CASES, *streams.CASES)] + [*dispatch.ROWS, "training", "torch-training", "torch-programs"]
-    names += ["tensors", "stalls", *STARTUP]
+    names += ["calls", "tensors", "stalls", *STARTUP]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -67,6 +67,10 @@ def main() -> None:
     for cost in dispatch.measure(costs, arguments.repeats):
         beside = f"{span(cost.bar):>11}  {'pass' if cost.seconds < cost.bar else 'FAIL'}" if cost.bar else ""
         print(f"{cost.title:58} {span(cost.seconds):>10} {'':22} {beside}", flush=True)
+
+    if "calls" in wanted:
+        print()
+        calls.report(arguments.repeats)
 
     if "training" in wanted:
         print()

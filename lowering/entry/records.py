@@ -168,6 +168,11 @@ class Inputs:
                 raise ValueError(f"positional source {source.index} of a table with {self.n_positional} arguments")
 
     @property
+    def has_trees(self) -> bool:
+        """Whether something has to be taken apart, or to be of some class."""
+        return any(isinstance(c, Items) or c.is_type for c in self.constants) or any(isinstance(s, ScalarSource) for s in self.sources)
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """Where each flat argument comes from."""
         return self.flat if self.flat is not None else tuple(Positional(i) for i in range(self.n_positional))
@@ -187,11 +192,11 @@ class VersionRecord:
 
     `address`: the kernel's, of the type in `abi`. `keepalive` owns its code and lives as long as the version or a call that
     runs it. `work`: operations of one call, a Dim over the arguments' symbols; 0 means not known, then elements are
-    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them; or whether each of the user's does. `serial`: what a thread
-    remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where the kernel may
-    leave with live values. `on_device`: there is no address: `keepalive` is a plan of runtime/cuda, and only the entry in Python calls it.
-    `polls`: the kernel may run for long whatever its `work`, and does as `lowering/externals/polling.py` says. `allocates`:
-    it may allocate much, as `lowering/externals/allocating.py` says.
+    counted. `scalars`: rank-0 arrays come back as NumPy scalars, as NumPy's own functions return them; or whether each of the user's does.
+    `serial`: what a thread remembers of its last call; records of one version, in tables of different conventions, share it. `exits`: where
+    the kernel may leave with live values. `on_device`: there is no address: `keepalive` is a plan of runtime/cuda, and only the entry in
+    Python calls it. `polls`: the kernel may run for long whatever its `work`, and does as `lowering/externals/polling.py` says.
+    `allocates`: it may allocate much, as `lowering/externals/allocating.py` says.
     Raises ValueError for results that contradict the ABI.
     """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from types import FunctionType
 from typing import Any
 
 from tierup.dialect.base.records import cached_property
@@ -39,22 +38,20 @@ class Binding:
         if self._positional is not None and not kwargs and len(args) == len(self._positional):
             return dict(zip(self._positional, args, strict=True))
         binder, function = self._binder, self.known[1]
-        if function is not None and (
-            binder.__defaults__ is not function.__defaults__ or binder.__kwdefaults__ is not function.__kwdefaults__
-        ):
+        if function is not None:
             binder.__defaults__, binder.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         bound: dict[str, Any] = binder(*args, **kwargs)
         return bound
 
     @cached_property
-    def _binder(self) -> FunctionType:
+    def _binder(self) -> Any:
         """A function of the same parameters that gives its arguments by name: Python itself binds them, and says what does not fit."""
         each = self._signature.parameters.values()
         bare = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None) for p in each]
         text = inspect.Signature(bare)
         space: dict[str, Any] = {}
         exec(f"def binder{text}: return {{{', '.join(f'{p.name!r}: {p.name}' for p in each)}}}", space)  # noqa: S102 - names alone
-        binder: FunctionType = space["binder"]
+        binder = space["binder"]
         binder.__qualname__ = getattr(self._wrapped, "__qualname__", self._name)
         given = [p for p in each if p.default is not p.empty]
         binder.__defaults__ = tuple(p.default for p in given if p.kind is not p.KEYWORD_ONLY)

@@ -163,7 +163,7 @@ class _Ways:
             assert isinstance(value, hidden.Access)
             self.checks.append(Constant(source, str(value), self._source(value)))
         elif constant.kind == "structure":
-            kind, inside = value  # type: ignore[misc]  # as `structure_of` gives it
+            kind, inside = cast("tuple[type, Any]", value)  # as `structure_of` gives it
             if inside is None:
                 self.checks.append(Constant(source, kind, is_type=True))
             else:

@@ -33,6 +33,7 @@ from tierup.lowering.entry.records import (
     RELEASE_WORK,
     AttributeSource,
     CellSource,
+    Constant,
     Form,
     GlobalSource,
     Inputs,
@@ -156,13 +157,16 @@ class PythonTable(Versions[Row]):
             return self._answer_slowly(SlowCause.KEYWORDS, args, kwargs)
         if len(args) != self.inputs.n_positional:
             return self._answer_slowly(SlowCause.COUNT, args, kwargs)
+        if self.inputs.has_trees:  # the native entry alone takes them apart
+            return self._answer_slowly(SlowCause.STRUCTURE, args, kwargs)
         if self.inputs.plain:
             flat = args
         else:
             try:
                 flat = tuple(read_source(s, args) for s in self.inputs.sources)
                 constants = [
-                    (read_source(c.source, args), c.value if c.same is None else read_source(c.same, args)) for c in self.inputs.constants
+                    (read_source(c.source, args), c.value if c.same is None else read_source(c.same, args))
+                    for c in self.inputs.constants if isinstance(c, Constant)
                 ]
             except (LookupError, AttributeError):
                 return self._answer_slowly(SlowCause.HIDDEN, args, kwargs)

@@ -35,7 +35,9 @@ class DirectCalls:
     _by_table: NativeTable | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        return super().__new__(_with_place(cls))
+        """An instance with that place."""
+        made: Self = super().__new__(_with_place(cls))  # type: ignore[arg-type]  # typeshed has no hashable Self
+        return made
 
     def _expect_direct_calls(self) -> None:
         self._own_class = type(self)

@@ -300,10 +300,8 @@ class Function(DirectCalls, Report):
             return None
         table = self._tables.get(made_for.key)
         if table is None:
-            me = weakref.ref(self)
-            table = DirectTable(
-                made_for, functools.partial(_answer, me), built.output, _finish, functools.partial(_unanswered, me), functools.partial(_link, me)
-            )
+            answer, unanswered, link = (functools.partial(do, weakref.ref(self)) for do in (_answer, _unanswered, _link))
+            table = DirectTable(made_for, answer, built.output, _finish, unanswered, link)
             self._tables[made_for.key] = table
             if always and not table.take_tensors(always=True):
                 del self._tables[made_for.key]

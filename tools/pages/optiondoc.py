@@ -36,7 +36,7 @@ _TAIL = """
 * `executor="specializing"` has no profiles: `profile`, `num_profiled_runs`, `fusion_strategy`, `bailout_depth` and `speculate` do not
   matter to it, and `max_versions` bounds its plans. See [versions.md](versions.md).
 * A task or thread that was started with a copy of the context inside `with tierup.options(...)` and goes on after the block has ended keeps
-  the options, but for one thing: calls that a version answers without any Python (plain positional arguments) no longer look at them.
+  the options, but for one thing: calls that a version answers without any Python no longer look at them.
 """
 
 # what sets the same in TorchScript; named here for those who come from there

@@ -7,7 +7,6 @@ Slots own their references: what was read may be replaced while the call runs, b
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 from llvmlite import ir
 
@@ -36,7 +35,7 @@ def same(f: Emitter, now: ir.Value, wanted: ir.Value) -> None:
 
 @function(I64, PTR, PTR, I64)
 def parameter(f: Emitter, table: ir.Value, name: ir.Value, first: ir.Value) -> None:
-    """i64 parameter(table, name, first): which one has this name, looked for from `first` on; -1: none. Names are one object each, as a rule."""
+    """i64 parameter(table, name, first): which one has this name, which is one object as a rule, looked for from `first` on; or -1."""
     names, count = f.get(table, Table, "names"), f.get(table, Table, "n_parameters")
     with f.loop(count) as i:
         at = f.b.add(first, i)
@@ -47,7 +46,7 @@ def parameter(f: Emitter, table: ir.Value, name: ir.Value, first: ir.Value) -> N
 
 @function(I64, PTR, PTR, I64)
 def slot_by_text(f: Emitter, table: ir.Value, name: ir.Value, taken: ir.Value) -> None:
-    """i64 slot_by_text(table, name, taken): the slot for a keyword, by what its name says; -1: none. `taken`: those that `**options` has."""
+    """i64 slot_by_text(table, name, taken): the slot for a keyword, by what its name says, or -1. `taken`: how many `**options` has."""
     names, count = f.get(table, Table, "names"), f.get(table, Table, "n_parameters")
     with f.loop(count) as i:
         f.return_if(f.call(same, name, f.load(f.item(names, i), 0, PTR)), i)
@@ -145,10 +144,10 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
         def unless(fits: ir.Value, cause: SlowCause = SlowCause.STRUCTURE) -> None:
             f.return_if(f.b.not_(fits), I64(cause))
 
-        def items(kind: str, first: Callable[[], ir.Value], subject: ir.Value = subject, to: ir.Value = to, n: ir.Value = count) -> None:
-            unless(f.equal(type_of(f, subject), the(f, kind)))
+        def items(is_list: bool, subject: ir.Value = subject, to: ir.Value = to, n: ir.Value = count) -> None:
+            unless(f.equal(type_of(f, subject), the(f, "PyList_Type" if is_list else "PyTuple_Type")))
             unless(f.equal(f.load(subject, layout.OB_SIZE), n))
-            start = first()
+            start = f.load(subject, layout.LIST_ITEMS, PTR) if is_list else f.at(subject, layout.TUPLE_ITEMS)
             with f.loop(n) as j:
                 f.store(new_reference(f, f.load(f.item(start, j), 0, PTR)), f.item(slots, f.b.add(to, j)))
 
@@ -165,9 +164,9 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
             put(api(f, "PyArray_FromScalar", subject, NULL))
             case(StepKind.TUPLE)
-            items("PyTuple_Type", lambda subject=subject: f.at(subject, layout.TUPLE_ITEMS))  # type: ignore[misc]
+            items(is_list=False)
             case(StepKind.LIST)
-            items("PyList_Type", lambda subject=subject: f.load(subject, layout.LIST_ITEMS, PTR))  # type: ignore[misc]
+            items(is_list=True)
             case(StepKind.DICT)
             unless(f.equal(type_of(f, subject), the(f, "PyDict_Type")))
             unless(f.equal(api(f, "PyDict_Size", subject), count))

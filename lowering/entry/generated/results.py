@@ -218,7 +218,7 @@ finish = finishing("finish", allocated)
 
 @function(PTR, PTR, PTR)
 def collect(f: Emitter, node: ir.Value, items: ir.Value) -> None:
-    """ptr collect(node, items): a tuple, list or dict of as many items as the node says, which it takes over; null with an exception set."""
+    """ptr collect(node, items): a tuple, list or dict of as many items as the node says, which it takes over; or null."""
     count, keys = f.get(node, Node, "count"), f.get(node, Node, "object")
     made, good = f.variable(PTR, NULL), f.variable(I1, YES)
     with f.cases(f.get(node, Node, "kind")) as case:

@@ -22,7 +22,7 @@ from tierup.lowering.entry.records import (
 )
 
 _Step = tuple[int, int, int, int, int, int]  # the fields of layout.Step
-_KINDS = {tuple: StepKind.TUPLE, list: StepKind.LIST, dict: StepKind.DICT}
+_KINDS: dict[type, StepKind] = {tuple: StepKind.TUPLE, list: StepKind.LIST, dict: StepKind.DICT}
 
 
 def pointers(objects: Sequence[object]) -> Any:
