@@ -62,6 +62,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     numpy_reductions,
     numpy_shape,
     python_objects,
+    scipy_special,
     tierup_functions,
 )
 from tierup.frontend.python.operations.arrays import shape_items

@@ -26,6 +26,7 @@ Handler = Callable[..., Value]
 
 FUNCTIONS: dict[Any, Handler] = {}
 METHODS: dict[str, Handler] = {}
+_OF_OTHERS: dict[str, Handler] = {}
 
 
 def function(*objects: Any, method: str | None = None) -> Callable[[Handler], Handler]:
@@ -61,10 +62,20 @@ def method(name: str) -> Callable[[Handler], Handler]:
     return function(method=name)
 
 
+def named(name: str) -> Callable[[Handler], Handler]:
+    """Register a handler for a function of a library that may not be there, by the name that `name_of` gives."""
+
+    def register(handler: Handler) -> Handler:
+        _OF_OTHERS[name] = handler
+        return handler
+
+    return register
+
+
 def find(obj: Any) -> Handler | None:
     """What builds a call of a Python object; None for one that is not in the table."""
     try:
-        return FUNCTIONS.get(obj)
+        return FUNCTIONS.get(obj) or _OF_OTHERS.get(name_of(obj))
     except TypeError:  # not hashable: no function of ours
         return None
 
