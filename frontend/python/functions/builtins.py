@@ -27,10 +27,9 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )  # fmt: skip
-from tierup.frontend.python.functions import iteration
-from tierup.frontend.python.functions.iteration import static_items
-from tierup.frontend.python.operations import array_operators, arrays
+from tierup.frontend.python.operations import array_operators, arrays, iteration
 from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import absolute, binary, compare, of_ints, raise_if, to_bool, to_float, to_int
 

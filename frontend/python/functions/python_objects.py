@@ -28,7 +28,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
-from tierup.frontend.python.functions import iteration
+from tierup.frontend.python.operations import iteration
 from tierup.frontend.python.operations.arrays import program_dtype
 from tierup.frontend.python.operations.operators import folded
 

@@ -33,9 +33,9 @@ from tierup.frontend.python.building.values import (
     describe,
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
-from tierup.frontend.python.functions.iteration import iterate, static_items
 from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
+from tierup.frontend.python.operations.iteration import iterate, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, not_, unary
 from tierup.frontend.python.syntax import attributes, helpers

@@ -16,9 +16,8 @@ from typing import Any
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.building.values import Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
-from tierup.frontend.python.functions import iteration
-from tierup.frontend.python.functions.iteration import MAX_UNROLLED
-from tierup.frontend.python.operations import arrays
+from tierup.frontend.python.operations import arrays, iteration
+from tierup.frontend.python.operations.iteration import MAX_UNROLLED
 from tierup.frontend.python.operations.scalars import not_, of_ints, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end, branch
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate

@@ -100,6 +100,7 @@ def _length(frame: Frame, node: ast.AST, start: Value, stop: Value, step: Value)
 
 
 def add(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """The sum of two ints."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value + b.value)
     if isinstance(a, Const) and a.value == 0:
@@ -110,6 +111,7 @@ def add(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 
 def multiply(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """The product of two ints."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value * b.value)
     if isinstance(b, Const) and b.value == 1:
@@ -118,6 +120,7 @@ def multiply(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 
 def enumerated(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Iterable_:
+    """enumerate(iterable, start)."""
     inner = iterate(frame, node, iterable)
 
     def item(i: Value) -> Value:
@@ -127,6 +130,7 @@ def enumerated(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO
 
 
 def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = False) -> Iterable_:
+    """zip(*values, strict=strict)."""
     parts = [iterate(frame, node, v) for v in values]
     if strict:
         lengths = {part.length.value if isinstance(part.length, Const) else None for part in parts}
@@ -145,12 +149,14 @@ def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = F
 
 
 def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """The smaller of two ints."""
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(min(a.value, b.value))
     return Scalar(frame.em.scalar("prim.min.int", [arrays.as_int(frame, node, v) for v in (a, b)], frame.em.types.int), "int")
 
 
 def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
+    """reversed(sequence)."""
     inner = iterate(frame, node, sequence)
 
     def item(i: Value) -> Value:
