@@ -3,8 +3,9 @@
     ir = shielded(lambda: import_module("torch_mlir.ir"))
 
 Handlers run in the main thread, between any two of its steps. So the main thread has such work done by a helper thread and waits. When
-the wait is interrupted the exception goes on at once, and the work goes on too: who asks again finds it done, or waits for it. Other
-threads do their work themselves. The context variables are the caller's. A helper thread lives on, with what it keeps for itself.
+the wait is interrupted the exception goes on at once, and the work goes on too: who asks again finds it done, or waits for it. A thread
+whose stack is too small for a compiler waits likewise; others do their work themselves. The context variables are the caller's. A helper
+thread lives on, with what it keeps for itself.
 
 What is done here must need no lock that its caller holds, no import lock either.
 """
@@ -29,14 +30,38 @@ from tierup.dialect.base import forking
 
 T = TypeVar("T")
 _SECONDS_TO_END = 30.0
-_ENOUGH = 8 << 20
+_ENOUGH, _LEAST = 8 << 20, 1 << 20  # of a helper's stack, and of one that is good enough
 _IMPORTLIB = "<frozen importlib._bootstrap>"
 _HOLDERS = ("_get_module_lock", "cb", "_find_spec")  # what in it holds the import lock
+
+
+def _is_deep() -> bool:
+    """Whether this thread's stack is large enough for a compiler."""
+    if _here.is_deep is None:
+        _here.is_deep = _stack() >= _LEAST
+    return _here.is_deep
+
+
+def _stack() -> int:
+    """The bytes of this thread's stack; where nobody says, enough. pthread_getattr_np(3), pthread_attr_getstack(3)."""
+    import ctypes  # here: only other threads than the main one ask
+
+    c, size, place = ctypes.CDLL(None), ctypes.c_size_t(), ctypes.c_void_p()
+    if not hasattr(c, "pthread_getattr_np"):
+        return _ENOUGH
+    attributes = ctypes.create_string_buffer(256)  # a pthread_attr_t has 56 bytes, more on no system
+    c.pthread_self.restype = ctypes.c_void_p
+    if c.pthread_getattr_np(ctypes.c_void_p(c.pthread_self()), attributes):
+        return _ENOUGH
+    c.pthread_attr_getstack(attributes, ctypes.byref(place), ctypes.byref(size))
+    c.pthread_attr_destroy(attributes)
+    return size.value
 
 
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.lock = forking.lock()  # a fork waits for the work of all threads: import locks of others would stay held in the child
+        self.is_deep: bool | None = None  # where nobody asked yet
 
 
 _here = _Thread()
@@ -44,7 +69,7 @@ _here = _Thread()
 
 def shielded(work: Callable[[], T]) -> T:
     """What `work()` returns or raises; see above."""
-    if _thread.get_ident() != threading.main_thread().ident:
+    if _thread.get_ident() != threading.main_thread().ident and _is_deep():
         with _here.lock:
             return work()
     job = _Job(work)
@@ -113,8 +138,8 @@ class _Job(Generic[T]):
 
 @contextmanager
 def _deep_enough() -> Iterator[None]:
-    """Threads that are started get a stack of 8 MiB where the limit of the process gives them less: compilers recurse."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    """Threads that are started get a stack of 8 MiB where the process, or the program, would give them less: compilers recurse."""
+    limit = _thread.stack_size() or resource.getrlimit(resource.RLIMIT_STACK)[0]
     if limit >= _ENOUGH or limit == resource.RLIM_INFINITY:
         yield
         return
@@ -163,6 +188,7 @@ class _Helpers:
             job = self._jobs.get()
             if job.begins():
                 self._running.add(job)
+                _here.is_deep = True
                 with _here.lock:
                     job.run()
                 self._running.discard(job)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import weakref
+from functools import partial
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_interrupted_at_any_moment_work_is_done_once_or_not_at_all(interrupt):
     for number in range(300):
         try:
             interrupt(0.00001 + number * 1e-6)
-            shielded(lambda: done.append(number))
+            shielded(partial(done.append, number))
             while True:  # until it is interrupted: what a handler raises in the midst of a weak reference's callback is lost
                 interrupt(0.001)
                 time.sleep(1)
@@ -183,6 +184,25 @@ print(tries > 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+def test_a_thread_with_a_small_stack_has_it_done_by_one_with_a_compiler_s():
+    program = """
+import threading, sys
+from tierup.dialect.base.shielded import shielded
+def deep(n): return 0 if n == 0 else 1 + max([n - 1], key=deep)  # through C: every level takes some of its stack
+sys.setrecursionlimit(100_000)
+found = []
+for call in (lambda: found.append(shielded(lambda: deep(3000))), lambda: found.append(shielded(threading.get_ident) != threading.get_ident())):
+    threading.stack_size(64 * 1024)
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+assert found == [3000, True], found
+assert threading.stack_size() == 64 * 1024
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr[-500:]
 
 
 @pytest.mark.parametrize("kibibytes", [256, 8192])
