@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.language.text import text_of
 from tierup.dialect.mlir import ir
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import Leaf, OutputTree
 from tierup.runtime.functions.variant import Built
@@ -30,13 +31,18 @@ class GraphResult:
     constants: tuple[Constant, ...] = ()
     writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
     notes: tuple[str, ...] = ()
+    made_by_python: UnsupportedSyntax | None = None  # an exception that Python makes by running the call again: none after a write
 
 
 def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) -> Built:
-    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`."""
+    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`. Raises
+    UnsupportedSyntax where the program, which writes its arguments, would need Python to make an exception."""
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
     text = text_of(graph.module)
-    program = Program(name, text, graph.entry, names, translate(graph.module, graph.entry), place, packed=packed)
+    tier0 = translate(graph.module, graph.entry)
+    if graph.made_by_python is not None and any(p.written for p in tier0.parameters):
+        raise graph.made_by_python
+    program = Program(name, text, graph.entry, names, tier0, place, packed=packed)
     return Built(program, graph.output, graph.hidden, graph.constants)
 
 

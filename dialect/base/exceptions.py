@@ -4,27 +4,46 @@ names by which programs raise them."""
 from __future__ import annotations
 
 import builtins
+from functools import cache
 
 import numpy as np
 
 
-class ValueUnanswerable(ValueError):
+class Unanswerable(Exception):
+    """The base of what a program raises where Python goes on, or raises an exception that programs cannot make."""
+
+
+class ValueUnanswerable(Unanswerable, ValueError):
     """A value of a kind that programs do not hold, as a complex number out of a power."""
 
 
-UNANSWERED = (ValueUnanswerable, OverflowError)  # an OverflowError where an int of more than 64 bits comes into an array
+@cache
+def unanswerable(cls: type[Exception]) -> type[Exception]:
+    """What stands for an exception of this built-in class, or of one of its subclasses, whose class or message only Python makes."""
+    return ValueUnanswerable if cls is ValueError else type(cls.__name__.removesuffix("Error") + _SUFFIX, (Unanswerable, cls), {})
+
+
+_SUFFIX = "Unanswerable"
+UNANSWERED = (Unanswerable, OverflowError)  # an OverflowError where an int of more than 64 bits comes into an array
 INT_TOO_LARGE = "an int of more than 64 bits"  # what the check of native code says that leaves such an int to tier 0
 
 _NAMED: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError, "ValueUnanswerable": ValueUnanswerable}
+} | {"AxisError": np.exceptions.AxisError}
 
 
 def exception_named(name: str) -> type[Exception]:
     """The class of that name, RuntimeError if programs raise none of it."""
-    return _NAMED.get(name.rsplit(".", 1)[-1], RuntimeError)
+    plain = name.rsplit(".", 1)[-1]
+    if plain.endswith(_SUFFIX):
+        base = plain.removesuffix(_SUFFIX)
+        cls = next(found for n in (f"{base}Error", base, "RuntimeError") if (found := _NAMED.get(n)) is not None)
+        return unanswerable(cls)  # type: ignore[arg-type]  # classes are hashable
+    return _NAMED.get(plain, RuntimeError)
 
 
 def name_of(error: BaseException) -> str:
     """That of the closest class that programs raise: TypeError for NumPy's UFuncTypeError."""
+    if isinstance(error, Unanswerable):
+        return type(error).__name__
     return next((cls.__name__ for cls in type(error).__mro__ if _NAMED.get(cls.__name__) is cls), "RuntimeError")

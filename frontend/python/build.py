@@ -180,7 +180,15 @@ class ProgramBuilder:
         if isinstance(target, GradientSpec):  # the entry only calls: without the call, runs in tier 0 are quicker
             parse_pipeline("builtin.module(tierup-inline)").run(self.module)
         return GraphResult(
-            self.module, name, leaves, output, hidden, tuple(self.outside.constants.values()), self.mutable, tuple(self.outside.notes)
+            self.module,
+            name,
+            leaves,
+            output,
+            hidden,
+            tuple(self.outside.constants.values()),
+            self.mutable,
+            tuple(self.outside.notes),
+            self.outside.made_by_python,
         )
 
     def _function(

@@ -51,7 +51,7 @@ REFUSED = {
     "if x.sum() > 0:\n    z = x\nreturn z": "`z` may have no value here: only one branch of the `if`",
     "for i in range(x.shape[0]):\n    if i > 1:\n        break\n    z = x\nreturn z": "`z` may have no value",
     "y = 0\nfor i in range(x.shape[0]):\n    if i > 1:\n        y = 1.5\n    x = x * y\nreturn x": "make `y` a float",
-    "raise ValueError(x)": "a message that only the run knows",
+    "raise 3": "raising something else than an exception",
     "raise Exception_": "name 'Exception_' is not defined",
     "yield x": "generators and coroutines are not translated",
     "return x[True]": "a bool as an index",

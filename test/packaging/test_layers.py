@@ -71,7 +71,8 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("functions",),
     ),
     "frontend": (
-        ("errors", "graph", "stopping", "op_calls"),
+        ("errors",),
+        ("graph", "stopping", "op_calls"),
         ("window_ops",),
         ("ops", "mlir"),
         ("python", "python.building"),

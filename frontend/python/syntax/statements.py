@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import raise_error
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, assigned_names
@@ -224,28 +225,36 @@ def _import(frame: Frame, node: ast.Import | ast.ImportFrom, rest: list[Any], ta
 def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends | None:
     if node.exc is None and frame.caught is not None:
         raise WillRaise(frame.caught)
-    kind, message = _exception(frame, node)
-    if frame.trying == frame.em.depth:
-        raise WillRaise(getattr(builtins, kind)(message))
-    frame.em.raise_now(kind, message)
+    cls, message = _exception(frame, node)
+    if message is not None and getattr(builtins, cls.__name__, None) is cls:
+        if frame.trying == frame.em.depth:
+            raise WillRaise(cls(message))
+        frame.em.raise_now(cls.__name__, message)
+    else:  # Python, which runs the function in the place of the program, makes it
+        base = next(c for c in cls.__mro__ if getattr(builtins, c.__name__, None) is c)
+        frame.em.raise_now(unanswerable(base).__name__, ast.unparse(node))
+        what = "an exception that only Python makes, in a function that writes its arguments"
+        frame.outside.made_by_python = frame.error(node, what, "raise a built-in exception with a constant message")
     return Raised()
 
 
-def _exception(frame: Frame, node: ast.Raise) -> tuple[str, str]:
-    """`raise ValueError("...")`: a built-in class and a constant message."""
+def _exception(frame: Frame, node: ast.Raise) -> tuple[type[Exception], str | None]:
+    """`raise ValueError("...")`: the class, and the message where it is known now."""
     exc = node.exc
     if exc is None:
         raise frame.error(node, "`raise` without an exception")
     class_node, args = (exc.func, exc.args) if isinstance(exc, ast.Call) else (exc, [])
     cls = evaluate(frame, class_node)
-    is_exception = isinstance(cls, Const) and isinstance(cls.value, type) and issubclass(cls.value, Exception)
-    if not is_exception or getattr(builtins, cls.value.__name__, None) is not cls.value:  # type: ignore[union-attr]  # a Const
-        raise frame.error(
-            node, "raising something else than a built-in exception", "raise ValueError, IndexError, TypeError, ... with a constant message"
-        )
-    if len(args) > 1:
-        raise frame.error(node, "an exception with several arguments", "write one message")
-    return cls.value.__name__, _message(frame, args[0]) if args else ""  # type: ignore[union-attr]  # a Const
+    if not isinstance(cls, Const) or not isinstance(cls.value, type) or not issubclass(cls.value, Exception):
+        raise frame.error(node, "raising something else than an exception by its class", "raise ValueError, IndexError, TypeError, ...")
+    if isinstance(exc, ast.Call) and (exc.keywords or len(args) > 1):
+        return cls.value, None
+    if not args:
+        return cls.value, ""
+    try:
+        return cls.value, _message(frame, args[0])
+    except UnsupportedSyntax:
+        return cls.value, None
 
 
 def _message(frame: Frame, node: ast.expr) -> str:
