@@ -94,11 +94,13 @@ def _mul_fits(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _lshift(x: Scalar, y: Scalar) -> Scalar:
-    return bitwise_left_shift.formula(SCALARS, x, y)
+    found: Scalar = bitwise_left_shift.formula(SCALARS, x, y)
+    return found
 
 
 def _rshift(x: Scalar, y: Scalar) -> Scalar:
-    return bitwise_right_shift.formula(SCALARS, x, y)
+    found: Scalar = bitwise_right_shift.formula(SCALARS, x, y)
+    return found
 
 
 def _lshift_fits(x: Scalar, y: Scalar) -> Scalar:

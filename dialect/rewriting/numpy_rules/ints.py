@@ -11,6 +11,7 @@ becomes, unless the bounds of its operands prove that the product fits,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 from tierup.dialect.base.exceptions import INT_TOO_LARGE
@@ -53,7 +54,7 @@ def _assert_sizes(sizes: list[ir.Value]) -> None:
 
 def checked(site: Site) -> list[ir.Value]:
     """The op under torch's rules, after a check that its result fits."""
-    both = lambda a, b: site.one("aten.__and__.bool", a, b, type_=_BOOL)
+    both: Callable[[ir.Value, ir.Value], ir.Value] = lambda a, b: site.one("aten.__and__.bool", a, b, type_=_BOOL)
     conditions = _conditions(site)
     if conditions:
         site.check(reduce(both, conditions), INT_TOO_LARGE)
@@ -62,7 +63,7 @@ def checked(site: Site) -> list[ir.Value]:
 
 def _conditions(site: Site) -> list[ir.Value]:
     """What must hold for the result to fit."""
-    ask = lambda name, *operands: site.one(name, *operands, type_=_BOOL)
+    ask: Callable[..., ir.Value] = lambda name, *operands: site.one(name, *operands, type_=_BOOL)
     operands = site.operands
     if site.name in _FROM_FLOATS:
         number = operands[0]

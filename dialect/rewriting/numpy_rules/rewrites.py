@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tierup.dialect.optable.core import Op
 from tierup.dialect.rewriting.numpy_rules import ints, movement, pointwise, reductions
 from tierup.dialect.rewriting.numpy_rules.pointwise import Rewrite
 
-_FORMS = {**pointwise.FORMS, **reductions.FORMS, **movement.FORMS, ints.FORM: lambda row: ints.checked}
+_CHECKED: Callable[[Op], Rewrite | None] = lambda row: ints.checked
+_FORMS = {**pointwise.FORMS, **reductions.FORMS, **movement.FORMS, ints.FORM: _CHECKED}
 
 
 def rewrite_of(row: Op) -> Rewrite | None:
