@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -16,7 +17,8 @@ def arrays(tree: Any) -> list[np.ndarray[Any, Any]]:
         return [a for item in tree.values() for a in arrays(item)]
     if isinstance(tree, (tuple, list)):
         return [a for item in tree for a in arrays(item)]
-    return arrays(vars(tree)) if hasattr(tree, "__dict__") and not callable(tree) else []
+    is_object = hasattr(tree, "__dict__") and not callable(tree) and not isinstance(tree, ModuleType)  # a module holds itself
+    return arrays(vars(tree)) if is_object else []
 
 
 def assert_same(got: Any, want: Any, tolerance: float, where: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tierup.dialect.mlir import ir
@@ -99,13 +100,17 @@ def _shown(x: Any) -> str:
 
 
 def _equal(got: np.ndarray, want: np.ndarray, rounding: bool, kept: bool = True) -> bool:
-    """Equal to the bit; a NaN is a NaN. -0.0 is not 0.0. `kept`: the dtype is what it was computed in; a Python float may be out of a float32."""
-    if want.dtype.kind != "f":
+    """Equal to the bit; a NaN is a NaN. -0.0 is not 0.0. `kept`: the dtype is what it was computed in; a Python float may be out of a float32,
+    as may an array of float64 whose numbers are all float32's."""
+    if want.dtype.kind != "f" and want.dtype != ml_dtypes.bfloat16:
         return np.array_equal(got, want)
-    if rounding:
-        eps = float(np.finfo(want.dtype if kept else np.float32).eps)
-        with np.errstate(all="ignore"):
-            return np.allclose(got, want, rtol=64 * eps, atol=64 * eps, equal_nan=True)
+    epsilon = float(ml_dtypes.finfo(want.dtype).eps)
+    got, want = got.astype(np.float64), want.astype(np.float64)  # which holds all others
+    with np.errstate(all="ignore"):
+        if rounding:
+            if not kept or all(np.array_equal(x, x.astype(np.float32), equal_nan=True) for x in (got, want)):
+                epsilon = max(epsilon, float(np.finfo(np.float32).eps))
+            return np.allclose(got, want, rtol=64 * epsilon, atol=64 * epsilon, equal_nan=True)
     return bool(np.all(np.isnan(want) == np.isnan(got))) and np.where(np.isnan(want), 0, want).tobytes() == np.where(np.isnan(got), 0, got).tobytes()
 
 

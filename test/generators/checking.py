@@ -82,10 +82,13 @@ def _flags(o: Outcome) -> list[tuple[bool, Any]]:
 
 
 def noise(seed: int) -> Callable[[Any], Any]:
-    """A function that moves floats by an epsilon or two, in place, but for those that no order of operations rounds."""
+    """A function that moves floats by an epsilon or two, in place, but for those that no order of operations rounds. `either`: zeros get any
+    sign."""
     rng = np.random.default_rng(seed)
 
-    def moved(value: Any) -> Any:
+    def moved(value: Any, either: bool = False) -> Any:
+        if either and isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f":
+            value = np.where(value == 0, np.copysign(value, rng.choice([-1, 1], np.shape(value)).astype(value.dtype)), value)[()]
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable and value.size:
             with np.errstate(all="ignore"):
                 some = np.isfinite(value) & (value * 64 != np.rint(value * 64))
@@ -98,16 +101,23 @@ def noise(seed: int) -> Callable[[Any], Any]:
     return moved
 
 
+_EITHER_ZERO = ("maximum", "minimum", "fmax", "fmin", "clip", "max", "min", "amax", "amin", "nanmax", "nanmin")  # docs/python.md: of 0.0 and -0.0
+
+
 class _Noisy(ast.NodeTransformer):
     """Every computed value goes through `noise_`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        names = {n.attr for n in ast.walk(node.func) if isinstance(n, ast.Attribute)}
+        return self._wrapped(self.generic_visit(node), bool(names & {*_EITHER_ZERO}))
+
+    def visit_BinOp(self, node: ast.AST) -> ast.AST:
         return self._wrapped(self.generic_visit(node))
 
-    visit_BinOp = visit_UnaryOp = visit_Call
+    visit_UnaryOp = visit_BinOp
 
-    def _wrapped(self, node: ast.AST) -> ast.AST:
-        return ast.copy_location(ast.Call(ast.Name("noise_", ast.Load()), [node], []), node)
+    def _wrapped(self, node: ast.AST, either: bool = False) -> ast.AST:
+        return ast.copy_location(ast.Call(ast.Name("noise_", ast.Load()), [node, ast.Constant(either)], []), node)
 
 
 def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: Outcome) -> bool:
