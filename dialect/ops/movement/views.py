@@ -143,7 +143,7 @@ def squeeze(x: np.ndarray) -> np.ndarray:
     return x.squeeze().view()
 
 
-@squeeze.under_numpy(form="as_is")
+@squeeze.under_numpy(form="squeezed")
 def _(x: np.ndarray) -> np.ndarray:
     return x.squeeze()
 

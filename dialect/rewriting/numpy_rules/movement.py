@@ -94,6 +94,16 @@ def padded(site: Site) -> list[ir.Value]:
     return site.again([*site.operands[:2], value])
 
 
+def squeezed(site: Site) -> list[ir.Value]:
+    """squeeze: where no size is 1 NumPy gives the very array, torch another."""
+    sizes = site.shape_of(site.operands[0])
+    if any(size == 1 for size in sizes):
+        return site.again()
+    if not all(size == 0 or at_least(size, 2) for size in sizes):
+        raise Keep("a size that may be 1")
+    return [site.operands[0]]
+
+
 def joined(site: Site) -> list[ir.Value]:
     """cat and stack: all parts in the dtype of the result."""
     parts = [site.cast(v, site.dtype) for v in site.items(0)]
@@ -129,15 +139,23 @@ def index_put(site: Site) -> list[ir.Value]:
 
 
 def take(dim: int | None) -> Rewrite:
-    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses."""
+    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses. Of an array without
+    elements beside the axis NumPy looks at no index; x[..., i] does."""
 
     def rewrite(site: Site) -> list[ir.Value]:
         axis = site.values[1] if dim is None else Int(dim)
         picks = _indices(site, site.operands[2 if dim is None else 1])
         if not isinstance(axis, Int) or not isinstance(axis.value, int) or site.dtype_of(picks) is dtypes.bool_:
             raise Keep("np.take along an axis that is not known")
-        rank = len(site.shape_of(site.operands[0]))
-        items: list[Any] = [*[None] * (axis.value % max(rank, 1)), picks]
+        shape = site.shape_of(site.operands[0])
+        at = axis.value % max(len(shape), 1)
+        beside = [*shape[:at], *shape[at + 1 :]]
+        if 0 in beside:
+            raise Keep("np.take of no elements")
+        if not all(at_least(size, 1) for size in beside):
+            some = site.one("aten.gt.int", site.one("aten.numel", site.operands[0], type_="!torch.int"), 0, type_="!torch.bool")
+            picks = site.one("aten.mul.Scalar", picks, site.one("aten.Int.bool", some, type_="!torch.int"))
+        items: list[Any] = [*[None] * at, picks]
         name = "aten.index.Tensor" if len(items) > 1 else "aten.index.Tensor_hacked_twin"
         return [site.one(name, site.operands[0], items)]
 
@@ -174,6 +192,7 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "slice_": lambda op: slice_,
     "padded": lambda op: padded,
     "joined": lambda op: joined,
+    "squeezed": lambda op: squeezed,
     "factory": lambda op: factory(op.operands.index("dtype"), next((i for i, name in enumerate(op.operands) if name in _FILLS), None)),
     "arange": lambda op: arange(op.operands.index("dtype")),
     "take": lambda op: take(None if "dim" in op.operands else 0),

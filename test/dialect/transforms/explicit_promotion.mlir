@@ -104,3 +104,38 @@ func.func @ranges(%n: !torch.int, %m: !torch.int) -> (!torch.vtensor<[?],si64>, 
   %2 = torch.aten.arange.start_step %n, %m, %n, %none, %none, %none, %none {tierup.promotion = "numpy"} : !torch.int, !torch.int, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],si64>
   return %0, %1, %2 : !torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>, !torch.vtensor<[?],si64>
 }
+
+// -----
+// np.squeeze gives the very array where no size is 1, torch.squeeze another; where sizes are not known it stays NumPy's.
+// CHECK-LABEL: func.func @squeezed
+// CHECK-SAME: %[[X:[^:]+]]: !torch.vtensor<[3],f32>, %[[Y:[^:]+]]: !torch.vtensor<[3,1],f32>, %[[Z:[^:]+]]: !torch.vtensor
+// CHECK: %[[S:.+]] = torch.aten.squeeze %[[Y]] : !torch.vtensor<[3,1],f32>
+// CHECK: %[[T:.+]] = torch.aten.squeeze %[[Z]] {tierup.promotion = "numpy"}
+// CHECK: return %[[X]], %[[S]], %[[T]]
+func.func @squeezed(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3,1],f32>, %z: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %0 = torch.aten.squeeze %x {tierup.promotion = "numpy"} : !torch.vtensor<[3],f32> -> !torch.vtensor
+  %1 = torch.aten.squeeze %y {tierup.promotion = "numpy"} : !torch.vtensor<[3,1],f32> -> !torch.vtensor
+  %2 = torch.aten.squeeze %z {tierup.promotion = "numpy"} : !torch.vtensor -> !torch.vtensor
+  return %0, %1, %2 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
+
+// -----
+// np.take of an array without elements beside the axis looks at no index, x[:, i] does: it stays NumPy's, or takes the first where the run
+// finds out.
+// CHECK-LABEL: func.func @taken
+// CHECK: torch.aten.index_select {{.*}} {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>
+// CHECK: torch.aten.index_select {{.*}} {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>
+// CHECK: torch.aten.index.Tensor %{{.+}} : !torch.vtensor<[2,3],f32>
+// CHECK: torch.aten.numel
+// CHECK: torch.aten.mul.Scalar
+// CHECK: torch.prim.ListConstruct
+// CHECK-NEXT: torch.aten.index.Tensor %{{.+}} : !torch.vtensor<[?,3],f32>
+func.func @taken(%x: !torch.vtensor<[0,3],f32>, %y: !torch.vtensor<[2,3],f32>, %z: !torch.vtensor<[?,3],f32>, %i: !torch.vtensor<[2],si64>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %one = torch.constant.int 1
+  %last = torch.constant.int -1
+  %0 = torch.aten.index_select %x, %one, %i {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
+  %1 = torch.aten.index_select %x, %last, %i {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
+  %2 = torch.aten.index_select %y, %one, %i {tierup.promotion = "numpy"} : !torch.vtensor<[2,3],f32>, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
+  %3 = torch.aten.index_select %z, %one, %i {tierup.promotion = "numpy"} : !torch.vtensor<[?,3],f32>, !torch.int, !torch.vtensor<[2],si64> -> !torch.vtensor
+  return %0, %1, %2, %3 : !torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
