@@ -18,7 +18,7 @@ from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Infer, Promotion, ShapeError
+from tierup.dialect.optable.core import OF_RULES, Infer, Promotion
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.passes import registry
 from tierup.runtime.interpreter.translate import translate
@@ -39,7 +39,7 @@ def runs(op: str, operands: Case) -> bool:
     ctx.promotion = Promotion.NUMPY
     try:
         found = row.infer(ctx, [abstract(v) for v in operands])
-    except (ShapeError, IndexError, TypeError, ZeroDivisionError):
+    except OF_RULES:
         return False
     return all(not isinstance(v, Opaque) and getattr(v, "dtype", None) is not None for v in flat(found))
 
