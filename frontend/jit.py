@@ -134,9 +134,11 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
     kinds = dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True))
 
+    arrays = {name for name, parameter in kinds.items() if parameter.kind.name not in ("list", "tuple")}
+
     def fitted(arguments: Mapping[str, object]) -> dict[str, object]:
         """NumPy's numbers as Python's where the program takes a number. Raises TypeError for what is no array and no number."""
-        return {name: value if type(value) is np.ndarray else kinds[name].convert(value) for name, value in arguments.items()}
+        return {n: value if type(value) is np.ndarray and n in arrays else kinds[n].convert(value) for n, value in arguments.items()}
 
     def current(*call: object) -> Built:
         nonlocal made

@@ -45,8 +45,10 @@ def begin(executor: ProgramExecutor) -> None:
 
 
 def end(executor: ProgramExecutor) -> None:
-    """An executor is about to go: keep its counts."""
+    """An executor is about to go: keep its counts. One that an exception stopped in the making has none, nor have parts of others."""
     global _ended
+    if id(executor) not in _live:
+        return
     counts = executor.counters()  # takes locks of its own, of which a thread that waits for ours may hold one
     with _lock:
         if _live.pop(id(executor), None) is not None:

@@ -107,6 +107,7 @@ def test_each_structure_has_a_program_of_its_own(program: Load) -> None:
     (OPTIONAL, (X, "a"), "argument arg1: expected an int, got str"),
     (OPTIONAL, (X,), "missing 1 required positional argument: 'arg1'"),
     (DIMS, (X, 3), "argument arg1: expected a list of int, got int"),
+    (DIMS, (X, X), "argument arg1: expected a list of int, got ndarray"),
     (DIMS, (X, [1.5]), r"argument arg1\[0\]: expected an int, got float"),
     (PAIR, ((X,),), "argument arg0: expected 2 items, got 1"),
     (STRING, (X, None), "argument arg1: expected a str, got NoneType"),

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(program.source() if options.emit == "source" else program.graph)
             return 0
         leaves = _arguments(graph, options)
-    except (ProgramError, BadArgument, UnsupportedOp, OSError, TypeError, ValueError) as e:
+    except (ProgramError, BadArgument, UnsupportedOp, MemoryError, OSError, TypeError, ValueError) as e:
         return _fail(str(e))
     try:
         with subscribe(_say) if options.explain else nullcontext():

@@ -52,6 +52,7 @@ class PendingIf:
         if self.is_open or kind is not None:
             self.frame.env = self.outer
         if self.is_open:
+            self.is_open = False
             self._scratch.erase()
 
     @contextmanager
@@ -71,8 +72,8 @@ class PendingIf:
         op = self.em.create("torch.prim.If", [self.condition], types, regions=2)
         for region, block in zip(op.regions, self.blocks, strict=True):
             block.append_to(region)
+        self.is_open = False  # first: an exception of a signal's handler may come in between
         self._scratch.erase()
-        self.is_open = False
         return list(op.results)
 
     def join(self, rows: Sequence[Row], unset: Callable[[Emitter, ir.Type], ir.Value] = _uninitialized) -> list[Value]:
