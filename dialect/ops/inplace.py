@@ -113,8 +113,16 @@ def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fa
     return written
 
 
+def write_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """Write into x as one of NumPy's operators does."""
+    written: np.ndarray = _written_by_numpy(lambda x: source)(x)
+    return written
+
+
 def _written_by_numpy(functional: Kernel) -> Kernel:
     def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
+        if not x.flags.writeable:
+            raise ValueError("output array is read-only")
         result = functional(x, *rest)
         if result.shape != x.shape:
             raise ValueError(f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast shape {result.shape}")

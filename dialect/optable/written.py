@@ -19,6 +19,7 @@ from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 INPLACE = "tierup.inplace"
 COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
+WRITE = "inplace:write_if_same_kind"  # that of an aten.copy_ with the attribute: an in-place operator that torch has no op of
 
 
 def check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None:

@@ -58,14 +58,15 @@ class Parameter:
         """
         return _convert(value, self.kind, self)
 
-    def explain_read_only(self, value: object, numpys: str) -> str | None:
-        """Why a write to this argument failed, `numpys` being NumPy's text; None when the argument can be written."""
-        if isinstance(value, np.ndarray):
-            if not value.dtype.isnative:
-                return f"argument {self.name} is not in native byte order, so it cannot be written, but the program writes it"
-            if not value.flags.writeable:
-                return f"{numpys}: the program writes argument {self.name}"
-        return None
+    def explain_read_only(self, value: object, error: ValueError) -> bool:
+        """Say why a write failed, if it is that this argument cannot be written; whether it is."""
+        if not isinstance(value, np.ndarray):
+            return False
+        if not value.dtype.isnative:
+            error.args = (f"argument {self.name} is not in native byte order, so it cannot be written, but the program writes it",)
+        elif not value.flags.writeable:
+            error.add_note(f"the program writes argument {self.name}")
+        return not (value.dtype.isnative and value.flags.writeable)
 
 
 def _wrong(parameter: Parameter, expected: object, value: object) -> TypeError:

@@ -15,7 +15,7 @@ from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Aliasing, Kind, Op
-from tierup.dialect.optable.written import COPIES, INPLACE
+from tierup.dialect.optable.written import COPIES, INPLACE, WRITE
 from tierup.dialect.passes import diagnostics
 from tierup.runtime.base.errors import Origin, UnsupportedOp
 from tierup.runtime.interpreter.graph import Body, Function, Global, Let, Piece, Var, call, nodes
@@ -154,7 +154,7 @@ class Reader:
         numpy = PROMOTION in attributes and ir.StringAttr(attributes[PROMOTION]).value == "numpy"
         path = (row.numpy if numpy else None) or row.kernel
         if INPLACE in attributes:
-            path = COPIES[ir.StringAttr(attributes[INPLACE]).value]
+            path = WRITE if row.writes else COPIES[ir.StringAttr(attributes[INPLACE]).value]
         return Global(kernels.place(path), _hint(path))
 
     def let(self, op: ir.Operation, expression: Piece, *, shares: list[Piece] | None = None) -> Let:

@@ -154,8 +154,7 @@ class Tier0:
         if origin is None:
             return  # an argument check: it names the argument
         if origin.writes and isinstance(error, ValueError) and "read-only" in str(error):
-            reasons = (self.parameters[i].explain_read_only(leaves[i], str(error)) for i in origin.writes)
-            error.args = (next((r for r in reasons if r is not None), str(error)),)
+            any(self.parameters[i].explain_read_only(leaves[i], error) for i in origin.writes)
         locate(error, origin)
 
     def _wrong_count(self, given: int) -> str:

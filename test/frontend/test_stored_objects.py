@@ -64,7 +64,7 @@ def test_what_an_object_becomes_is_stored_natively(statement: str, kind: str) ->
 @pytest.mark.parametrize(
     "statement",
     drawn("read-only", [
-        "x[0] = v", "x[0] += v", "x[:] = v", "x += v", "x[1:] += 1", "x[[0]] = v", "x[[0]] += 1", "x[x > 0] = v", "x.fill(v)",
+        "x[0] = v", "x[0] += v", "x[:] = v", "x += v", "x **= v", "x //= v", "x %= v", "x[1:] **= v", "x @= np.ones((4, 4))", "x[1:] += 1", "x[[0]] = v", "x[[0]] += 1", "x[x > 0] = v", "x.fill(v)",
         "x[::2] -= 1", "x.T[0] = v", "y = x[1:]; y[0] = v", "y = x[None]; y *= v", "y = np.broadcast_to(x, (2, 4)); y[0] += v", "x[0], x[1] = v, v",
     ], 4),
 )  # fmt: skip
@@ -78,4 +78,4 @@ def test_a_write_to_a_read_only_array_raises_with_numpys_text(statement: str) ->
         f(x, 2)
     with pytest.raises(ValueError, match="read-only") as ours:
         jitted(x, 2)
-    assert str(ours.value).split(": the program writes argument x")[0] == str(theirs.value)
+    assert str(ours.value) == str(theirs.value) and "the program writes argument x" in ours.value.__notes__

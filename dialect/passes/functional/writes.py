@@ -23,6 +23,8 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
     if row.functional is None:
         raise PassFailure(op, "has no functional twin")
     whole = operands[0]
+    if INPLACE in op.attributes:
+        return copied(whole, operands[1], op, ip, {INPLACE: op.attributes[INPLACE]})
     if not inplace.converts(row):
         made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
         return made if inplace.twin_keeps_layout(row) else copied(whole, made, op, ip)

@@ -20,6 +20,7 @@ from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer
+from tierup.dialect.optable.written import INPLACE
 from tierup.dialect.passes import diagnostics
 from tierup.frontend.errors import UnsupportedSyntax
 
@@ -165,6 +166,11 @@ class Emitter:
         if None not in ranks:
             attributes = {**attributes, RANKS: ir.DenseI64ArrayAttr.get(list(ranks), self.context)}
         return self._compute(name, operands, results, attributes)[0]
+
+    def update(self, target: ir.Value, result: ir.Value) -> None:
+        """Write a result into a tensor as an in-place operator of NumPy's does."""
+        attributes = {**self.numpy_attribute, INPLACE: ir.StringAttr.get("same_kind", self.context)}
+        self._compute("aten.copy_", [target, result, self.bool(False)], [self.types.tensor], attributes)
 
     def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
         """An op under torch's rules (tierup.ops)."""

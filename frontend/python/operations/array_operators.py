@@ -229,7 +229,7 @@ def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
         check_same_kind(frame, node, SYMBOLS[op], target, binary(frame, node, op, replace(one_like(frame, target), decays=False), one))
     result = binary(frame, node, op, target, value)
     check_same_kind(frame, node, SYMBOLS[op], target, result)
-    frame.em.numpy("aten.copy_", [target.ssa, result.ssa, frame.em.bool(False)])
+    frame.em.update(target.ssa, result.ssa)
     return target
 
 
