@@ -29,15 +29,16 @@ from tierup.dialect.optable.written import check_category, check_shape, fitting
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
 _TWINS = """
-    abs_ absolute_ acos_ acosh_ add_.Scalar add_.Tensor addcdiv_ addcmul_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_
-    bitwise_and_.Scalar bitwise_and_.Tensor bitwise_left_shift_.Tensor bitwise_not_ bitwise_or_.Tensor bitwise_right_shift_.Tensor
-    bitwise_xor_.Tensor ceil_ celu_ clamp_ clamp_.Tensor clamp_max_ clamp_max_.Tensor clamp_min_ clamp_min_.Tensor copysign_.Tensor
-    cos_ cosh_ div_.Scalar div_.Scalar_mode div_.Tensor div_.Tensor_mode elu_ eq_.Scalar eq_.Tensor erf_ exp2_ exp_ expm1_ fix_
-    floor_ fmod_.Scalar frac_ ge_.Scalar ge_.Tensor gt_.Scalar gt_.Tensor hardsigmoid_ hardswish_ hardtanh_ heaviside_ le_.Scalar
-    le_.Tensor leaky_relu_ lerp_.Scalar lerp_.Tensor log10_ log1p_ log2_ log_ logical_and_ logical_not_ logical_or_ logical_xor_
-    logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor masked_scatter_ mul_.Scalar mul_.Tensor ne_.Scalar
-    ne_.Tensor neg_ reciprocal_ relu6_ relu_ round_ round_.decimals rsqrt_ selu_ sgn_ sigmoid_ sign_ silu_ sin_ sinh_ sqrt_ square_
-    sub_.Scalar sub_.Tensor tan_ tanh_ threshold_ tril_ triu_ trunc_
+    abs_ absolute_ acos_ acosh_ add_.Scalar add_.Tensor addcdiv_ addcmul_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_and_.Scalar
+    bitwise_and_.Tensor bitwise_left_shift_.Tensor bitwise_not_ bitwise_or_.Tensor bitwise_right_shift_.Tensor bitwise_xor_.Tensor
+    ceil_ celu_ clamp_ clamp_.Tensor clamp_max_ clamp_max_.Tensor clamp_min_ clamp_min_.Tensor copysign_.Tensor cos_ cosh_ div_.Scalar
+    div_.Scalar_mode div_.Tensor div_.Tensor_mode elu_ eq_.Scalar eq_.Tensor erf_ exp2_ exp_ expm1_ fix_ floor_ floor_divide_.Tensor
+    floor_divide_.Scalar fmod_.Scalar frac_ ge_.Scalar ge_.Tensor gt_.Scalar gt_.Tensor hardsigmoid_ hardswish_ hardtanh_ heaviside_
+    le_.Scalar le_.Tensor leaky_relu_ lerp_.Scalar lerp_.Tensor log10_ log1p_ log2_ log_ logical_and_ logical_not_ logical_or_
+    logical_xor_ logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor masked_scatter_ mul_.Scalar mul_.Tensor
+    ne_.Scalar ne_.Tensor neg_ pow_.Scalar pow_.Tensor reciprocal_ relu6_ relu_ remainder_.Scalar remainder_.Tensor round_
+    round_.decimals rsqrt_ selu_ sgn_ sigmoid_ sign_ silu_ sin_ sinh_ sqrt_ square_ sub_.Scalar sub_.Tensor tan_ tanh_ threshold_ tril_
+    triu_ trunc_
 """.split()  # noqa: SIM905 - a list of words
 
 # Those that write a part of operand 0 only: their kernels do so directly.
@@ -56,9 +57,14 @@ _FAMILIES = (
 _FUNCTIONAL: dict[str, Any] = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
 
+_OTHERWISE = {"pow_.Scalar": "aten.pow.Tensor_Scalar", "pow_.Tensor": "aten.pow.Tensor_Tensor", "floor_divide_.Tensor": "aten.floor_divide"}
+
+
 def functional_name(name: str) -> str:
     """add_.Tensor -> aten.add.Tensor."""
     base, dot, overload = name.partition(".")
+    if name in _OTHERWISE:
+        return _OTHERWISE[name]
     return f"aten.{base.removesuffix('_')}{dot}{overload}"
 
 
@@ -134,6 +140,7 @@ def _written_by_numpy(functional: Kernel) -> Kernel:
 
 _UFUNCS: dict[str, np.ufunc] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "fmod": np.fmod,
+    "floor_divide": np.floor_divide, "remainder": np.remainder, "pow": np.power,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
     "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
 }  # fmt: skip

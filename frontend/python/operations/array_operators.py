@@ -65,6 +65,9 @@ _IN_PLACE: dict[type, tuple[str, str | None]] = {
     ast.Sub: ("aten.sub_.Tensor", "aten.sub_.Scalar"),
     ast.Mult: ("aten.mul_.Tensor", "aten.mul_.Scalar"),
     ast.Div: ("aten.div_.Tensor", "aten.div_.Scalar"),
+    ast.FloorDiv: ("aten.floor_divide_.Tensor", "aten.floor_divide_.Scalar"),
+    ast.Mod: ("aten.remainder_.Tensor", "aten.remainder_.Scalar"),
+    ast.Pow: ("aten.pow_.Tensor", "aten.pow_.Scalar"),
     ast.BitAnd: ("aten.bitwise_and_.Tensor", "aten.bitwise_and_.Scalar"),
     ast.BitOr: ("aten.bitwise_or_.Tensor", None),
     ast.BitXor: ("aten.bitwise_xor_.Tensor", None),
@@ -224,9 +227,6 @@ def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
         name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
         frame.em.numpy(name, operands)
         return target
-    if op is ast.Pow and not (isinstance(value, Const) and value.value >= 0):  # what cannot be cast comes before a negative exponent
-        one = one_like(frame, value) if isinstance(value, Array) else Const(KIND_DTYPES[number_kind(value)].type(1).item())
-        check_same_kind(frame, node, SYMBOLS[op], target, binary(frame, node, op, replace(one_like(frame, target), decays=False), one))
     result = binary(frame, node, op, target, value)
     check_same_kind(frame, node, SYMBOLS[op], target, result)
     frame.em.update(target.ssa, result.ssa)

@@ -46,9 +46,9 @@ def operands_of(name: str) -> list[tuple]:
         return [(array((2, 3), dtypes.f32, seed=5), weight), (array((5, 2, 3), dtypes.f32, seed=5), weight)]
     if base == "baddbmm":
         return [(array((1, 2, 4), dtypes.f32, seed=5), array((1, 4, 3), dtypes.f32, seed=6))]
-    if overload == "Tensor" or base in ("atan2", "heaviside", "logical_and", "logical_or", "logical_xor"):
+    if overload.endswith("Tensor") or functional == "floor_divide" or base in ("atan2", "heaviside", "logical_and", "logical_or", "logical_xor"):
         return [(t,) for t in tensors] + ([(np.float32(2).reshape(1), 3)] if base in ("add", "sub") else [])
-    if overload == "Scalar":
+    if overload.endswith("Scalar"):
         return [(s,) for s in SCALARS]
     if overload.endswith("_mode"):
         others = SCALARS if overload.startswith("Scalar") else [np.asarray(t + t.dtype.type(2)) for t in tensors[:10] if t.dtype != bool]
