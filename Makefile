@@ -79,6 +79,7 @@ gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu/check.py checks an
 lint: $(VENV)/installed-lint  ## style, and the types of all of tierup
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy test/packaging/typed_use.py
 
 clean:  ## remove .venv and everything generated
 	@rm -rf $(VENV) build dist tierup.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from tierup.frontend.jit import function_from
 from tierup.frontend.python.building import table
@@ -15,10 +15,18 @@ from tierup.frontend.python.building.gradient_spec import GradientSpec, argument
 from tierup.frontend.python.building.values import FALSE, ZERO, Const, Method, Sequence, Value
 from tierup.runtime.functions.function import Function
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tierup.runtime.base.option_names import OptionChanges
+
+P = ParamSpec("P")
 Argnums = int | str | tuple[int | str, ...]
 
 
-def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, **options: Any) -> Function:
+def value_and_grad(
+    fn: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, **options: Unpack[OptionChanges]
+) -> Function[P, tuple[Any, Any]]:
     """A function of the same arguments that gives `(value, gradients)`: what `fn` gives, an array of rank 0, and its derivatives by some
     arguments.
 
@@ -33,17 +41,17 @@ def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: boo
     or value of integers or bools, ValueError for a value that is not of rank 0, NotDifferentiable, with the line, for an operation
     without a gradient and for a write to an argument.
     """
-    made: Function = _gradient_function(fn, argnums, has_aux, True, options)
+    made: Function[P, tuple[Any, Any]] = _gradient_function(fn, argnums, has_aux, True, options)
     return made
 
 
-def grad(fn: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, **options: Any) -> Function:
+def grad(fn: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, **options: Unpack[OptionChanges]) -> Function[P, Any]:
     """As `value_and_grad`, for the gradients alone; with `has_aux` the result is `(gradients, aux)`."""
-    made: Function = _gradient_function(fn, argnums, has_aux, False, options)
+    made: Function[P, Any] = _gradient_function(fn, argnums, has_aux, False, options)
     return made
 
 
-def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, options: dict[str, Any]) -> Any:
+def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, options: Mapping[str, Any]) -> Any:
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     target = getattr(function, "__tierup_function__", None) if isinstance(function, Function) else function
     if not isinstance(target, (FunctionType, GradientSpec)):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -29,14 +29,29 @@ from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, Pla
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tierup.runtime.base.option_names import LoadOptions, OptionChanges
+
+P = ParamSpec("P")
+R = TypeVar("R")
 _NOT_GIVEN = object()
 _MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
 
 
+class Decorator(Protocol):
+    """What `jit` with options alone is."""
+
+    def __call__(self, fn: Callable[P, R], /) -> Function[P, R]:
+        """The function, with these options."""
+        ...
+
+
 @overload
-def jit(fn: Callable[..., Any], /, **options: Any) -> Function: ...
+def jit(fn: Callable[P, R], /, **options: Unpack[OptionChanges]) -> Function[P, R]: ...
 @overload
-def jit(**options: Any) -> Callable[[Callable[..., Any]], Function]: ...
+def jit(**options: Unpack[OptionChanges]) -> Decorator: ...
 def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
     """Make a function that runs at once and gets faster: `@tierup.jit`, `@tierup.jit(max_versions=4)` or `tierup.jit(fn)`.
 
@@ -119,7 +134,7 @@ def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[
     return driver
 
 
-def load(path: str | Path, entry: str | None = None, **options: Any) -> Function:
+def load(path: str | Path, entry: str | None = None, **options: Unpack[LoadOptions]) -> Function:
     """The program in a file of MLIR, as a function of arrays and scalars.
 
     `entry` may be left out when the module has one public function, or one called main or forward. Raises ProgramError with

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.records import cached_property
 from tierup.dialect.language.context import thread_context
@@ -19,11 +19,16 @@ from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tierup.runtime.base.option_names import OptionChanges
+
 FOREIGN = ("torch", "error")
 
 
 def from_torchscript(
-    program: Any, *, method: str = "forward", foreign: str = "torch", gradients: str = "torch", **options: Any
+    program: Any, *, method: str = "forward", foreign: str = "torch", gradients: str = "torch", **options: Unpack[OptionChanges]
 ) -> TorchFunction | overloads.Overloads:
     """A `torch.jit.script`ed or traced function or module as a function that starts in tier 0 and gets faster.
 

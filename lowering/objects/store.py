@@ -164,6 +164,38 @@ def write(name: str, payload: bytes) -> None:
         _prune(place)
 
 
+def size() -> tuple[int, int]:
+    """How many entries there are, and their bytes. Raises Refused for a folder that may not be used, OSError."""
+    sizes = [about.st_size for path, about in _files(_checked(folder())) if path.endswith(SUFFIX)]
+    return len(sizes), sum(sizes)
+
+
+def clear() -> int:
+    """Remove all entries, and what is unfinished; how many entries there were. Raises as `size` does."""
+    removed = 0
+    for path, _ in list(_files(_checked(folder()))):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:  # another process clears it, too
+            continue
+        removed += path.endswith(SUFFIX)
+    return removed
+
+
+def _files(place: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files of a folder that are ours by their names; "": there is none. Raises OSError."""
+    if not place:
+        return
+    with os.scandir(place) as found:
+        for entry in found:
+            try:
+                about = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # another process removes it
+                continue
+            if stat.S_ISREG(about.st_mode) and entry.name.endswith((SUFFIX, _UNFINISHED)):
+                yield entry.path, about
+
+
 def _authentication(key: bytes, name: str, payload: bytes) -> bytes:
     return hmac.digest(key, b"%b%d\n%b\n%b" % (_MAGIC, len(name), name.encode(), payload), "sha256")
 
@@ -333,20 +365,16 @@ def _touch(path: str) -> None:
 def _prune(place: str) -> None:
     """Drop the least recently used entries beyond the bound, and what a killed process left unfinished. Raises OSError."""
     entries = []
-    with os.scandir(place) as found:
-        for entry in found:
-            try:
-                about = entry.stat(follow_symlinks=False)
-                if not stat.S_ISREG(about.st_mode):
-                    continue
-                too_large = entry.name.endswith(SUFFIX) and about.st_size > LARGEST_ENTRY
-                abandoned = entry.name.endswith(_UNFINISHED) and about.st_mtime < time.time() - _ABANDONED_SECONDS
-                if too_large or abandoned:
-                    os.unlink(entry.path)
-                elif entry.name.endswith(SUFFIX):
-                    entries.append((about.st_mtime, max(about.st_size, _LEAST_BYTES), entry.path))
-            except FileNotFoundError:
-                continue  # another process prunes too
+    for path, about in list(_files(place)):
+        too_large = path.endswith(SUFFIX) and about.st_size > LARGEST_ENTRY
+        abandoned = path.endswith(_UNFINISHED) and about.st_mtime < time.time() - _ABANDONED_SECONDS
+        try:
+            if too_large or abandoned:
+                os.unlink(path)
+            elif path.endswith(SUFFIX):
+                entries.append((about.st_mtime, max(about.st_size, _LEAST_BYTES), path))
+        except FileNotFoundError:
+            continue  # another process prunes too
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if total <= _MOST_BYTES:

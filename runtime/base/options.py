@@ -11,10 +11,15 @@ import contextvars
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tierup.dialect.base.records import cached_property
 from tierup.lowering.cuda import targets
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tierup.runtime.base.option_names import OptionChanges
 
 Strategy = tuple[tuple[str, int], ...]
 
@@ -291,10 +296,10 @@ def check_names(names: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def options(**changes: Any) -> Iterator[Options]:
+def options(**changes: Unpack[OptionChanges]) -> Iterator[Options]:
     """Set options while a `with` block runs, in this thread. Raises TypeError or ValueError for a wrong name or value."""
     check_names(changes)
-    token = _current.set(replace(_current.get(), **changes))
+    token = _current.set(replace(_current.get(), **dict[str, Any](changes)))
     bypasses = [strict for strict, names in ((False, _BYPASSED), (True, {"strict"})) if names & changes.keys()]
     for strict in bypasses:
         bypass(True, strict)

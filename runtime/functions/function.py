@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, Self, overload
 
 import numpy as np
 
@@ -41,7 +41,19 @@ from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar  # with defaults: `Function` alone takes anything, and gives anything
+
     from tierup.lowering.entry.tables.table import NativeTable
+
+    P = ParamSpec("P", default=...)
+    R = TypeVar("R", default=Any, covariant=True)
+    Q = ParamSpec("Q")
+    S = TypeVar("S")
+    T = TypeVar("T")
+else:
+    from typing import ParamSpec, TypeVar
+
+    P, R = ParamSpec("P"), TypeVar("R", covariant=True)
 
 _MOST_TABLES = 8  # of one function: they are tried one after the other, 20 to 50 ns each
 _NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
@@ -71,7 +83,7 @@ class TensorCalls(Protocol):
         """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
 
 
-class Function(DirectCalls, Report):
+class Function(DirectCalls, Report, Generic[P, R]):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
@@ -125,12 +137,16 @@ class Function(DirectCalls, Report):
         self._expect_direct_calls()
         early.expect(self._overrides.base())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
         if faults.active:
-            return faults.run(self._slow, args, kwargs)
-        return self._slow(*args, **kwargs)
+            return faults.run(self._slow, args, kwargs)  # type: ignore[no-any-return]  # it is what the function gives
+        return self._slow(*args, **kwargs)  # type: ignore[no-any-return]  # as above
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self: Function[Concatenate[S, Q], T], instance: S, owner: type | None = None) -> Function[Q, T]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 

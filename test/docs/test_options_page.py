@@ -1,8 +1,14 @@
-"""docs/options.md is the table of options, and each knob it compares with has an option of ours."""
+"""docs/options.md has all that users set: each option, and each variable of the environment that the code reads, and no other."""
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from pathlib import Path
+
+import tierup
 from tierup.runtime.base.options import Options, table
+from tierup.tools import main
 from tierup.tools.pages import optiondoc, passdoc
 
 
@@ -11,7 +17,8 @@ def test_the_page_is_current() -> None:
 
 
 def test_every_option_has_a_row_with_its_default_and_meaning() -> None:
-    rows = [line for line in optiondoc.options_page().splitlines() if line.startswith("| `")]
+    page = optiondoc.options_page().partition("## Environment variables")[0]
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == len(table())
     for row, (name, _, meaning) in zip(rows, table(), strict=True):
         assert row.startswith(f"| `{name}`")
@@ -22,3 +29,27 @@ def test_every_option_has_a_row_with_its_default_and_meaning() -> None:
 
 def test_what_is_compared_with_is_an_option() -> None:
     assert set(optiondoc.ANCESTOR) <= {name for name, _, _ in table()}
+
+
+def test_every_variable_that_the_code_reads_is_on_the_page_and_no_other() -> None:
+    (root,) = tierup.__path__
+    names = re.compile(r"TIERUP_[A-Z_]*[A-Z]")
+    asked = re.compile(r"""environ(?:\.get\(|\[)["']([A-Z_]+)["']""")
+    read = set()
+    for folder in ("dialect", "lowering", "runtime", "frontend", "tools"):
+        for path in (Path(root) / folder).rglob("*.py"):
+            if path.name != "optiondoc.py":
+                text = path.read_text()
+                read |= {*names.findall(text), *asked.findall(text)}
+    assert read | {"CUDA_HOME", "CUDA_PATH"} == set(optiondoc.VARIABLES)  # these two are asked by a loop
+    page = optiondoc.options_page()
+    assert all(page.count(f"| `{name}` |") == 1 for name in optiondoc.VARIABLES)
+
+
+def test_the_page_says_what_the_command_does() -> None:
+    told = optiondoc.options_page()
+    help_ = main._parser().format_help()
+    assert "tierup cache --clear" in told and "tierup cache --path" in told and "tierup cache --path" in help_ and "tierup cache --clear" in help_
+    for name, (module, _) in main._TOOLS.items():
+        assert f"`{name}`" in told or f"`tierup {name}`" in told
+        assert callable(import_module(module).main) and f"  tierup {name} " in help_

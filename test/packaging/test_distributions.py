@@ -52,7 +52,7 @@ def build(hook: str, tree: Path, out: Path) -> Path:
 def modules(tree: Path) -> set[str]:
     """Every file of the package, by its path in a wheel."""
     found = {f"tierup/{path.relative_to(tree)}" for folder in FOLDERS for path in (tree / folder).rglob("*.py")}
-    return {*found, "tierup/__init__.py", "tierup/torch.py", "tierup/py.typed"}
+    return {*found, "tierup/__init__.py", "tierup/__main__.py", "tierup/torch.py", "tierup/py.typed"}
 
 
 def packed(wheel: Path) -> set[str]:

@@ -101,6 +101,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("opt.__main__", "run", "pages"),
         ("compile", "reduce"),
         ("gpu",),
+        ("main",),
     ),
 }
 LAYER = {f"{folder}.{unit}": i for folder, layers in LAYERS.items() for i, units in enumerate(layers) for unit in units}

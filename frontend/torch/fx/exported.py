@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.export import ExportedProgram
@@ -20,12 +20,17 @@ from tierup.frontend.torch.fx.graph import Written
 from tierup.frontend.torch.fx.program import FOREIGN, FxProgram
 from tierup.runtime.arguments.trees import explain_recursion
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tierup.runtime.base.option_names import OptionChanges
+
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 
 def from_export(
-    program: ExportedProgram, *, name: str = "exported", foreign: str = "torch", gradients: str = "torch", **options: Any
+    program: ExportedProgram, *, name: str = "exported", foreign: str = "torch", gradients: str = "torch", **options: Unpack[OptionChanges]
 ) -> ExportedFunction:
     """A program that `torch.export.export` gave as a function that starts in tier 0 and gets faster.
 
