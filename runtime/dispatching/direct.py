@@ -64,7 +64,7 @@ def convention(
     constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object],
 ) -> Convention | None:  # fmt: skip
     """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None."""
-    constants = tuple(c for c in constants if c.kind != "dtype")  # guards of versions check those of all inputs
+    constants = tuple(c for c in constants if c.kind not in ("dtype", "index dtype"))  # guards of versions check those of all inputs
     parameters = _parameters(shape, signature, function)
     ways = _Ways(shape, parameters, signature)
     try:

@@ -1,5 +1,6 @@
 """Functions that NumPy writes in Python are translated from NumPy's own code: natively, with NumPy's values, dtypes, types and errors."""
 
+import sys
 import textwrap
 
 import numpy as np
@@ -86,3 +87,22 @@ def test_a_function_of_numpys_is_what_its_own_code_says(what, dtype):
             wanted = outcome(function, arguments)
             assert_same(outcome(jitted, arguments), wanted, 1e-4 if dtype == "f4" else 1e-12)
     assert isinstance(wanted, type) or jitted.stats().hits
+
+
+def test_calls_of_what_numpy_s_own_code_gave_reach_native_code_without_python():
+    """A graph for the dtypes of its inputs relies on no more than its versions check; what NumPy's code reads does not change."""
+    jitted = tierup.jit(function_of("return np.cov(m) @ np.gradient(x)"), strict=True)
+    x, m, k = np.arange(4.0), np.arange(16.0).reshape(4, 4) ** 0.5, np.arange(3)
+    for _ in range(3):
+        jitted(x, m, k)
+    called = []
+    sys.setprofile(lambda frame, event, argument: called.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        found = jitted(x, m, k)
+    finally:
+        sys.setprofile(None)
+    assert not called and jitted.stats().hits == 3
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(x.astype(int), m, k), found)
+        np.testing.assert_allclose(jitted(x, m, k), found)
+    assert jitted.stats().hits == 8

@@ -88,8 +88,9 @@ class Outside:
         self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 
     def constant(self, access: Access | None, kind: str, value: object) -> None:
-        """Note what the graph relies on of a value from outside (`kind`: see Constant). `access`: None if there is nothing to note."""
-        if access is not None:
+        """Note what the graph relies on of a value from outside (`kind`: see Constant). `access`: None if there is nothing to note. What
+        NumPy's own functions read does not change."""
+        if access is not None and (access.function is None or not is_numpys(access.function)):
             self.constants.setdefault((access, kind), Constant(access, kind, value))
 
     def dtype(self, access: Access, value: object) -> np.dtype | None:
