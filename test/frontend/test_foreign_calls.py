@@ -135,6 +135,20 @@ def test_values_that_were_taken_out_do_not_outlive_their_last_use(define: Callab
         assert seen == ["x", "y"]
 
 
+def test_names_of_the_users_are_no_temporary_ones(define: Callable[[str], Any]) -> None:
+    text = "def f(x, seen):\n    for i in range(2):\n        y = i\n        seen.append((lambda: y)() + x)\n    seen.append(5 < (y := x))\n    return y, seen\n"
+    function, jitted = define(text), tierup.jit(define(text), optimize=False)
+    for _ in range(3):
+        assert jitted(3, []) == function(3, [])
+
+
+def test_a_branch_may_leave_a_try(define: Callable[[str], Any]) -> None:
+    text = "def f(x):\n    try:\n        if x.sum() > 0:\n            return x * 2\n        y = x + 1\n    except ValueError:\n        y = x\n    return y\n"
+    function, jitted = define(text), tierup.jit(define(text))
+    for x in (X, -X, X, -X):
+        np.testing.assert_array_equal(jitted(x), function(x))
+
+
 # --- order of evaluation -----------------------------------------------------------------------------------------------------
 
 

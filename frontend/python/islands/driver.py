@@ -20,7 +20,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.errors import Position, UnsupportedSyntax
 from tierup.frontend.python.building.source import Source, futures_of, given_source
 from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
-from tierup.frontend.python.islands.flow import NONE, Flow, Names, binds, blocks_of, own_nodes
+from tierup.frontend.python.islands.flow import NONE, Flow, Names, blocks_of, certainly_binds, own_nodes
 from tierup.frontend.python.islands.foreign import Scope, foreign_call, found_at, take_out, with_instead
 from tierup.frontend.python.islands.worth import Lost, Race
 from tierup.runtime.base import events
@@ -121,7 +121,7 @@ class Driver:
         taken = take_out(node, error.where, self._scope(certain), self._fresh)
         if taken is None:
             return node
-        self._temporary |= binds(taken.statements[:-1])
+        self._temporary |= {name for made in taken.statements for name in certainly_binds(made)} - self._local
         self._local |= self._temporary
         self._body = with_instead(self._body, node, taken.statements)
         return taken.foreign

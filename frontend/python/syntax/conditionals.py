@@ -56,7 +56,8 @@ def _branch(frame: Frame, node: ast.AST, condition: ir.Value, arms: _Arms, rest:
                 return found
             return _one_raises(frame, condition, found, arms[found], False, [*arms[1 - found], *rest])
         frame.env = outer
-    assert tail, "a branch that leaves is built with all that follows it"
+    if not tail:  # it would be built with all that follows it, which a `try` around it does not know
+        raise frame.error(node, "a branch that leaves a `try`", "leave behind it")
     return _with_rest(frame, node, condition, arms, rest)
 
 
