@@ -65,7 +65,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     scipy_special,
     tierup_functions,
 )
-from tierup.frontend.python.operations.arrays import shape_items
+from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
@@ -224,6 +224,7 @@ class ProgramBuilder:
                 if frame.source.handed_on:
                     raise frame.error(None, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
                 self.outside.notes.append("a reversed array is returned as a copy; NumPy returns a view")
+            value = own_of_scalars(frame, value)
             if isinstance(value.decays, bool):
                 return [value.ssa], Output("array", value.decays)
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))

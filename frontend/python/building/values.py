@@ -42,7 +42,7 @@ class Array:
     `rank` is None when the call decides; it is `min_rank` at least. `decays`: NumPy makes it a scalar (a value of its own, never
     written in place) when its rank turns out to be 0; a !torch.bool where paths meet of which one has a scalar and one an array.
     `detached`: a copy where NumPy has a view; a Reversed, where it can be written back. `writes`: how many writes stood before the copy, -1
-    where paths meet.
+    where paths meet. `loads`: what indexing gave on the way here that NumPy may have as scalars, of which views are copies.
     """
 
     ssa: ir.Value
@@ -52,6 +52,7 @@ class Array:
     decays: bool | ir.Value = True
     detached: bool | Reversed = False
     writes: int = -1
+    loads: tuple[Array, ...] = ()
 
     @property
     def at_least(self) -> int:

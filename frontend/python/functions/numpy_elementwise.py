@@ -125,7 +125,7 @@ def _as_float(frame: Frame, node: ast.AST, x: Value) -> Array:
     if operand.dtype is not None and operand.dtype.kind == "f":
         return operand
     ssa = frame.em.numpy("aten.mul.Tensor", [operand.ssa, _float_one(frame, operand)])
-    return replace(operand, ssa=ssa, dtype=ufunc_dtype(np.exp, operand), decays=True, detached=False)
+    return replace(operand, ssa=ssa, dtype=ufunc_dtype(np.exp, operand), decays=True, detached=False, loads=())
 
 
 def _float_one(frame: Frame, operand: Array) -> ir.Value:

@@ -208,7 +208,7 @@ def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = T
         ssa = em.numpy("aten._to_copy", [x.ssa, code, em.none, em.none, em.none, em.bool(False), em.none])
     else:
         ssa = em.numpy("aten.to.dtype", [x.ssa, code, em.bool(False), em.bool(False), em.none])
-    return Array(ssa, x.rank, x.min_rank, known, x.decays)
+    return Array(ssa, x.rank, x.min_rank, known, x.decays, loads=() if copy else x.loads)
 
 
 @method("astype")
@@ -234,7 +234,7 @@ def copy_method(frame: Frame, node: ast.AST, a: Value, order: Value = C_ORDER) -
     if named != "C":
         raise frame.error(node, f"a copy in the order {named!r}", "transpose it")
     x = as_array(frame, node, a)
-    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.int(0)]), detached=False)
+    return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.int(0)]), detached=False, loads=())
 
 
 def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:

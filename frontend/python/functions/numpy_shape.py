@@ -12,7 +12,17 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
 from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Sequence, Value, is_none
-from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, is_scalar, refuse_axis, taken, viewable
+from tierup.frontend.python.operations.arrays import (
+    as_array,
+    as_int,
+    insist_on_rank,
+    int_list,
+    is_scalar,
+    own_of_scalars,
+    refuse_axis,
+    taken,
+    viewable,
+)
 from tierup.frontend.python.operations.scalars import raise_if
 
 C_ORDER = Const("C")
@@ -152,7 +162,7 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 
 @function(np.broadcast_to)
 def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value, subok: Value = FALSE) -> Value:
-    x = as_array(frame, node, array)
+    x = own_of_scalars(frame, replace(as_array(frame, node, array), decays=False))  # now: the view's strides, and that it is locked, stay
     sizes, rank = int_list(frame, node, shape)
     return replace(viewed(frame, x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
 

@@ -178,11 +178,11 @@ def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
     """`+a`, `-a` or `~a`, always another array."""
     if op is ast.UAdd:
         if a.dtype is not None and a.dtype.kind != "b":
-            return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False)
+            return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False, loads=())
         return unary(frame, node, ast.USub, unary(frame, node, ast.USub, a))  # raises for bools
     if op is ast.USub:
-        return replace(a, ssa=frame.em.numpy("aten.neg", [a.ssa]), decays=True, detached=False)
-    return replace(a, ssa=frame.em.numpy("aten.bitwise_not", [a.ssa]), decays=True, detached=False)
+        return replace(a, ssa=frame.em.numpy("aten.neg", [a.ssa]), decays=True, detached=False, loads=())
+    return replace(a, ssa=frame.em.numpy("aten.bitwise_not", [a.ssa]), decays=True, detached=False, loads=())
 
 
 def truth(frame: Frame, node: ast.AST | None, value: Value) -> ir.Value:

@@ -97,7 +97,7 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
     """numpy.asarray(value); `fresh`: never a second name of the same memory."""
     if isinstance(value, Array):
         if fresh:
-            return replace(value, ssa=frame.em.numpy("aten.clone", [value.ssa, frame.em.none]), decays=False, detached=False)
+            return replace(value, ssa=frame.em.numpy("aten.clone", [value.ssa, frame.em.none]), decays=False, detached=False, loads=())
         return value
     if isinstance(value, Const) and isinstance(value.value, np.generic):
         return Array(frame.em.literal(np.asarray(value.value), program_dtype(frame, node, value.value.dtype)), 0, dtype=value.value.dtype)
@@ -222,6 +222,20 @@ def is_scalar(frame: Frame, x: Array) -> ir.Value:
     """Whether NumPy has a scalar for an array that may be one, as !torch.bool."""
     of_rank_0 = frame.em.scalar("aten.eq.int", [rank_ssa(frame, x), frame.em.int(0)], frame.em.types.bool)
     return of_rank_0 if isinstance(x.decays, bool) else frame.em.scalar("aten.__and__.bool", [of_rank_0, x.decays], frame.em.types.bool)
+
+
+def own_of_scalars(frame: Frame, x: Array) -> Array:
+    """The array that is returned: of its own where it is a view of a NumPy scalar, as NumPy's is."""
+    for load in x.loads:
+        if load.ssa == x.ssa and x.decays is not False:
+            continue
+        copied: Callable[[], Array] = lambda x=x: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]), loads=())  # type: ignore[misc]
+        if load.rank == 0 and load.decays is True:
+            return copied()
+        found = select(frame, None, is_scalar(frame, load), copied, lambda x=x: x)  # type: ignore[misc]
+        assert isinstance(found, Array)
+        x = found
+    return x
 
 
 def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:

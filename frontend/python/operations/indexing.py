@@ -128,9 +128,11 @@ def _load_view(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array
 
 def _as_loaded(frame: Frame, node: ast.AST, owner: Array, items: Items, viewed: Array) -> Array:
     """A basic index that leaves rank 0 gives a scalar: a copy, which matters where arrays are written."""
-    if items.has_ellipsis or not frame.em.mutable or not viewed.may_be_scalar:
+    if items.has_ellipsis or not viewed.may_be_scalar:
         return viewed
     em = frame.em
+    if not em.mutable:
+        return replace(viewed, loads=(*viewed.loads, viewed))
     copied: Callable[[], Array] = lambda: replace(viewed, ssa=em.numpy("aten.clone", [viewed.ssa, em.none]))
     if viewed.rank == 0:
         return copied()
