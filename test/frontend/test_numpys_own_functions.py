@@ -29,6 +29,11 @@ BODIES = {
     ),
     "round": "return np.round(x + 0.25, 1), (x * 1.0).round(3), np.around(x / 3, -1), np.round(k, 2)",
     "expand_dims of several axes": "return np.expand_dims(x, (0, 2)), np.expand_dims(m, (-1,))",
+    "pad by elements": (
+        "return np.pad(m, 1, mode='edge'), np.pad(m, ((2, 0), (0, 3)), 'reflect'), np.pad(x, (9, 17), 'reflect'), np.pad(x, 14, 'symmetric'), "
+        "np.pad(m, (1, 7), 'wrap'), np.pad(x[:1], 3, 'reflect'), np.pad(x[:1], (k[0], 2), 'symmetric'), np.pad(x[:0], 0, 'edge')"
+    ),
+    "pad of nothing by elements": "return np.pad(x[:0], 1, 'edge')",
     "ufuncs into an array": "y = np.zeros_like(x)\nnp.multiply(x, 3, out=y)\nz = np.add(y, x, y)\nw = np.negative(x, out=z)\nreturn w, z is y, w is y",
     "ufuncs where a mask holds": "y = np.ones_like(x)\nnp.add(x, x, out=y, where=x > 0)\nnp.copyto(y, 7, where=x < -0.5)\nreturn y",
     "ufuncs with a dtype": "return np.add(k, 1, dtype=np.float32), np.multiply(k, k, dtype='f8'), np.add(x, x, out=...)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -17,7 +18,7 @@ from tierup.frontend.python.building.table import Handler, constant, function
 from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_reductions import sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
-from tierup.frontend.python.operations import array_operators
+from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, refuse_axis
 from tierup.frontend.python.operations.scalars import number, raise_if
 
@@ -175,20 +176,71 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
 
 @function(np.pad)
 def pad(
-    frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, *, constant_values: Value = ZERO
+    frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, *, constant_values: Value = NONE
 ) -> Value:
-    """Constant padding; torch lists the widths from the last axis."""
-    em = frame.em
-    if constant(frame, node, mode, "`mode`") != "constant":
-        raise frame.error(node, "np.pad in another mode than 'constant'")
+    """With a constant, where torch lists the widths from the last axis, or with elements of the array."""
+    em, how = frame.em, constant(frame, node, mode, "`mode`")
+    if how not in ("constant", *_SOURCES) or how != "constant" and not is_none(constant_values):
+        raise frame.error(node, f"np.pad in mode {how!r} like this", "use 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'")
+    constant_values = ZERO if is_none(constant_values) else constant_values
     if not is_number(constant_values):
         raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
     x = as_array(frame, node, array)
     pairs = _pad_pairs(frame, node, x, pad_width)
     _refuse_negative(frame, node, list({id(w): w for pair in pairs for w in pair}.values()))
+    if how != "constant":
+        return copied(x, _extended(frame, node, x, pairs, _SOURCES[how]), x.rank, x.min_rank)
     widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
     operands = [x.ssa, em.int_list(widths), number(frame, constant_values)]
     return copied(x, em.numpy("aten.constant_pad_nd", operands), x.rank, x.min_rank)
+
+
+Source = Callable[[Callable[[type, Value, Value], Array], Array, Value], Array]
+"""Which elements of an axis stand at these positions, some of which lie before or behind it: of (arithmetic, positions, length)."""
+
+
+def _mirrored(repeats_edge: bool) -> Source:
+    def source(calc: Callable[[type, Value, Value], Array], at: Array, length: Value) -> Array:
+        period = calc(ast.Sub, calc(ast.Mult, length, Const(2)), Const(0 if repeats_edge else 2))
+        there = calc(ast.Mod, at, calc(ast.Add, period, calc(ast.Eq, period, Const(0))))
+        back = calc(ast.Sub, calc(ast.Sub, period, Const(int(repeats_edge))), there)
+        return calc(ast.Add, there, calc(ast.Mult, calc(ast.Sub, back, there), calc(ast.GtE, there, length)))
+
+    return source
+
+
+def _nearest(calc: Callable[[type, Value, Value], Array], at: Array, length: Value) -> Array:
+    before, behind = calc(ast.Lt, at, Const(0)), calc(ast.GtE, at, length)
+    inside = calc(ast.Sub, at, calc(ast.Mult, at, before))
+    return calc(ast.Sub, inside, calc(ast.Mult, calc(ast.Sub, inside, calc(ast.Sub, length, Const(1))), behind))
+
+
+_SOURCES: dict[str, Source] = {
+    "edge": _nearest, "wrap": lambda calc, at, length: calc(ast.Mod, at, length), "reflect": _mirrored(False), "symmetric": _mirrored(True),
+}  # fmt: skip
+
+
+def _extended(frame: Frame, node: ast.AST, x: Array, pairs: list[tuple[Value, Value]], source: Source) -> ir.Value:
+    em, ssa = frame.em, x.ssa
+
+    def calc(op: type, a: Value, b: Value) -> Array:
+        return array_operators.binary(frame, node, op, as_array(frame, node, a), as_array(frame, node, b))
+
+    for dim, (before, after) in enumerate(pairs):
+        if all(isinstance(w, Const) and w.value == 0 for w in (before, after)):
+            continue
+        length = arrays.size(frame, x, dim)
+        widths = [as_int(frame, node, w, "`pad_width`") for w in (before, after)]
+        low = em.scalar("aten.neg.int", widths[:1], em.types.int)
+        high = em.scalar("aten.add.int", [length.ssa, widths[1]], em.types.int)
+        empty = em.scalar("aten.eq.int", [length.ssa, em.int(0)], em.types.bool)
+        padded = em.scalar("aten.ne.int", [low, high], em.types.bool)
+        message = f"can't extend empty axis {dim} using modes other than 'constant' or 'empty'"
+        raise_if(frame, em.scalar("aten.__and__.bool", [empty, padded], em.types.bool), "ValueError", message)
+        at = em.numpy("aten.arange.start_step", [low, high, em.int(1), em.int(dtypes.i64.code), em.none, em.none, em.none])
+        found = source(calc, Array(at, 1, dtype=np.dtype(np.int64)), length)
+        ssa = em.numpy("aten.index_select", [ssa, em.int(dim), found.ssa])
+    return ssa
 
 
 def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
