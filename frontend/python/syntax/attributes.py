@@ -114,6 +114,8 @@ def _constant(frame: Frame, node: ast.AST, owner: Const, name: str) -> Value:
         if not frame.is_numpys:  # of strings that calls bring there would be a graph for each
             raise frame.error(node, f"the string method `.{name}`", "compute strings outside the function")
         return Method(owner, name)
+    if isinstance(value, frozenset):  # a set of NumPy's own code
+        raise frame.error(node, f"the set method `.{name}`")
     try:
         found = getattr(value, name)
     except AttributeError as e:
