@@ -194,6 +194,7 @@ class StepKind(IntEnum):
     TYPE = 7  # the slot holds an instance of exactly `object`
     EQUAL = 8  # the slot holds `object`, or the same number or string
     SAME = 9  # the slot holds what slot `to` does
+    SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
 
 
 class Step(ctypes.Structure):

@@ -116,7 +116,15 @@ class ScalarSource:
     of: Source
 
 
-Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource
+@dataclass(frozen=True, eq=False)
+class SubscriptSource:
+    """`of[key]`, read at every call: of an object that is no tuple, list or dict."""
+
+    of: Source
+    key: object
+
+
+Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource | SubscriptSource
 
 
 @dataclass(frozen=True, eq=False)

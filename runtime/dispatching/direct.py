@@ -30,6 +30,7 @@ from tierup.lowering.entry.records import (
     Positional,
     ScalarSource,
     Source,
+    SubscriptSource,
     VersionRecord,
 )
 from tierup.runtime.arguments import hidden
@@ -186,9 +187,7 @@ class _Ways:
         else:
             raise _NeedsPython
         for kind, step in path:
-            if kind != "attr":
-                raise _NeedsPython
-            source = AttributeSource(source, str(step))
+            source = AttributeSource(source, str(step)) if kind == "attr" else SubscriptSource(source, step)
         return source
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -59,6 +59,11 @@ class Layer:
     w: np.ndarray
     b: np.ndarray
     scale: float = 2.0
+
+
+class Pair(NamedTuple):
+    w: np.ndarray
+    b: np.ndarray
 
 
 class Model:
@@ -127,6 +132,10 @@ def of_layer(layer, x):
     return layer.w * x + layer.b * layer.scale
 
 
+def of_pair(pair, x):
+    return pair[0] * x + pair.b
+
+
 def nested(tree, x):
     return {"y": tree["l"][0][0] * x, "rest": (tree["l"][1], [tree["n"], x + tree["l"][0][1].w]), "none": None, "one": 1.5}
 
@@ -157,6 +166,7 @@ FORMS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
     "a dict of 150": (of_dict, lambda f: f({f"k{i}": a for i, a in enumerate(ARRAYS)})),
     "a dict by numbers": (of_dict, lambda f: f({10**6 + i: a for i, a in enumerate(ARRAYS[:5])})),
     "a dataclass": (of_layer, lambda f: f(Layer(X, Y), x=Z)),
+    "a named tuple": (of_pair, lambda f: f(Pair(X, Y), Z)),
     "trees in trees": (nested, lambda f: f({"l": [(X, Layer(Y, Z)), Z], "n": 2.5}, Y)),
 }  # fmt: skip
 
@@ -354,6 +364,51 @@ def test_errors_of_properties_are_the_calls() -> None:
         f(Y, of=of)
     of.fails = False
     same(f(Y, of=of), X * Y)
+
+
+def test_what_is_no_longer_there_is_asked_for_in_python() -> None:
+    model = Model(X)
+    model.pair = Pair(X, Y)  # type: ignore[attr-defined]
+
+    def read(x, of):
+        return x * of.pair[0] + of.pair[1]
+
+    f = tierup.jit(read)
+    for pair in (model.pair, Pair(Y, Z), [X, Z], (Z, Z), {0: X, 1: Y}):  # type: ignore[attr-defined]
+        model.pair = pair  # type: ignore[attr-defined]
+        for _ in range(3):
+            same(f(X, model), read(X, model))
+    for gone, error in (((X,), IndexError), ({0: X}, KeyError), (None, TypeError)):
+        model.pair = gone  # type: ignore[attr-defined]
+        with pytest.raises(error):
+            f(X, model)
+    del model.pair  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        f(X, model)
+
+
+def test_a_function_may_be_reset_and_called_while_its_arguments_are_read() -> None:
+    class Resetting:
+        does = 0
+
+        @property
+        def w(self) -> np.ndarray:
+            if self.does == 1:
+                f.reset()
+            elif self.does == 2:
+                self.does = 0
+                same(f(Y, of=self), X * Y + 1)
+                gc.collect()
+            return X
+
+    def read(x, of, by=1.0):
+        return x * of.w + by
+
+    f, of = tierup.jit(read), Resetting()
+    for does in (0, 0, 0, 1, 1, 0, 2, 2, 0, 0, 1, 0):
+        of.does = does
+        same(f(Z, of), X * Z + 1)
+        same(f(Z, of, by=2), X * Z + 2)
 
 
 def references(*objects: object) -> list[int]:

@@ -121,8 +121,8 @@ def take_defaults(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
 def not_there(f: Emitter) -> None:
     """i64 not_there(): what reading nothing means: a SlowCause, or -2 with the exception that it raised."""
     with f.when(f.b.not_(f.is_null(api(f, "PyErr_Occurred")))):
-        missing = api(f, "PyErr_ExceptionMatches", exception(f, "PyExc_AttributeError"))
-        f.return_if(f.equal(missing, I32(0)), I64(_RAISED))
+        missing = [api(f, "PyErr_ExceptionMatches", exception(f, kind)) for kind in ("PyExc_AttributeError", "PyExc_LookupError")]
+        f.return_if(f.equal(f.b.or_(*missing), I32(0)), I64(_RAISED))
         api(f, "PyErr_Clear")
     f.b.ret(I64(SlowCause.HIDDEN))
 
@@ -160,6 +160,8 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             put(api(f, "PyCell_Get", obj))
             case(StepKind.ATTRIBUTE)
             put(api(f, "PyObject_GetAttr", subject, name))
+            case(StepKind.SUBSCRIPT)
+            put(api(f, "PyObject_GetItem", subject, name))
             case(StepKind.SCALAR)
             unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
             put(api(f, "PyArray_FromScalar", subject, NULL))

@@ -12,6 +12,7 @@ from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, PTR, VOID,
 _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
     "PyObject_GetAttr": (PTR, (PTR, PTR)),
+    "PyObject_GetItem": (PTR, (PTR, PTR)),
     "PyDict_GetItemWithError": (PTR, (PTR, PTR)),
     "PyDict_Next": (I32, (PTR, PTR, PTR, PTR)),
     "PyDict_Size": (I64, (PTR,)),
@@ -61,7 +62,7 @@ PYTHON_OBJECTS = (
     "PyLong_Type", "PyFloat_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
     "_Py_NoneStruct",
 )  # fmt: skip
-PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_RuntimeError")  # pointers to the objects
+PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError")  # pointers to the objects
 
 
 def api(f: Emitter, name: str, *args: ir.Value) -> ir.Value:

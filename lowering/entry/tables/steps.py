@@ -19,6 +19,7 @@ from tierup.lowering.entry.records import (
     Positional,
     ScalarSource,
     Source,
+    SubscriptSource,
 )
 
 _Step = tuple[int, int, int, int, int, int]  # the fields of layout.Step
@@ -67,6 +68,9 @@ class Steps:
                 return self._read(StepKind.CELL, obj=cell)
             case AttributeSource(of, name):
                 return self._read(StepKind.ATTRIBUTE, self._slot(of), name=name)
+            case SubscriptSource(of, key):
+                slot = self._slot(of)
+                return self._take((StepKind.SUBSCRIPT, slot, id(key)), StepKind.SUBSCRIPT, slot, 1, 0, id(key))
         raise TypeError(f"not a source of an argument: {source!r}")
 
     def _open(self, items: Items) -> int:
