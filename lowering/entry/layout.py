@@ -28,9 +28,6 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NPY_ARRAY_*
 CARRAY = CONTIGUOUS | ALIGNED | WRITEABLE
 VECTORCALL_OFFSET_FLAG = 1 << 63  # PY_VECTORCALL_ARGUMENTS_OFFSET
 
-# What an instance of a native function type holds behind its base's fields.
-FUNCTION_VECTORCALL, FUNCTION_TABLE, FUNCTION_RECORD, FUNCTION_SIZE = 0, 8, 16, 24
-
 
 class Kind(IntEnum):
     """`Guard.kind`."""

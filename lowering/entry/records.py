@@ -25,6 +25,10 @@ RELEASE_WORK = 1 << 17
 LINEAR = 8
 
 
+# What an instance of a native function type holds behind its base's fields.
+FUNCTION_VECTORCALL, FUNCTION_TABLE, FUNCTION_RECORD, FUNCTION_SIZE = 0, 8, 16, 24
+
+
 class ProbeFailed(Exception):
     """Says what of the interpreter, NumPy or PyTorch is not as the native entry expects it."""
 

@@ -24,7 +24,7 @@ from tierup.lowering.entry.generated.running import note, run, slow
 from tierup.lowering.entry.generated.tensor_calls import call_tensors
 from tierup.lowering.entry.generated.tensors import is_tensor
 from tierup.lowering.entry.layout import Chain, RowStruct, Table, offset
-from tierup.lowering.entry.records import SlowCause
+from tierup.lowering.entry.records import FUNCTION_RECORD, FUNCTION_TABLE, SlowCause
 
 
 def build_module(triple: str) -> ir.Module:
@@ -185,12 +185,12 @@ def call_table(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kw
 def dispatch(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
     """The vectorcall function of native callables. The table stands behind the fields of the callable's Python base."""
     fields = f.at(callable_, f.load(f.load(callable_, layout.OB_TYPE, PTR), layout.TYPE_VECTORCALL_OFFSET))
-    owner = f.load(fields, layout.FUNCTION_TABLE, PTR)
+    owner = f.load(fields, FUNCTION_TABLE, PTR)
     with f.when(f.is_null(owner), likely=False):  # the garbage collector took the table
         message = string(f.module, "gone", "this function was already collected")
         api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), message)
         f.b.ret(NULL)
-    table = f.load(fields, layout.FUNCTION_RECORD, PTR)
+    table = f.load(fields, FUNCTION_RECORD, PTR)
     incref(f, owner)  # Python code may give the callable another table while this call runs
     result = f.call(call_table, table, args, nargsf, kwnames)
     f.call(decref, owner)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from tierup.lowering.entry import layout
+from tierup.lowering.entry.records import FUNCTION_RECORD, FUNCTION_SIZE, FUNCTION_TABLE, FUNCTION_VECTORCALL
 
 _TPFLAGS = (1 << 9) | (1 << 10) | (1 << 11)  # Py_TPFLAGS_DEFAULT's parts that matter: HEAPTYPE, BASETYPE, HAVE_VECTORCALL
 _METHOD_DESCRIPTOR = 1 << 17  # obj.f(x) calls f(obj, x) without making a bound method
@@ -48,13 +48,13 @@ def make_function_type(base: type) -> type:
         raise TypeError(f"{base.__name__} has instances of varying size")
     start = base.__basicsize__
     members = (_Member * 3)(
-        _Member(b"__vectorcalloffset__", _T_PYSSIZET, start + layout.FUNCTION_VECTORCALL, _READONLY, None),
+        _Member(b"__vectorcalloffset__", _T_PYSSIZET, start + FUNCTION_VECTORCALL, _READONLY, None),
         # CPython visits and clears such a member itself when it collects garbage
-        _Member(b"__native_table__", _T_OBJECT_EX, start + layout.FUNCTION_TABLE, 0, None),
+        _Member(b"__native_table__", _T_OBJECT_EX, start + FUNCTION_TABLE, 0, None),
     )
     table = (_Slot * 2)(_Slot(_SLOT_MEMBERS, ctypes.addressof(members)))
     name = f"{base.__module__}.{base.__qualname__}".encode()
-    spec = _Spec(name, start + layout.FUNCTION_SIZE, 0, _TPFLAGS | _METHOD_DESCRIPTOR, table)
+    spec = _Spec(name, start + FUNCTION_SIZE, 0, _TPFLAGS | _METHOD_DESCRIPTOR, table)
     _forever.extend((members, table, spec, name))
     make = ctypes.pythonapi.PyType_FromSpecWithBases
     make.restype, make.argtypes = ctypes.py_object, [ctypes.POINTER(_Spec), ctypes.py_object]
@@ -76,10 +76,10 @@ def attach(function: Any, table: Any, record: int, dispatch: int) -> None:
     old = getattr(function, "__native_table__", None)  # must live until its record is out of use
     fields = id(function) + start
     if not dispatch:
-        ctypes.c_int64.from_address(fields + layout.FUNCTION_VECTORCALL).value = 0
+        ctypes.c_int64.from_address(fields + FUNCTION_VECTORCALL).value = 0
     function.__native_table__ = table
-    ctypes.c_int64.from_address(fields + layout.FUNCTION_RECORD).value = record
-    ctypes.c_int64.from_address(fields + layout.FUNCTION_VECTORCALL).value = dispatch
+    ctypes.c_int64.from_address(fields + FUNCTION_RECORD).value = record
+    ctypes.c_int64.from_address(fields + FUNCTION_VECTORCALL).value = dispatch
     del old
 
 
