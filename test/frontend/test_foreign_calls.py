@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import random
 import sys
 import traceback
 from collections.abc import Callable
@@ -13,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import tierup
 from tierup.frontend.errors import position
@@ -192,63 +189,3 @@ def _split(text: str, refused: str) -> str:
 ])  # fmt: skip
 def test_what_is_taken_out_of_a_statement(text: str, refused: str, expected: str) -> None:
     assert _split(text, refused) == expected
-
-
-FORMS = [
-    "({} + {})", "(-{})", "see({})", "see({}, {})", "see({}, k={})", "see(*[{}, {}], {})", "see(**{{'k': {}}}, *[{}])", "o.method({})", "o.a", "w", "x", "a_global",
-    "({} if {} else {})", "({} and {})", "({} or {})", "({} < {} < {})", "(y := {})", "[{}, {}][0]", "sum([see(v, {}) for v in [{}, {}]])",
-    "{{{}: {}}}.popitem()[1]", "rebind({})", "len(f'{{{}}}')", "(lambda: {})()", "see.__call__({})", "[1, 2, 3][{}:{}]",
-]  # fmt: skip
-
-
-def _expression(chance: random.Random, depth: int) -> str:
-    if not depth or chance.random() < 0.15:
-        return chance.choice(["x", "y", "3", "o.a", "w", "a_global", "see(1)"])
-    form = chance.choice(FORMS)
-    return form.format(*(_expression(chance, depth - 1) for _ in range(form.count("{") - 2 * form.count("{{"))))
-
-
-def _run(statements: list[ast.stmt]) -> object:
-    """What statements do in a function: what is evaluated, in order, and what comes of it."""
-    seen: list[object] = []
-
-    class Watched:
-        def __getattr__(self, name: str) -> Any:
-            seen.append(name)
-            return 5 if name == "a" else lambda v: seen.append(("method", v)) or v
-
-    def see(*args: Any, k: int = 0) -> Any:
-        seen.append((args, k))
-        return args[0] + k
-
-    def rebind(value: Any) -> Any:
-        space["a_global"] = value
-        return value
-
-    space: dict[str, Any] = {"see": see, "rebind": rebind, "a_global": 1, "o": Watched()}
-    text = "def f(x, y, o):\n    if x > 3: w = 2\n" + "\n".join("    " + line for s in statements for line in ast.unparse(s).split("\n")) + "\n    return y"
-    exec(text, space)
-    try:
-        return seen, space["f"](3, 2, space["o"])
-    except Exception as e:  # noqa: BLE001 - a result
-        return seen, type(e), str(e)
-
-
-@given(st.integers(0, 2**32))
-def test_whatever_is_taken_out_all_is_evaluated_once_and_in_pythons_order(seed: int) -> None:
-    chance = random.Random(seed)
-    form = chance.choice(["y = {}", "y += {}", "return {}", "y = o.a = {}", "x[{}] = {}", "if {}: y = 7", "for y in [{}]: pass"])
-    text = form.format(*(_expression(chance, 3) for _ in range(form.count("{}"))))
-    try:
-        compile("def f():\n " + text, "", "exec")
-    except SyntaxError:  # `:=` in a comprehension
-        return
-    statement = ast.parse(text).body[0]
-    walrus = {n.target.id for n in ast.walk(statement) if isinstance(n, ast.NamedExpr)}
-    local = frozenset({"x", "y", "w", "o"})
-    for node in [n for n in ast.walk(statement) if isinstance(n, ast.expr)]:
-        taken = take_out(statement, position(node), Scope(_run, local, local - walrus - {"w"}), lambda i: f"_{i + 1}")
-        if taken is not None:
-            assert _run(taken.statements) == _run([statement]), "; ".join(ast.unparse(s) for s in taken.statements)
-            there = [n for s in taken.statements for n in ast.walk(s) if position(n) == position(node)]
-            assert len(there) == 1 or isinstance(node, ast.Name)  # who is refused next is found
