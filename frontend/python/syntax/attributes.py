@@ -110,6 +110,8 @@ def _constant(frame: Frame, node: ast.AST, owner: Const, name: str) -> Value:
         if name in ("dtype", "ndim", "size", "shape", "T"):
             found = getattr(value, name)
             return Sequence("tuple", []) if name == "shape" else Const(found)
+    if isinstance(value, frozenset):  # what a set is here
+        raise frame.error(node, f"the set method `.{name}`", "use a tuple")
     if isinstance(value, str):
         if not frame.is_numpys:  # of strings that calls bring there would be a graph for each
             raise frame.error(node, f"the string method `.{name}`", "compute strings outside the function")
