@@ -7,6 +7,8 @@ import pytest
 from frontend_oracle import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from running import function_of
+from sampling import drawn
 
 import tierup
 
@@ -409,3 +411,19 @@ def test_an_index_into_a_scalar_raises_what_numpy_raises(function):
                     f(x)
         else:
             assert np.array_equal(f(x), wanted)
+
+
+@pytest.mark.parametrize("index", drawn("float indices", [
+    "x[i]", "x[i, 0]", "x[0, i]", "x[i:]", "x[0:i]", "x[..., i]", "x[None, i]", "x[0][i]", "x[[1.0]]", "x[np.mean(x)]", "x[x.sum() * 1.0]", "x[i * 1.0]",
+], 3))  # fmt: skip
+def test_a_float_as_an_index_is_refused_with_numpys_text(index, tmp_path):
+    function = function_of(f"def f(x, i):\n    return {index}\n", tmp_path)
+    jitted = tierup.jit(function)
+    for i in (np.float64(1), np.float32(1), np.array(1.0), np.array([1.0])):
+        for _ in range(2):
+            x = np.arange(6.0).reshape(2, 3)
+            with pytest.raises((IndexError, TypeError)) as theirs:
+                function(x, i)
+            with pytest.raises((IndexError, TypeError)) as ours:
+                jitted(x, i)
+            assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))

@@ -251,6 +251,9 @@ def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     return result
 
 
+_NO_INTEGER = "only integer scalar arrays can be converted to a scalar index"
+
+
 def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True) -> ir.Value:
     """A value where Python wants an integer (operator.index) as !torch.int. `bools`: whether NumPy takes one there for an int."""
     em = frame.em
@@ -264,7 +267,9 @@ def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an int
         if value.dtype is None:
             code = em.scalar("prim.dtype", [value.ssa], em.types.int)
             other = em.scalar("aten.gt.int", [code, em.int(dtypes.i64.code)], em.types.bool)  # codes of floats and bool
-            raise_if(frame, other, "TypeError", "only integer scalar arrays can be converted to a scalar index")
+            scalar = what == "a slice" and value.decays is True
+            text = "slice indices must be integers or None or have an __index__ method" if scalar else _NO_INTEGER
+            raise_if(frame, other, "TypeError", text)
         return em.numpy("aten.Int.Tensor", [value.ssa], em.types.int)
     if isinstance(value, (Const, Scalar)):
         raise frame.error(node, f"{describe(value)} in {what}", "an int is needed there: int(...) or `//`")

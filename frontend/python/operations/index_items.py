@@ -20,6 +20,8 @@ from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.scalars import check_zero_step, of_ints, raise_if
 
+_NO_INDEX = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+
 
 @dataclass
 class Items:
@@ -58,11 +60,7 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
             raise frame.error(node, "a bool as an index", "use a boolean array, or np.newaxis")
         if isinstance(item.value, (int, np.integer)):
             return Const(int(item.value))
-        raise WillRaise(
-            IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
-            )
-        )
+        raise WillRaise(IndexError(_NO_INDEX))
     if isinstance(item, Scalar):
         if item.kind != "int":
             raise frame.error(node, f"{describe(item)} as an index", "write int(...) around it")
@@ -70,10 +68,27 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
     if isinstance(item, Array):
         if item.rank == 0 and item.decays is True and item.dtype is not None and item.dtype.kind in "iu":
             return Scalar(as_int(frame, node, item), "int")
+        _refuse_float(frame, item)
         return item
     if isinstance(item, Sequence):
-        return arrays.as_index(frame, node, item)
+        listed = arrays.as_index(frame, node, item)
+        if listed.dtype is not None and listed.dtype.kind == "f":
+            raise WillRaise(IndexError(_NO_INDEX))
+        return listed
     raise frame.error(node, f"{describe(item)} as an index")
+
+
+def _refuse_float(frame: Frame, item: Array) -> None:
+    """A float of NumPy's is no index, as an array of floats is none, but NumPy says so otherwise."""
+    em = frame.em
+    if not item.may_be_scalar or (item.dtype is not None and item.dtype.kind != "f"):
+        return
+    if item.rank == 0 and item.decays is True and item.dtype is not None:
+        raise WillRaise(IndexError(_NO_INDEX))
+    wrong = em.numpy("aten.is_floating_point", [item.ssa], em.types.bool)
+    if item.rank != 0 or item.decays is not True:
+        wrong = em.scalar("aten.__and__.bool", [wrong, arrays.is_scalar(frame, item)], em.types.bool)
+    raise_if(frame, wrong, "IndexError", _NO_INDEX)
 
 
 def where_integers(frame: Frame, node: ast.AST, items: Items) -> tuple[ir.Value, Items] | None:
