@@ -8,7 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402 - it may be missing
+import torch.nn.functional as F  # noqa: E402 - it may be missing
+from torch import nn  # noqa: E402
 from torch.export import export  # noqa: E402
 
 import tierup  # noqa: E402
@@ -250,3 +251,30 @@ def test_blocks_without_gradients_in_one_another_and_in_arms():
     ours = from_export(export(Program(), (x, w)))
     for _ in range(3):
         torch.testing.assert_close(*(torch.autograd.grad(p(x, w).sum(), (x, w)) for p in (ours, Program())))
+
+
+def handed_on_and_written(x):
+    y = x * 2
+    F.dropout(y, training=False).add_(1)
+    return y
+
+
+DROPOUTS = {
+    "not in training": lambda x: (F.dropout(x, training=False), x), "of nothing": lambda x: F.dropout(x, 0.0), "of all": lambda x: F.dropout(x, 1.0) + 1,
+    "of some": lambda x: F.dropout(x, 0.3), "written": lambda x: F.dropout(x * 2, training=False).add_(1), "handed on and written": handed_on_and_written,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DROPOUTS)
+def test_dropout_hands_on_copies_and_draws_as_eagers_does(kind):
+    x = torch.arange(6.0).reshape(2, 3) + 1
+    exported = from_export(export(Program(lambda m, x: DROPOUTS[kind](x)), (x,)))
+    for function in (exported, torch.compile(DROPOUTS[kind], backend="tierup", fullgraph=True)):
+        for _ in range(3):
+            torch.manual_seed(7)
+            want, drawn = DROPOUTS[kind](x), torch.rand(2)
+            torch.manual_seed(7)
+            got = function(x)
+            assert torch.equal(torch.rand(2), drawn)
+            for ours, theirs in zip(torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(want), strict=True):
+                assert torch.equal(ours, theirs) and (ours is x) == (theirs is x)

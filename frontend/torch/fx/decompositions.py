@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -19,6 +19,8 @@ from tierup.dialect import optable
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 # left whole: PyTorch computes them, and its generator gives the numbers that it gives eager
 _WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
+_DROPOUT, _COMPOSITE = torch.ops.aten.dropout.default, torch._C.DispatchKey.CompositeImplicitAutograd
+_PYTORCHS_DROPOUT = _DROPOUT.py_kernels[_COMPOSITE]
 _RECURRENT = tuple(getattr(getattr(torch.ops.aten, n), o) for n in ("lstm", "gru", "rnn_tanh", "rnn_relu") for o in ("input", "data"))
 _INDEXED = (
     torch.ops.aten.index_add.default,
@@ -41,11 +43,22 @@ _MORE = (
 )
 
 
-def tracing() -> AbstractContextManager[None]:
+@contextmanager
+def tracing() -> Iterator[None]:
     """While a program is traced: attention is taken apart too. PyTorch's fused kernel has a decomposition that is for inference alone:
-    with it the fused kernel's gradient is wrong."""
-    taking_apart: AbstractContextManager[None] = sdpa_kernel(SDPBackend.MATH)
-    return taking_apart
+    with it the fused kernel's gradient is wrong. And dropout is eager's."""
+    _take_dropout_apart_by(_dropout)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        _take_dropout_apart_by(_PYTORCHS_DROPOUT)
+
+
+def _take_dropout_apart_by(rule: Callable[..., Any]) -> None:
+    """No table of decompositions is asked for it, since it may give its operand."""
+    _DROPOUT.py_kernels[_COMPOSITE] = rule
+    _DROPOUT._dispatch_cache.clear()
 
 
 @cache
@@ -103,6 +116,14 @@ def _dropping(rule: Callable[..., Any]) -> Callable[..., Any]:
         return result.transpose(0, 1) if swapped else result, *(torch.cat(h) for h in zip(*last, strict=True))
 
     return rule_of_layers
+
+
+def _dropout(x: torch.Tensor, p: float, train: bool) -> torch.Tensor:
+    """As eager's, which hands x on where nothing is dropped, and draws nothing where all is; PyTorch's rule copies and draws there."""
+    if not train or p == 0:
+        return x
+    dropped: torch.Tensor = x * 0.0 if p == 1 else torch.ops.aten.native_dropout(x, p, True)[0]
+    return dropped
 
 
 def _has_row(op: Any) -> bool:
