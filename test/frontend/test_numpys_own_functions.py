@@ -34,6 +34,14 @@ BODIES = {
         "np.pad(m, (1, 7), 'wrap'), np.pad(x[:1], 3, 'reflect'), np.pad(x[:1], (k[0], 2), 'symmetric'), np.pad(x[:0], 0, 'edge')"
     ),
     "pad of nothing by elements": "return np.pad(x[:0], 1, 'edge')",
+    "cross": "a = m[:, :3]\nreturn np.cross(a, a[::-1]), np.cross(a[0], a), np.cross(a.T, a[0], axisa=0), np.cross(a, a * 2, axisc=0)",
+    "diag of a vector": "return np.diag(x), np.diag(x, 2), np.diag(k, -1), np.diag(m, -1)",
+    "fill_diagonal": "y = m.copy()\nnp.fill_diagonal(y, 3)\nz = m[:, :2] * 2\nnp.fill_diagonal(z, z[0, 1])\nreturn y, z",
+    "kron": "return np.kron(m, m[:2]), np.kron(x, m), np.kron(x, k), np.kron(x, 2)",
+    "meshgrid": "return np.meshgrid(x, k), np.meshgrid(x, k, x, indexing='ij'), np.meshgrid(x), np.meshgrid(x, k, sparse=True)",
+    "select": "return np.select([x > 1, x < -1], [x, x * x]), np.select([m > 0, m < -2], [1, k], -1.5), np.select([x > 0], [x], x)",
+    "nanmax and nanmin": "y = np.where(m > 2, np.nan, m)\nreturn np.nanmax(m), np.nanmin(y, axis=0), np.nanmax(y), np.nanargmax(x), np.fmin.reduce(k)",
+    "vectors that NumPy itself crosses": "return np.cross(m[:, :2], m[:, 1:3])",
     "ufuncs into an array": "y = np.zeros_like(x)\nnp.multiply(x, 3, out=y)\nz = np.add(y, x, y)\nw = np.negative(x, out=z)\nreturn w, z is y, w is y",
     "ufuncs where a mask holds": "y = np.ones_like(x)\nnp.add(x, x, out=y, where=x > 0)\nnp.copyto(y, 7, where=x < -0.5)\nreturn y",
     "ufuncs with a dtype": "return np.add(k, 1, dtype=np.float32), np.multiply(k, k, dtype='f8'), np.add(x, x, out=...)",
@@ -84,14 +92,15 @@ def assert_same(found, wanted, tolerance):
 def test_a_function_of_numpys_is_what_its_own_code_says(what, dtype):
     rng = np.random.default_rng(0)
     function = function_of(BODIES[what])
-    jitted = tierup.jit(function, strict=True)
+    by_python = what.startswith("vectors that NumPy itself")
+    jitted = tierup.jit(function, strict=not by_python)
     with np.errstate(all="ignore"):
         for size in (6, 6, 6, 5):
             x, m = ((rng.standard_normal(shape) * 4).astype(dtype) for shape in (size, (size, size)))
             arguments = x, m, rng.integers(0, 4, size)
             wanted = outcome(function, arguments)
             assert_same(outcome(jitted, arguments), wanted, 1e-4 if dtype == "f4" else 1e-12)
-    assert isinstance(wanted, type) or jitted.stats().hits
+    assert isinstance(wanted, type) or by_python or jitted.stats().hits
 
 
 def test_calls_of_what_numpy_s_own_code_gave_reach_native_code_without_python():

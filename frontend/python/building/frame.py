@@ -294,8 +294,9 @@ def foreign(value: object) -> Foreign | None:
 
 
 def is_numpys(function: FunctionType) -> bool:
-    """Whether a function is one of those that NumPy writes in Python."""
-    return (function.__module__ or "").partition(".")[0] == "numpy"
+    """Whether a function is one of those that NumPy writes in Python, or stands for one."""
+    module = function.__module__ or ""
+    return module.partition(".")[0] == "numpy" or module.endswith(".numpy_rewritten")
 
 
 def _has_state(value: object) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tierup.frontend.python.building.frame import Frame, is_numpys
 from tierup.frontend.python.building.values import Mapping_, Method, Object, Sequence, Value
+from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
 from tierup.runtime.arguments.hidden import Access
 
 
@@ -31,8 +32,10 @@ def code_of(frame: Frame, function: Any) -> Any:
 
 
 def numpys(function: Any) -> FunctionType | None:
-    """The Python function that a function of NumPy's is, or dispatches to; None for what is written in C."""
-    found = inspect.unwrap(function) if callable(function) and not isinstance(function, type) else None
+    """The Python function that a function of NumPy's is, or dispatches to, or is rewritten as; None for others."""
+    if not callable(function) or isinstance(function, type):
+        return None
+    found = REWRITTEN.get(function) or inspect.unwrap(function)
     return found if isinstance(found, FunctionType) and is_numpys(found) else None
 
 

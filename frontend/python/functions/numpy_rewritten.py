@@ -1,0 +1,121 @@
+"""Functions of NumPy's, written as programs can follow: NumPy's own are in C, or choose by what only the run knows.
+
+They are Python that programs translate, as what NumPy writes in Python is. Where an argument asks for more, an exception with a message
+that only the run knows hands the call to NumPy (frontend/python/syntax/statements.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """Of vectors of three; those of two, which NumPy deprecates, are NumPy's."""
+    if axis is not None:
+        axisa, axisb, axisc = axis, axis, axis
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim < 1 or b.ndim < 1:
+        raise ValueError("At least one array has zero dimension")
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(f"vectors of {a.shape[-1]} and {b.shape[-1]}")
+    dtype = np.promote_types(a.dtype, b.dtype)
+    a, b = a.astype(dtype), b.astype(dtype)
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    return np.moveaxis(np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), -1, axisc)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """A matrix with these elements on a diagonal, or a diagonal of a matrix."""
+    v = np.asanyarray(v)
+    if v.ndim == 2:
+        return np.diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = len(v) + abs(k)
+    made = np.zeros((n, n), v.dtype)
+    at = np.arange(len(v))
+    made[at + max(-k, 0), at + max(k, 0)] = v
+    return made
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Write a number to the main diagonal of a matrix."""
+    if a.ndim != 2 or np.ndim(val) != 0 or wrap:
+        raise ValueError(f"{a.shape}")
+    at = np.arange(min(a.shape[0], a.shape[1]))
+    a[at, at] = val
+
+
+def kron(a: Any, b: Any) -> Any:
+    """Each element of one times all of the other."""
+    a, b = np.asanyarray(a), np.asanyarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return np.multiply(a, b)
+    rank = max(a.ndim, b.ndim)
+    outer, inner = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
+    left: tuple[Any, ...] = ()
+    right: tuple[Any, ...] = ()
+    for n, m in zip(outer, inner):  # noqa: B905 - as many
+        left, right = (*left, n, 1), (*right, 1, m)
+    return (a.reshape(left) * b.reshape(right)).reshape(tuple([n * m for n, m in zip(outer, inner)]))  # noqa: B905
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Each vector along an axis of its own, repeated along the others."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    rank = len(xi)
+    flat = [np.asanyarray(x).reshape(-1) for x in xi]
+    axes = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        axes[0], axes[1] = 1, 0
+    grids = [x.reshape((1,) * axis + (-1,) + (1,) * (rank - axis - 1)) for x, axis in zip(flat, axes)]  # noqa: B905
+    if sparse and copy:
+        return tuple([g.copy() for g in grids])
+    if sparse or not copy:
+        raise ValueError(f"{copy}")
+    shape = [0] * rank
+    for x, axis in zip(flat, axes):  # noqa: B905
+        shape[axis] = len(x)
+    return tuple([np.broadcast_to(g, shape).copy() for g in grids])
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The first choice whose condition holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    choices = [c if type(c) in (int, float) else np.asarray(c) for c in [*choicelist, default]]
+    dtype = np.result_type(*choices)
+    result = choices[-1]
+    for condition, choice in reversed(list(zip(condlist, choices[:-1]))):  # noqa: B905
+        if np.asarray(condition).dtype.type is not np.bool:
+            raise TypeError(f"{condition}")
+        result = np.where(condition, choice, result)
+    return np.asarray(result).astype(dtype, copy=False)[()]
+
+
+def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
+    def reduced(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        if out is not None:
+            raise ValueError(f"{axis}")
+        array = np.asarray(array)
+        if not issubclass(array.dtype.type, np.inexact):
+            return reduce(array, axis=axis, keepdims=keepdims)
+        nans = np.isnan(array)
+        found = reduce(np.where(nans, array.dtype.type(least), array), axis=axis, keepdims=keepdims)
+        return np.where(np.all(nans, axis=axis, keepdims=keepdims), array.dtype.type(np.nan), found)[()]
+
+    return reduced
+
+
+REWRITTEN: dict[Any, Callable[..., Any]] = {
+    np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
+    np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
+}  # fmt: skip
