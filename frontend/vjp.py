@@ -45,7 +45,7 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[A
     kept = [i for i, leaf in enumerate(leaves) if _is_differentiable(leaf)]
     results, pulled = gradient_pair.forward(variant.executor, flat, kept)
     output = variant.built.output
-    value = unflatten(output, iter(results))
+    value = unflatten(output, results)
     if not has_aux:
         return value, Pullback(pulled, output, len(results), trees, kept)
     if not isinstance(output, OutputNode) or output.kind != "tuple" or len(output.items) != 2:
@@ -67,7 +67,15 @@ class Pullback:
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
         """Raises ValueError for cotangents that are no tree as the value is, or arrays of other sizes; TypeError for one of a value that
         has none."""
-        given = list(_cotangents(self._output, cotangents, "the cotangent"))
+        given: list[Any] = []
+        for output, cotangent, name in _cotangents(self._output, cotangents, "the cotangent"):
+            if output.kind != "again":
+                given.append(cotangent)
+            elif cotangent is not None:
+                slot: Any = output.value
+                if given[slot] is not None and np.shape(given[slot]) != np.shape(cotangent):
+                    raise ValueError(f"{name} has other sizes than another of the same array")
+                given[slot] = cotangent if given[slot] is None else np.add(given[slot], cotangent)
         given += [None] * (self._results - len(given))  # of aux
         found = dict(zip(self._differentiable, self._flat(given), strict=True))
         numbers = iter(range(_count(self._primals)))
@@ -128,11 +136,11 @@ def _gradient(tree: Tree, numbers: Iterator[int], found: dict[int, Any]) -> Any:
     return dict(zip(tree.keys, items, strict=True)) if tree.kind == "dict" else tuple(items) if tree.kind == "tuple" else items
 
 
-def _cotangents(output: OutputTree, given: Any, name: str) -> Iterator[Any]:
-    """The cotangents of the flat results, in order."""
+def _cotangents(output: OutputTree, given: Any, name: str) -> Iterator[tuple[Output, Any, str]]:
+    """The results, each with its cotangent and that one's name, in order."""
     if isinstance(output, Output):
         if output.kind != "const":
-            yield given
+            yield output, given, name
         elif given is not None:
             raise ValueError(f"{name} is for a value without a gradient, for which None stands")
         return

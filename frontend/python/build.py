@@ -68,7 +68,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
 from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, each_once, leaf_names
 
 Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""
@@ -172,7 +172,7 @@ class ProgramBuilder:
             if self.outside.refused:
                 first, *others = self.outside.refused
                 raise first.with_others(others)
-            results, output = self._outputs(frame, value)
+            results, output = each_once(*self._outputs(frame, value))
             em.create("func.return", results, [])
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
         finish_function(func, results, [n for n, _ in leaves] + [str(h.access) for h in hidden])

@@ -9,7 +9,8 @@ Free of MLIR: read on every call that the native entry does not take.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
 DEEPEST = 100  # walks of trees recurse
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,9 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
 class Output:
     """A leaf of a program's result.
 
-    `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), "other", or "const": `value` itself,
-    taking no slot. `decays`: NumPy gives a scalar, not a
-    rank-0 array, when this result has rank 0: the caller returns `result[()]` then.
+    `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), "other"; or, taking no slot, "const":
+    `value` itself, and "again": the very array of slot `value`. `decays`: NumPy gives a scalar, not a rank-0 array, when this result has
+    rank 0: the caller returns `result[()]` then.
     """
 
     kind: str
@@ -180,21 +183,25 @@ class OutputUnion:
 OutputTree = Output | OutputNode | OutputUnion
 
 
-def unflatten(tree: OutputTree, results: Iterator[Any]) -> object:
+def unflatten(tree: OutputTree, results: Sequence[Any]) -> object:
     """The Python value that a flat list of results stands for."""
+    return _value(tree, results, iter(results))
+
+
+def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> object:
     if isinstance(tree, Output):
         if tree.kind == "const":
             return tree.value
-        value = next(results)
+        value = results[tree.value] if tree.kind == "again" else next(rest)  # type: ignore[call-overload]  # a number
         if tree.kind == "dtype":
             return dtypes.BY_CODE[value].numpy
         if tree.decays and isinstance(value, np.ndarray) and value.ndim == 0:
             return value[()]
         return value
     if isinstance(tree, OutputUnion):
-        tag = next(results)
-        return [unflatten(alternative, results) for alternative in tree.alternatives][tag]
-    items = [unflatten(item, results) for item in tree.items]
+        tag = next(rest)
+        return [_value(alternative, results, rest) for alternative in tree.alternatives][tag]
+    items = [_value(item, results, rest) for item in tree.items]
     if tree.kind == "dict":
         return dict(zip(tree.keys, items, strict=True))
     if tree.kind == "scalar_if":
@@ -212,5 +219,30 @@ def output_leaves(tree: OutputTree) -> Iterator[Output]:
     elif isinstance(tree, OutputNode):
         for item in tree.items:
             yield from output_leaves(item)
-    elif tree.kind != "const":
+    elif tree.kind not in ("const", "again"):
         yield tree
+
+
+def each_once(results: Sequence[S], tree: OutputTree) -> tuple[list[S], OutputTree]:
+    """Flat results without those that stand there before: an array that is returned twice is one object."""
+    slots: dict[S, int] = {}
+    kept: list[S] = []
+    rest = iter(results)
+
+    def taken(tree: OutputTree) -> OutputTree:
+        if isinstance(tree, OutputUnion):
+            kept.append(next(rest))
+            return OutputUnion(tuple([taken(alternative) for alternative in tree.alternatives]))
+        if isinstance(tree, OutputNode):
+            return replace(tree, items=tuple([taken(item) for item in tree.items]))
+        if tree.kind in ("const", "again"):
+            return tree
+        result = next(rest)
+        if tree.kind == "array":
+            if result in slots:
+                return Output("again", tree.decays, slots[result])
+            slots[result] = len(kept)
+        kept.append(result)
+        return tree
+
+    return kept, taken(tree)

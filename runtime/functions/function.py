@@ -411,4 +411,4 @@ def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:
 def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:
     if type(output) is Output and output.kind == "array" and type(array := results[0]) is np.ndarray and array.ndim:
         return array  # what most programs give, in a third of the time
-    return unflatten(output, iter(results))
+    return unflatten(output, results)

@@ -58,7 +58,7 @@ def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[Hi
 
 def finisher(output: OutputTree) -> Finish:
     """`unflatten` for one tree."""
-    if isinstance(output, Output) and output.kind not in ("const", "dtype"):  # most programs': nothing need be written
+    if isinstance(output, Output) and output.kind not in ("const", "dtype", "again"):  # most programs': nothing need be written
         return _single if output.decays else _first
     try:
         if len(list(output_leaves(output))) > _MOST_LEAVES:
@@ -67,7 +67,7 @@ def finisher(output: OutputTree) -> Finish:
         made: Finish = text.function("(r)", f"return {text.result(output, iter(range(_MOST_LEAVES)))}")
         return made
     except _NoShortcut:
-        return lambda results: unflatten(output, iter(results))
+        return lambda results: unflatten(output, results)
 
 
 def _first(results: Sequence[Any]) -> Any:
@@ -204,7 +204,7 @@ class _Text:
                 return self._same(tree.value)
             if tree.kind == "dtype":
                 raise _NoShortcut
-            value = f"r[{next(numbers)}]"
+            value = f"r[{tree.value if tree.kind == 'again' else next(numbers)}]"
             if not tree.decays:
                 return value
             self.lines.append(f"{(decayed := self.name())} = {value}")

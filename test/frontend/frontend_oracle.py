@@ -54,7 +54,7 @@ def run(built: GraphResult, leaves: list[object], arguments: dict[str, Any]) -> 
     flat = translate(built.module, built.entry).call(*leaves, *hidden)
     count = len(list(output_leaves(built.output)))
     results = [] if count == 0 else [flat] if count == 1 else list(flat)
-    return unflatten(built.output, iter(results))
+    return unflatten(built.output, results)
 
 
 def check(function: Callable[..., Any], *args: Any, unranked: bool = True, **kwargs: Any) -> Any:

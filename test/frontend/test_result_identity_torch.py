@@ -123,3 +123,20 @@ def test_a_reshape_that_changes_nothing_is_another_array() -> None:
         assert (squeezed is x) == (x.squeeze() is x)
         assert cast is x
     assert f.stats().hits
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_tensor_that_a_script_returns_twice_is_one_tensor(requires_grad: bool) -> None:
+    class M(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            y, z = x.t(), x * 2
+            return y, z, y, z
+
+    made = tierup.torch.from_torchscript(torch.jit.script(M()))
+    for _ in range(3):
+        x = torch.randn(2, 3).requires_grad_(requires_grad)
+        found = made(x)
+        assert found[0] is found[2] and found[1] is found[3] and found[0] is not found[1]
+        if requires_grad:
+            (gradient,) = torch.autograd.grad(found[1].sum() + found[3].sum() + found[2].sum(), [x])
+            assert gradient.tolist() == [[5.0] * 3] * 2

@@ -117,7 +117,7 @@ class Native:
             assert_same(got, wanted, "against tier 0", rounding=True)
             if self.function is not None:
                 oracle = _flat(self.function(*copy.deepcopy(arguments)))
-                returned = _flat(unflatten(self.output, iter(got)))  # what is written comes after what is returned
+                returned = _flat(unflatten(self.output, got))  # what is written comes after what is returned
                 for value, expected in zip(returned, oracle, strict=True):
                     np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
         return [-1 if live is None else where for where, live in self.left]

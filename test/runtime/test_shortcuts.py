@@ -146,13 +146,13 @@ def test_results_are_what_unflatten_gives() -> None:
     array, scalar = Output("array"), Output("array", decays=True)
     tree = OutputNode("dict", (OutputNode("tuple", (scalar, Output("int"))), OutputNode("list", (array, Output("const", value="c"))), OutputNode("tuple", ())), ("a", 3, None))  # fmt: skip
     results = (np.array(1.5), 7, np.array(2.5))
-    found, wanted = shortcuts.finisher(tree)(results), unflatten(tree, iter(results))
+    found, wanted = shortcuts.finisher(tree)(results), unflatten(tree, results)
     assert found == wanted and type(found["a"][0]) is np.float64 and found[3][0] is results[2] and type(found[3]) is list
     union = OutputUnion((scalar, Output("const")))
     assert shortcuts.finisher(union)((0, np.array(1.0))) == 1.0
     assert shortcuts.finisher(Output("const"))(()) is None
     for leaf, result in ((scalar, np.array(1.5)), (scalar, np.ones(2)), (array, np.array(1.5)), (Output("int"), 3)):
-        one, wanted = shortcuts.finisher(leaf)((result,)), unflatten(leaf, iter((result,)))
+        one, wanted = shortcuts.finisher(leaf)((result,)), unflatten(leaf, (result,))
         assert type(one) is type(wanted) and (one is result) == (wanted is result)
     assert shortcuts.finisher(Output("dtype"))((6,)) == np.float32
 

@@ -68,7 +68,7 @@ def call(
     if autograd.wanted(tensors):
         why = attributes.why_not(variant.executor.program.names, tensors) if attributes is not None else None
         return _under_autograd(variant, flat, tensors, why, eager, attributes, args, kwargs)
-    return unflatten(variant.built.output, iter(autograd.plain(variant.executor, flat, tensors)))
+    return unflatten(variant.built.output, autograd.plain(variant.executor, flat, tensors))
 
 
 def _under_autograd(
@@ -93,7 +93,7 @@ def _under_autograd(
             raise
         executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
         return through_torch(eager, args, kwargs)
-    return unflatten(variant.built.output, iter(found))
+    return unflatten(variant.built.output, found)
 
 
 def _again(

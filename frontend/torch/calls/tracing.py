@@ -53,7 +53,7 @@ def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     results = [next(tensors) if isinstance(value, np.ndarray) else value for value in values]
     if not all(isinstance(value, np.ndarray) for value in values):
         warnings.warn(f"the numbers that {function.__name__} gives are constants of the trace", torch.jit.TracerWarning, stacklevel=2)
-    return unflatten(variant.built.output, iter(results))
+    return unflatten(variant.built.output, results)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from tierup.frontend.torch.script import results as script_results
 from tierup.frontend.torch.script.builder import NUMBERS, Builder
 from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.types import spelled
-from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree
+from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree, each_once
 
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
@@ -63,7 +63,7 @@ def results(builder: Builder, outputs: Sequence[Any]) -> tuple[list[ir.Value], O
     """What the graph returns, flat, and how that becomes the user's result."""
     flat: list[ir.Value] = []
     trees = [_output(builder, builder.value(o), o.type(), flat) for o in outputs]
-    return flat, trees[0] if len(trees) == 1 else OutputNode("tuple", tuple(trees)) if trees else Output("const")
+    return each_once(flat, trees[0] if len(trees) == 1 else OutputNode("tuple", tuple(trees)) if trees else Output("const"))
 
 
 def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:

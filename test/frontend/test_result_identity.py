@@ -1,0 +1,53 @@
+"""An array that a function returns twice is one object, in every tier and in every place of the result."""
+
+import numpy as np
+import pytest
+
+import tierup
+
+TWICE = {
+    "a view": lambda x: (v := x.T, v), "an argument": lambda x: (x, x * 2, x), "computed": lambda x: (v := x * 2, {"again": v, "other": x.T}),
+    "views made twice": lambda x: (x.T, x.T), "a view of what is computed": lambda x: [v := (x * 2).T, [v], v[:1]],
+}  # fmt: skip
+
+
+def leaves(tree):
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for item in (tree.values() if isinstance(tree, dict) else tree) for a in leaves(item)]
+
+
+def same(tree):
+    found = leaves(tree)
+    return [(a is b, np.shares_memory(a, b)) for i, a in enumerate(found) for b in found[:i]]
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_an_array_that_is_returned_twice_is_one_object(name):
+    decorated = tierup.jit(TWICE[name])
+    for _ in range(3):
+        x = np.ones((2, 3))
+        got, want = decorated(x), TWICE[name](x)
+        assert same(got) == same(want)
+        for a, b in zip(leaves(got), leaves(want), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_view_that_is_returned_twice_is_native():
+    decorated = tierup.jit(TWICE["a view"])
+    for _ in range(3):
+        decorated(np.ones((2, 3)))
+    assert decorated.stats().hits == 2
+
+
+def test_cotangents_of_an_array_that_is_returned_twice_add_up():
+    def f(x):
+        y = x * x
+        return y, x, y
+
+    x, one = np.arange(3.0), np.ones(3)
+    _, pullback = tierup.vjp(f, x)
+    np.testing.assert_array_equal(pullback((one, None, 2 * one))[0], 6 * x)
+    np.testing.assert_array_equal(pullback((None, one, one))[0], 2 * x + 1)
+    with pytest.raises(ValueError, match="other sizes"):
+        pullback((one, None, np.ones(1)))
