@@ -169,6 +169,31 @@ def test_an_inner_loop_that_runs_no_round_leaves_the_number_that_was_there() -> 
             np.testing.assert_array_equal(jitted(X[:5], np.zeros(5)), function(X[:5], np.zeros(5)))
 
 
+@pytest.mark.parametrize(
+    "context",
+    ["np.errstate(divide='raise')", "np.errstate(all=mode)", "np.errstate(divide='warn'), warnings.catch_warnings()"],
+)
+def test_what_stands_under_an_error_state_that_raises_stays_python(context: str, define: Callable[[str], Any]) -> None:
+    text = f"""def f(x, mode):
+    y = x * 2
+    try:
+        with {context}:
+            warnings.simplefilter("error")
+            for _ in range(2):
+                y = 1 / (y - 2)
+    except (FloatingPointError, RuntimeWarning):
+        y = None
+    return y
+"""
+    function = define(text)
+    function.__globals__["warnings"] = warnings
+    jitted = tierup.jit(function)
+    x = np.ones(4096)
+    for _ in range(12):
+        with warnings.catch_warnings():
+            assert jitted(x, "raise") is function(x, "raise") is None
+
+
 # --- strict ------------------------------------------------------------------------------------------------------------------
 
 MANY = """def f(x):

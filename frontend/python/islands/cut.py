@@ -171,7 +171,7 @@ class _Cutter:
 
     def _cut_inside(self, node: ast.stmt, *, end: bool, watched: Names) -> ast.stmt:
         """A statement that stays, with the blocks in it cut."""
-        if node in self.islands and not blocks_of(node):
+        if node in self.islands and not blocks_of(node) or _hears_numbers(node):
             return node
         made = copy.copy(node)
         if isinstance(node, (ast.Try, ast.TryStar)):
@@ -189,6 +189,20 @@ class _Cutter:
                     part.body = self.block(part.body, end=False, watched=watched)
                 setattr(made, name, parts)
         return made
+
+
+def _hears_numbers(node: ast.stmt) -> bool:
+    """Whether a `with` makes exceptions, calls or lines of a log of what NumPy else warns of, or nothing at all: what native code does."""
+    if not isinstance(node, ast.With):
+        return False
+    for call in (item.context_expr for item in node.items):
+        name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+        modes = [k.value for k in call.keywords] if name == "errstate" and isinstance(call, ast.Call) else []
+        if any(not isinstance(v, ast.Constant) or v.value not in ("ignore", "warn") for v in modes):
+            return True
+        if name == "catch_warnings" and any(isinstance(n, ast.Constant) and n.value == "error" for n in ast.walk(node)):
+            return True
+    return False
 
 
 def _asks_frame(node: ast.AST) -> bool:
