@@ -69,7 +69,7 @@ class Instrumented:
         """Run the program once and record; its results, in the form that it returns them in."""
         given = self._tier0.call(*arguments, record=self._recorded)
         flat = given if isinstance(given, tuple) else () if given is None else (given,)
-        return unflatten(self._graph.output, iter(flat))
+        return unflatten(self._graph.output, flat)
 
     def _recorded(self, slot: int, value: object) -> object:
         self._runs += slot == COUNT_RUN
