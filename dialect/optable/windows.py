@@ -206,13 +206,20 @@ def check_pooled(ctx: Infer, op: str, x: Shape, spatial: int, *, no_channels: bo
         require_at_least(ctx, size, 1, f"{op}: Expected only the batch to be empty, but got {format_shape(x)}")
 
 
-def adaptively_pooled(ctx: Infer, op: str, x: Shape, sizes: Sequence[Dim], spatial: int, *, no_channels: bool = True) -> Shape:
-    """The shape of an adaptive pooling's result: as many positions as asked for. Raises ShapeError."""
+def adaptively_pooled(ctx: Infer, op: str, x: Shape, sizes: Sequence[Dim], spatial: int) -> Shape:
+    """The shape of an adaptive pooling's result: as many positions as asked for. An average of all there is takes tensors of more
+    dimensions, and empty ones. Raises ShapeError, or IndexError for an average of dimensions that are not there."""
     if len(sizes) != spatial:
         raise ShapeError(f"{op}: output_size must be {spatial} numbers, but got {list(sizes)}")
     for size in sizes:
         require_at_least(ctx, size, 0, f"{op}: elements of output_size must be greater than or equal to 0, but got {list(sizes)}")
-    check_pooled(ctx, op, x, spatial, no_channels=no_channels)
+    if "avg" in op and all(size == 1 for size in sizes) and (spatial > 1 or 2 <= len(x) <= 3):
+        if len(x) < spatial:
+            raise IndexError(f"{op}: Dimension out of range, of {format_shape(x)}")
+        return (*x[:-spatial], *sizes)
+    check_pooled(ctx, op, x, spatial, no_channels=True)
+    for size in () if op.endswith(("avg_pool1d", "avg_pool2d")) else x[1:]:
+        require_at_least(ctx, size, 1, f"{op}: Expected only the first dimension to be empty, but got {format_shape(x)}")
     return (*x[:-spatial], *sizes)
 
 

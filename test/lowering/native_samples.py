@@ -394,6 +394,9 @@ for asked in ((1, 1), (4, 3), (11, 8)):
     add("aten._adaptive_avg_pool2d_backward", f32(2, 3, *asked), image)
 add("aten.adaptive_avg_pool2d", f32(0, 3, 4, 4), [2, 2])
 add("aten.adaptive_avg_pool2d", image, [0, 2])
+for _shape in ((2, 3, 0, 4), (0, 3, 4, 4), (3, 4), (1, 1, 2, 3, 4)):  # an average of all there is
+    add("aten.adaptive_avg_pool2d", f32(*_shape), [1, 1])
+add("aten.adaptive_max_pool2d", f32(0, 3, 4), [2, 1], results=2)
 for factors in ([2.0, 3.0], [1.0, 2.0], [1.5, 0.7]):
     add("aten.upsample_nearest2d.vec", image, None, factors)
 add("aten.upsample_nearest2d", f32(0, 3, 9, 8), [4, 4], None, None)

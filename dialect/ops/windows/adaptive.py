@@ -78,7 +78,7 @@ def _adaptive(schema: str) -> DefinedOp[Any]:
 
     @or_unknown
     def result(ctx: Infer, operands: Sequence[Value]) -> Shape:
-        return windows.adaptively_pooled(ctx, said, shape(operands[0]), sizes(operands[1]), spatial, no_channels=not indices)
+        return windows.adaptively_pooled(ctx, said, shape(operands[0]), sizes(operands[1]), spatial)
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor | tuple[Tensor, Tensor]:
         dtype, found = floats(said, dtype_of(operands[0])), result(ctx, operands)

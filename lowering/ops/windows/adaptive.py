@@ -96,13 +96,13 @@ def _nothing(c: Call, result: int = 0) -> Tensor:
 
 def _avg(spatial: int, c: Call) -> Tensor:
     x, counts = c.tensor(0), _asked(c, spatial)
-    if counts is None:
-        return _nothing(c)
     dtype, lead = widened(x.dtype), x.rank - spatial
-    over = x.lengths[lead:]
-    if all(n == 1 for n in counts):
+    if all(n == 1 for n in c.ints(1) or ()):  # of empty ones, too
         found = mean(x, range(lead, x.rank), dtype)
         return shaped(found, x.dtype, x, range(lead, x.rank), True)
+    if counts is None:
+        return _nothing(c)
+    over = x.lengths[lead:]
     total = _folded(x, counts, [dtype], lambda _: [constant(0, dtype)], lambda v, so_far, _: [plus(so_far[0], v.cast(dtype))])[0]
     return tensors.mapped(total, x.dtype, lambda v: v / _holds(counts, over, lead, dtype))
 

@@ -133,8 +133,11 @@ def test_adaptive_pooling(op: str) -> None:
             check(Sample(f"aten.{op}", (array(INPUTS[n], dtype), [2] * n), 8.0))
     for other in strided(x):
         check(Sample(f"aten.{op}", (other, [3] * n), 8.0))
-    for shape in ((0, *INPUTS[n][1:]), (2, 3, *(0,) * n)):
-        check(Sample(f"aten.{op}", (array(shape, F32), [2] * n)))
+    whole = INPUTS[n]
+    for shape in (whole[:0], whole[:n], whole[1:], whole, (2, *whole), (3, 2, *whole), (0, *whole[1:]), (2, 3, *(0,) * n)):
+        for emptied in (shape, *((*shape[:i], 0, *shape[i + 1 :]) for i in range(len(shape)))):
+            for size in (1, 2):
+                check(Sample(f"aten.{op}", (array(emptied, F32), [size] * n), 8.0))
 
 
 @pytest.mark.parametrize("n", [2, 3])
