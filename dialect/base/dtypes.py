@@ -76,6 +76,7 @@ _CODES = {
     **{d.numpy: d.code for d in ALL},  # and of those that no program computes in, but NumPy gives: np.cumsum of uint8, np.fft
     **{np.dtype(t): code for t, code in ((np.complex64, 9), (np.complex128, 10), (np.uint16, 27), (np.uint32, 28), (np.uint64, 29))},
 }
+NUMPY_BY_CODE = {code: dtype for dtype, code in _CODES.items()}
 
 
 def refuses_some(target: DType, source: DType, *, weak: bool) -> bool:

@@ -194,7 +194,7 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
             return tree.value
         value = results[tree.value] if tree.kind == "again" else next(rest)  # type: ignore[call-overload]  # a number
         if tree.kind == "dtype":
-            return dtypes.BY_CODE[value].numpy
+            return dtypes.NUMPY_BY_CODE[value]
         if tree.decays and isinstance(value, np.ndarray) and value.ndim == 0:
             return value[()]
         return value

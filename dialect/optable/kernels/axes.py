@@ -99,10 +99,10 @@ def row_major(x: object) -> np.ndarray:
 
 
 def dtype_named(code: int) -> np.dtype:
-    """The NumPy dtype of torch's ScalarType number. Raises TypeError for one that programs cannot hold."""
-    if code not in dtypes.BY_CODE:
+    """The NumPy dtype of torch's ScalarType number, also of one that only NumPy computes in. Raises TypeError where there is none."""
+    if code not in dtypes.NUMPY_BY_CODE:
         raise TypeError(f"dtype with torch's number {code} is not supported")
-    return dtypes.BY_CODE[code].numpy
+    return dtypes.NUMPY_BY_CODE[code]
 
 
 def is_float(dtype: np.dtype) -> bool:

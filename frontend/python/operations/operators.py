@@ -179,10 +179,10 @@ def _is_dtype(value: Const) -> bool:
 def _compare_dtypes(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     if op not in (ast.Eq, ast.NotEq):
         raise frame.error(node, "an order of dtypes", "compare with == or !=")
-    for v in (a, b):
-        if isinstance(v, Const) and dtypes.from_numpy(v.value) is None:
-            return Const(op is ast.NotEq)  # no array of a program has it
-    codes = [arrays.dtype_code(frame, node, v)[0] for v in (a, b)]
+    known = {v: dtypes.code_of(np.dtype(v.value)) for v in (a, b) if isinstance(v, Const)}
+    if None in known.values():
+        return Const(op is ast.NotEq)  # no array that a program meets has it
+    codes = [frame.em.int(known[v]) if v in known else arrays.dtype_code(frame, node, v)[0] for v in (a, b)]  # type: ignore[arg-type]  # none is None
     return Scalar(frame.em.scalar("aten.eq.int" if op is ast.Eq else "aten.ne.int", codes, frame.em.types.bool), "bool")
 
 
