@@ -187,9 +187,12 @@ class VersionTable:
                 self._handed_over[record.serial] = self._handed_over.get(record.serial, 0) + calls
 
     def hits(self, version: Version) -> int:
-        """How many calls a version answered."""
-        total = sum(table.hits(version.record) for table in self._tables.values()) - self._handed_over.get(version.record.serial, 0)
-        return total + (self._direct.hits(version.record) if self._direct is not None else 0)
+        """How many calls a version answered; 0 of one that is not here, or no longer."""
+        with self.lock:
+            if not any(each is version for each in self.versions):
+                return 0
+            total = sum(table.hits(version.record) for table in self._tables.values()) - self._handed_over.get(version.record.serial, 0)
+            return total + (self._direct.hits(version.record) if self._direct is not None else 0)
 
     def total_hits(self) -> int:
         """The first of `counts`."""

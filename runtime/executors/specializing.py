@@ -211,8 +211,8 @@ class SpecializingExecutor:
         return tuple(found)
 
     def hits(self, version: Version) -> int:
-        """How many calls a version answered."""
-        return next(plan.table.hits(version) for plan in self._specialized if version in plan.versions)
+        """How many calls a version answered; 0 of one that is no longer here."""
+        return sum(plan.table.hits(version) for plan in self._specialized)
 
     def stats(self) -> Stats:
         """What plans did; what tier 0 answered is the history's to count."""

@@ -76,3 +76,20 @@ def test_a_split_program_frees_its_regions(entry: str) -> None:
     ranks.reset()
     gc.collect()
     assert load.count() == before
+
+
+@pytest.mark.parametrize("options", [{}, {"executor": "specializing"}])
+def test_a_version_that_went_meanwhile_has_no_hits(options: dict[str, str]) -> None:
+    """Another thread's reset comes between the list of versions and the question."""
+
+    @tierup.jit(**options)
+    def f(x):
+        return np.tanh(x) * 2
+
+    for _ in range(3):
+        f(np.ones(4))
+    (executor,) = f._all_executors
+    (version,) = executor.versions
+    assert executor.hits(version) > 0
+    f.reset()
+    assert executor.hits(version) == 0
