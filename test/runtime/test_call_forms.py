@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tierup
@@ -511,20 +511,45 @@ TREES = st.recursive(
     | st.dictionaries(st.sampled_from(["a", "b", "".join(("ab", "c")), "abc", 1, 2**40, 1.5]), inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip
+ALIKE = st.sampled_from([
+    X, None, {"a": X, "b": Y}, {"b": Y, "a": X}, {"a": X, "c": Y}, {1: X, 2: Y}, (X, Y), [X, Y], Layer(X, Y), Pair(X, Y), Model(X), {"a": (X,)}, {"a": [X]},
+])
+VALUES = ALIKE | TREES
 CALLS = st.tuples(
-    st.lists(TREES, max_size=5),
-    st.lists(st.tuples(st.sampled_from(["p0", "e0", "e1", "n0", "n1", "o0", "o1", "".join(("e", "0"))]), TREES), max_size=4, unique_by=lambda p: p[0]),
+    st.lists(VALUES, max_size=4),
+    st.lists(st.tuples(st.sampled_from(["e0", "n0", "e1", "p0", "n1", "o0", "o1", "".join(("e", "0"))]), VALUES), max_size=4, unique_by=lambda p: p[0]),
 )
 
 
-@given(signatures(), st.lists(CALLS, min_size=1, max_size=4))
+@st.composite
+def calls_alike(draw: st.DrawFn) -> list[Any]:
+    """Calls, and others in which one value or one name is another."""
+    args, keywords = draw(CALLS)
+    made = [(args, keywords)]
+    if args:  # by name what was given by position, under its own name or another's
+        made += [(args[:-1], [(name, args[-1]), *((n, v) for n, v in keywords if n != name)]) for name in ("e0", "e1")]
+    for _ in range(draw(st.integers(0, 4))):
+        if args and draw(st.booleans()):
+            at = draw(st.integers(0, len(args) - 1))
+            made.append(([*args[:at], draw(ALIKE), *args[at + 1 :]], keywords))
+        elif keywords:
+            (name, _), *rest = keywords
+            others = [n for n in ("e0", "e1", "n0", "o0") if n not in dict(rest)]
+            made.append((args, [(draw(st.sampled_from([name, *others])), draw(ALIKE)), *rest]))
+        else:
+            made.append(([*args, draw(ALIKE)], keywords))
+    return [*made, draw(CALLS)]
+
+
+@settings(max_examples=max(300, settings.default.max_examples))
+@given(signatures(), calls_alike())
 def test_a_call_is_answered_exactly_where_its_structure_is_the_known_one(text: str, calls: list[Any]) -> None:
     space: dict[str, Any] = {"X": X, "Y": Y}
     exec(f"def f({text}): pass", space)  # noqa: S102 - ours
     function = space["f"]
     binding = Binding("f", inspect.signature(function), function)
     tables: list[tuple[NativeTable, CallShape]] = []
-    for args, keywords in calls * 2:
+    for args, keywords in calls * 2:  # the second time all that there is to know is known
         kwargs = dict(keywords)
         try:
             function(*args, **kwargs)
