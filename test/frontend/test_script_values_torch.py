@@ -196,3 +196,18 @@ def test_containers_are_those_of_eager():
     ours = from_torchscript(torch.jit.script(containers))
     for n in (2, 2, 0, 3):
         compare(ours, containers, n, False)
+
+
+def ints(a: int, b: int):
+    total = a * b
+    for i in range(3):
+        total += a << i
+    return total, a + b, a - b, -a, a & b, a ^ b, a // 3
+
+
+def test_ints_wrap_as_torchscripts_do():
+    script = torch.jit.script(ints)
+    ours = from_torchscript(script)
+    for a, b in ((3, 4), (3, 4), (2**62, 5), (2**63 - 1, 2**63 - 1), (-(2**63), -1)):
+        assert tuple(ours(a, b)) == script(a, b)
+    assert ours.stats().hits == 4
