@@ -117,6 +117,7 @@ class NodeKind(IntEnum):
     TUPLE = 2
     LIST = 3
     DICT = 4  # object: PyObject*[count], its keys
+    AGAIN = 5  # result number `count`, which was put there before
 
 
 class Node(ctypes.Structure):

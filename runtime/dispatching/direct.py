@@ -208,7 +208,9 @@ def _skeleton(tree: Tree) -> object:
 def _skeleton_of_result(tree: OutputTree) -> object:
     if isinstance(tree, OutputNode):
         return tree.kind, tree.keys, *map(_skeleton_of_result, tree.items)
-    return (id(tree.value) if tree.kind == "const" else tree.decays) if isinstance(tree, Output) else tree
+    if isinstance(tree, Output) and tree.kind in ("again", "const"):
+        return tree.kind, tree.value if tree.kind == "again" else id(tree.value)
+    return tree.decays if isinstance(tree, Output) else tree
 
 
 def _made(tree: OutputTree, decays: list[bool]) -> Made:
@@ -217,6 +219,8 @@ def _made(tree: OutputTree, decays: list[bool]) -> Made:
         return Made(tree.kind, tuple(_made(item, decays) for item in tree.items), tree.keys)
     if isinstance(tree, Output) and tree.kind == "const":
         return Made("object", value=tree.value)
+    if isinstance(tree, Output) and tree.kind == "again" and decays[cast("int", tree.value)] == tree.decays:
+        return Made("again", value=tree.value)
     if not isinstance(tree, Output) or tree.kind not in _PLAIN:
         raise _NeedsPython
     decays.append(tree.decays)

@@ -136,6 +136,12 @@ def of_pair(pair, x):
     return pair[0] * x + pair.b
 
 
+def twice(a, b):
+    y = a * b
+    s = y.sum()
+    return y, {"y": y, "s": s}, [s, y + 1]
+
+
 def nested(tree, x):
     return {"y": tree["l"][0][0] * x, "rest": (tree["l"][1], [tree["n"], x + tree["l"][0][1].w]), "none": None, "one": 1.5}
 
@@ -167,6 +173,7 @@ FORMS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
     "a dict by numbers": (of_dict, lambda f: f({10**6 + i: a for i, a in enumerate(ARRAYS[:5])})),
     "a dataclass": (of_layer, lambda f: f(Layer(X, Y), x=Z)),
     "a named tuple": (of_pair, lambda f: f(Pair(X, Y), Z)),
+    "a result that is returned twice": (twice, lambda f: f(X, Y)),
     "trees in trees": (nested, lambda f: f({"l": [(X, Layer(Y, Z)), Z], "n": 2.5}, Y)),
 }  # fmt: skip
 
@@ -180,6 +187,16 @@ def test_each_form_is_answered_by_native_code(form: str) -> None:
         same(call(f), want)
         assert n < 2 or native_calls(f) == before + 1
     assert f.stats().compiles == 1
+
+
+def test_what_is_returned_twice_is_one_object_in_native_code_too() -> None:
+    f = tierup.jit(twice)
+    for n in range(5):
+        before = native_calls(f)
+        y, named, last = f(X, Y)
+        assert y is named["y"] and y is not last[1]
+        assert n < 2 or native_calls(f) == before + 1
+        same((y, named, last), twice(X, Y))
 
 
 def test_forms_of_one_structure_share_their_code_and_others_stand_beside() -> None:
@@ -583,7 +600,7 @@ def alias(argument: int) -> ResultSpec:
     return ResultSpec(ResultKind.ALIAS, argument=argument)
 
 
-@given(st.recursive(st.sampled_from(["next", "object"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict"]), st.lists(inner, max_size=4))))
+@given(st.recursive(st.sampled_from(["next", "object", "again"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict"]), st.lists(inner, max_size=4))))
 def test_results_are_put_together_as_told(drawn: Any) -> None:
     given_ = iter(itertools.count())
 
@@ -592,14 +609,16 @@ def test_results_are_put_together_as_told(drawn: Any) -> None:
             return Made("next"), next
         if of == "object":
             return Made("object", value=KERNEL), lambda _: KERNEL
+        if of == "again":
+            return Made("again", value=0), lambda _: arrays[0]
         kind, parts = of
         keys = tuple(f"key {next(given_)}" for _ in parts)
         items = [made(part) for part in parts]
         build = {"tuple": tuple, "list": list, "dict": lambda found: dict(zip(keys, found, strict=True))}[kind]
         return Made(kind, tuple(m for m, _ in items), keys if kind == "dict" else ()), lambda it: build([b(it) for _, b in items])
 
-    form, build = made(drawn)
     arrays = [np.full(4, i, np.float32) for i in range(24)]
+    form, build = made(("tuple", ["next", drawn]))
     n = str(form).count("kind='next'")
     table = NativeTable(Inputs(24), lambda *a, **k: "slow")
     table.add(VersionRecord((VECTOR,) * 24, tuple(map(alias, range(24))), KERNEL, form=form))

@@ -267,6 +267,8 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             f.store(f.b.add(f.load(taken), I64(1)), taken)
             case(NodeKind.OBJECT)
             f.store(new_reference(f, f.get(node, Node, "object")), made)
+            case(NodeKind.AGAIN)  # what it was put into is on the stack still
+            f.store(new_reference(f, f.load(f.item(objects, f.get(node, Node, "count")), 0, PTR)), made)
             case(NodeKind.TUPLE, NodeKind.LIST, NodeKind.DICT)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(collect, node, f.item(stack, f.load(height))), made)

@@ -159,7 +159,8 @@ class NativeRow:
             self._put_nodes(item, nodes)
         self._keep.append(tree)
         obj = self._int64s(list(map(id, tree.keys))) if tree.kind == "dict" else id(tree.value)
-        nodes.append((layout.NodeKind[tree.kind.upper()], len(tree.items), obj))
+        count = tree.value if tree.kind == "again" else len(tree.items)
+        nodes.append((layout.NodeKind[tree.kind.upper()], count, obj))  # type: ignore[arg-type]  # a number
 
     def _fill_guard(self, guard: layout.Guard, spec: ArgumentSpec, written: bool, program: Program, bound: set[str]) -> None:
         guard.kind = layout.Kind[spec.kind.name]
