@@ -41,6 +41,7 @@ BODIES = {
     "meshgrid": "return np.meshgrid(x, k), np.meshgrid(x, k, x, indexing='ij'), np.meshgrid(x), np.meshgrid(x, k, sparse=True)",
     "select": "return np.select([x > 1, x < -1], [x, x * x]), np.select([m > 0, m < -2], [1, k], -1.5), np.select([x > 0], [x], x)",
     "nanmax and nanmin": "y = np.where(m > 2, np.nan, m)\nreturn np.nanmax(m), np.nanmin(y, axis=0), np.nanmax(y), np.nanargmax(x), np.fmin.reduce(k)",
+    "vectors that NumPy itself compares": "return np.array_equiv(m, m[0]), np.array_equiv(m, m[:, :3]), np.corrcoef(x), np.corrcoef(m)",
     "vectors that NumPy itself crosses": "return np.cross(m[:, :2], m[:, 1:3])",
     "ufuncs into an array": "y = np.zeros_like(x)\nnp.multiply(x, 3, out=y)\nz = np.add(y, x, y)\nw = np.negative(x, out=z)\nreturn w, z is y, w is y",
     "ufuncs where a mask holds": "y = np.ones_like(x)\nnp.add(x, x, out=y, where=x > 0)\nnp.copyto(y, 7, where=x < -0.5)\nreturn y",

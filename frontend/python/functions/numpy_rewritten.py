@@ -98,7 +98,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         if np.asarray(condition).dtype.type is not np.bool:
             raise TypeError(f"{condition}")
         result = np.where(condition, choice, result)
-    return np.asarray(result).astype(dtype, copy=False)[()]
+    return np.asarray(result).astype(dtype, copy=False)
 
 
 def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:

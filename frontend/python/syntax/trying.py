@@ -6,7 +6,7 @@
         ...
 
 A body that leaves ops for the run is not translated: there is no op that catches. NumPy's own functions have such ones for objects of other
-libraries, which programs do not hold; of these the body is taken as it is.
+libraries, which programs do not hold; of these the body is taken as it is, where what the handlers do for arrays would be the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
         found = None
     finally:
         frame.trying = outer
-    if _count(frame) > before and not frame.is_numpys:
+    if _count(frame) > before and not (frame.is_numpys and all(_does_the_same(h, _caught(frame, h)) for h in node.handlers)):
         raise frame.error(node, "`try` around what only the run computes", "check the condition before, or catch the exception outside")
     if found is None:
         return end if end is not None else GoOn([*node.orelse, *rest])
@@ -49,6 +49,16 @@ def try_(frame: Frame, node: ast.Try, rest: list[Any], tail: bool) -> Ends | Non
 def _count(frame: Frame) -> int:
     """Of the ops in the block at hand, those for constants apart, which stand at the top of a function's."""
     return sum(not view.operation.name.startswith("torch.constant.") for view in frame.em.ip.block.operations)
+
+
+def _does_the_same(handler: ast.ExceptHandler, caught: tuple[type, ...]) -> bool:
+    """Whether a handler of NumPy's catches what no op on arrays raises, computes the same once more, or raises the same."""
+    if set(caught) <= {AttributeError, ImportError}:
+        return True
+    inside = [n for statement in handler.body for n in ast.walk(statement)]
+    raised = [n.exc.func if isinstance(n.exc, ast.Call) else n.exc for n in inside if isinstance(n, ast.Raise)]
+    same = all(n is None or isinstance(n, ast.Name) and n.id in {c.__name__ for c in caught} for n in raised)
+    return same and not any(isinstance(n, ast.Return) for n in inside)
 
 
 def _caught(frame: Frame, handler: ast.ExceptHandler) -> tuple[type, ...]:
