@@ -139,6 +139,16 @@ def test_names_of_the_users_are_no_temporary_ones(define: Callable[[str], Any]) 
         assert jitted(3, []) == function(3, [])
 
 
+def test_nothing_is_native_under_an_error_state_that_raises(define: Callable[[str], Any]) -> None:
+    text = (
+        "def f(x, out):\n    with np.errstate(divide='raise'):\n        try:\n            out.append(x / 0.0)\n"
+        "            y = x / 0.0\n        except FloatingPointError as e:\n            y = str(e)\n    return y\n"
+    )
+    function, jitted = define(text), tierup.jit(define(text), optimize=False)
+    for _ in range(3):
+        assert jitted(X, []) == function(X, []) == "divide by zero encountered in divide"
+
+
 def test_a_branch_may_leave_a_try(define: Callable[[str], Any]) -> None:
     text = "def f(x):\n    try:\n        if x.sum() > 0:\n            return x * 2\n        y = x + 1\n    except ValueError:\n        y = x\n    return y\n"
     function, jitted = define(text), tierup.jit(define(text))
