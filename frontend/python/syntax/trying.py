@@ -53,7 +53,7 @@ def _count(frame: Frame) -> int:
 
 def _does_the_same(handler: ast.ExceptHandler, caught: tuple[type, ...]) -> bool:
     """Whether a handler of NumPy's catches what no op on arrays raises, computes the same once more, or raises the same."""
-    if set(caught) <= {AttributeError, ImportError}:
+    if all(c in (AttributeError, ImportError) for c in caught):
         return True
     inside = [n for statement in handler.body for n in ast.walk(statement)]
     raised = [n.exc.func if isinstance(n.exc, ast.Call) else n.exc for n in inside if isinstance(n, ast.Raise)]
