@@ -422,6 +422,14 @@ for name, a, c, kind in (
     ("pow.int_float", 2, 0.5, "float"),
 ):  # fmt: skip
     add(f"aten.{name}", a, c, results=kind)
+most = (1 << 63) - 1
+for name, a, c in (("and", 12, -6), ("or", 12, -6), ("xor", 12, -6), ("lshift", 3, 62), ("lshift", 3, 64), ("rshift", -9, 2), ("rshift", -9, 70)):
+    add(f"aten.__{name}__.int", a, c, results="int")
+for name, a, c in (
+    ("add", most, 0), ("add", most, 1), ("add", -most, -2), ("sub", -most, 1), ("sub", -most, 2), ("sub", 0, -most - 1), ("mul", 1 << 31, 1 << 31),
+    ("mul", 1 << 32, 1 << 31), ("mul", -1 - most, -1), ("lshift", 1, 62), ("lshift", 1, 63), ("lshift", 0, 99),
+):  # fmt: skip
+    add(f"tierup.{name}_fits", a, c, results="bool")
 add("prim.max.int", 3, 4, results="int")
 add("prim.min.int", 3, 4, results="int")
 for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),

@@ -229,10 +229,10 @@ def own_of_scalars(frame: Frame, x: Array) -> Array:
     for load in x.loads:
         if load.ssa == x.ssa and x.decays is not False:
             continue
-        copied: Callable[[], Array] = lambda x=x: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]), loads=())  # type: ignore[misc]
+        copied: Callable[[], Array] = lambda x=x: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]), loads=())  # type: ignore[misc]  # a default in a lambda
         if load.rank == 0 and load.decays is True:
             return copied()
-        found = select(frame, None, is_scalar(frame, load), copied, lambda x=x: x)  # type: ignore[misc]
+        found = select(frame, None, is_scalar(frame, load), copied, lambda x=x: x)  # type: ignore[misc]  # the same
         assert isinstance(found, Array)
         x = found
     return x
