@@ -20,6 +20,7 @@ OF_ONE_KIND = {  # folders that may have more
     "dialect/torchscript/transforms": "passes, one a file",
     "lowering/transforms": "passes, one a file",
     "lowering/cuda/transforms": "passes, one a file",
+    "frontend/python/functions": "functions that programs may call, a family of one library a file",
 }
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "dialect": (
