@@ -25,7 +25,8 @@ class Waiting:
 
     def start_over(self) -> None:
         """Nothing waits, no thread runs: as in a child of fork."""
-        self._changed = threading.Condition(forking.lock())
+        self._lock = forking.lock()  # taken by itself: a signal's handler that raises as a Condition is entered leaves it taken for ever
+        self._changed = threading.Condition(self._lock)
         self._heap: list[tuple[float, int, weakref.ref[ProgramExecutor]]] = []
         self._due: weakref.WeakKeyDictionary[ProgramExecutor, float] = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()
@@ -34,7 +35,7 @@ class Waiting:
     def put(self, executor: ProgramExecutor, delay: float) -> None:
         """Release `executor` when `delay` seconds have passed without another `put` of it."""
         due = time.monotonic() + delay
-        with self._changed:
+        with self._lock:
             self._due[executor] = due
             heapq.heappush(self._heap, (due, next(self._numbers), weakref.ref(executor)))
             if self._thread is None:
@@ -47,7 +48,7 @@ class Waiting:
 
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 if not self._heap:
                     self._thread = None
                     return

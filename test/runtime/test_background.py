@@ -2,6 +2,7 @@
 exit and functions that go away end well."""
 
 import gc
+import itertools
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
@@ -656,3 +658,31 @@ print([m for m in sys.modules if m in ("tierup.lowering.compiling.compile", "tie
     )
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300, env=dict(os.environ))
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize("step", [queue.wake, partial(queue.wait, 0.0)], ids=["wake", "wait"])
+def test_a_handler_that_raises_anywhere_leaves_the_queue_to_other_threads(step):
+    """Whatever the step is at when a signal's handler raises: then no lock is this thread's any more."""
+
+    class Interrupted(Exception):
+        pass
+
+    for at in range(1000):
+        events = itertools.count()
+
+        def raises(frame, event, argument, at=at, events=events):
+            if event in ("call", "c_return") and argument is not sys.setprofile and next(events) == at:  # where CPython looks for signals
+                raise Interrupted
+
+        sys.setprofile(raises)
+        try:
+            step()
+            through = True
+        except Interrupted:
+            through = False
+        finally:
+            sys.setprofile(None)
+        assert not queue._lock._is_owned()
+        if through:
+            break
+    assert through and at > 0

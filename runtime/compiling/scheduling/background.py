@@ -51,20 +51,21 @@ class Queue:
         self._begin()
 
     def _begin(self) -> None:
-        self._changed = threading.Condition(forking.lock())
+        self._lock = forking.lock()  # taken by itself: a signal's handler that raises as a Condition is entered leaves it taken for ever
+        self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def submit(self, job: Job) -> bool:
         """False when there can be no thread at the moment that runs it: the next `wake` sees to that."""
-        with self._changed:
+        with self._lock:
             self._jobs.append(job)
             self._changed.notify_all()
         return self.wake()
 
     def wake(self) -> bool:
         """See to it that there is a thread when there are jobs: a child of fork has none at first. False when there can be none."""
-        with self._changed:
+        with self._lock:
             if self._jobs and self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._work, name="tierup-compiles", daemon=True)
                 try:
@@ -78,7 +79,7 @@ class Queue:
         """Wait until no job that is `wanted` waits or runs. False when the seconds are over first."""
         self.wake()
         until = None if timeout is None else time.monotonic() + timeout
-        with self._changed:
+        with self._lock:
             while any(wanted(job) for job in self._jobs) or (self._running is not None and wanted(self._running)):
                 if self._thread is threading.current_thread():
                     return False  # a listener of events that waits for itself
@@ -90,7 +91,7 @@ class Queue:
 
     def _next(self) -> Job | None:
         """The next job to run, None when the thread is to end."""
-        with self._changed:
+        with self._lock:
             while not self._closed:
                 waiting = [(urgency, job) for job in self._jobs if (urgency := job.urgency()) is not None]
                 self._jobs = [job for _, job in waiting]
@@ -110,7 +111,7 @@ class Queue:
                 job.run()
             except BaseException:  # noqa: BLE001 - a fault of tierup's own, or a listener's: said as for any thread, and the next job runs
                 threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), threading.current_thread()]))
-            with self._changed:
+            with self._lock:
                 self._running = None
                 del job  # a function that is deleted must not live on here: not even until this thread comes to it after those that wait
                 self._changed.notify_all()
@@ -118,7 +119,7 @@ class Queue:
 
     def close(self) -> None:
         """Let nothing begin any more, and end what runs."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._jobs.clear()
             self._changed.notify_all()
