@@ -170,27 +170,26 @@ def _interpreter() -> str:
 
 
 class Service:
-    """Workers of one process. `most`: how many at once; further callers wait. `niceness`: how far other processes go before them.
+    """Workers of one process, one at a time: further callers wait. `niceness`: how far other processes go before them.
     `preload`: "module:function", which a worker calls before its first request."""
 
     def __init__(
         self,
         *,
-        most: int = 1,
         compiles: int = COMPILES_PER_WORKER,
         largest: int = LARGEST_WORKER,
         limit: float = SECONDS_PER_CALL,
         niceness: int = 0,
         preload: str = "",
     ) -> None:
-        self._most, self._compiles, self._largest, self._limit = most, compiles, largest, limit
+        self._compiles, self._largest, self._limit = compiles, largest, limit
         self._niceness, self._preload = niceness, preload
         self._begin()
         _services.add(self)
 
     def _begin(self) -> None:
         self._lock = forking.lock()
-        self._room = threading.Semaphore(self._most)
+        self._room = threading.Lock()  # no Semaphore: one that a signal's handler breaks off as it is taken stays taken
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._closed = False
