@@ -25,6 +25,7 @@ def unanswerable(cls: type[Exception]) -> type[Exception]:
 
 _SUFFIX = "Unanswerable"
 UNANSWERED = (Unanswerable, OverflowError)  # an OverflowError where an int of more than 64 bits comes into an array
+SIZE_TOO_LARGE = "a size that no memory has"
 INT_TOO_LARGE = "an int of more than 64 bits"  # what the check of native code says that leaves such an int to tier 0
 
 _NAMED: dict[str, type[Exception]] = {

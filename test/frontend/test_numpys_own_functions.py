@@ -52,6 +52,8 @@ BODIES = {
     ),
     "arrays made by keywords": "return np.array(x, ndmin=2), np.zeros_like(m, shape=(2, 3)), m.copy(order='K'), np.broadcast_to(x, (2, x.size))",
     "dtypes asked for": "return np.result_type(x, k), np.result_type(x, 1.5), np.promote_types('i4', 'f4'), np.issubdtype(np.float32, np.floating)",
+    "a dtype that cannot be": "return np.add(x * 0.5, 1, dtype=np.int64)",
+    "a number that cannot be": "return np.multiply(k, 2.5, dtype=np.int64)",
     "a wrong axis": "return np.average(m, axis=3)",
     "arrays that are too short": "return np.gradient(x[:1])",
     "an array that cannot be written so": "y = np.zeros(x.shape, int)\nreturn np.add(x, 0.5, out=y)",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from tierup.dialect.base.exceptions import INT_TOO_LARGE
+from tierup.dialect.base.exceptions import INT_TOO_LARGE, SIZE_TOO_LARGE
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import constant
@@ -48,7 +48,7 @@ def _assert_sizes(sizes: list[ir.Value]) -> None:
         after = ir.InsertionPoint.after(op)
         most = constant(MOST, after)
         fits = ir.Operation.create("torch.aten.le.int", [ir.Type.parse(_BOOL, op.context)], [size, most], loc=op.location, ip=after)
-        message = {"message": ir.StringAttr.get("a size that no memory has", op.context)}
+        message = {"message": ir.StringAttr.get(SIZE_TOO_LARGE, op.context)}
         ir.Operation.create("torch.runtime.assert", [], list(fits.results), message, loc=op.location, ip=after)
 
 

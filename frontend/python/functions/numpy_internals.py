@@ -25,6 +25,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Value,
     describe,
+    is_none,
     is_number,
     number_kind,
 )
@@ -117,7 +118,9 @@ def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) 
 
 
 @method("conj")
-def conj(frame: Frame, node: ast.AST, a: Value) -> Value:
+def conj(frame: Frame, node: ast.AST, a: Value, out: Value = NONE) -> Value:
+    if not is_none(out):
+        raise frame.error(node, "the method `.conj` with an array for its result")
     return as_array(frame, node, a)
 
 

@@ -59,7 +59,7 @@ def inner(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """The sum of products over the last axes."""
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     if x.rank == 0 or y.rank == 0:
-        return array_operators.binary(frame, node, ast.Mult, x, y)
+        raise frame.error(node, "np.inner of a number", "write a * b")  # which lies as BLAS leaves it, or as a product
     ranks = [known_rank(frame, node, v, "np.inner") for v in (x, y)]
     labels: list[list[Any]] = [[(side, i) for i in range(rank)] for side, rank in enumerate(ranks)]
     labels[1][-1] = labels[0][-1]

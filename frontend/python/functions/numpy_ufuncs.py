@@ -17,7 +17,20 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Sequence, Value, describe, is_none, is_number
+from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.values import (
+    NONE,
+    TRUE,
+    ZERO,
+    Array,
+    Const,
+    Sequence,
+    Value,
+    describe,
+    is_none,
+    is_number,
+    number_kind,
+)
 from tierup.frontend.python.functions import numpy_factories, numpy_internals
 from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import stores
@@ -38,7 +51,7 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
         args = args[: ufunc.nin]
     dtype = named.pop("dtype", NONE)
     if not is_none(dtype):
-        args = _converted(frame, node, ufunc, args, dtype)
+        args = _converted(frame, node, ufunc, args, dtype, casting)
     result = table.invoke(frame, node, ufunc, handler, args, named)
     return _given(frame, node, ufunc, result, out, mask, casting)
 
@@ -62,15 +75,26 @@ def _given(frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Val
     return out
 
 
-def _converted(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], dtype: Value) -> list[Value]:
+def _converted(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], dtype: Value, casting: Value) -> list[Value]:
     """The operands in the dtype that the loop is to compute in, for ufuncs whose result is of their operands' dtype."""
     if not any(form[0] == form[-1] == "d" for form in ufunc.types):
         raise frame.error(node, f"`dtype` of {table.name_of(ufunc)}", "convert the operands: x.astype(...)")
     known = np.dtype(table.constant(frame, node, dtype, "a dtype"))
-    return [
-        strong(frame, node, a, known) if is_number(a) else numpy_factories.astype(frame, node, as_array(frame, node, a), Const(known))
-        for a in args
-    ]
+    rule = table.constant(frame, node, casting, "`casting`")
+    found: list[Value] = []
+    for number, a in enumerate(args):
+        given = {"bool": np.dtype(bool), "int": np.dtype(np.int8), "float": np.dtype(np.float16)}[number_kind(a)] if is_number(a) else None
+        x = None if given is not None else as_array(frame, node, a)
+        of = given if x is None else dtype_of(frame, node, x)
+        assert of is not None
+        if not np.can_cast(of, known, rule):
+            what = f"Cannot cast ufunc {ufunc.__name__!r} input {number} from {of!r} to {known!r} with casting rule {rule!r}"
+            raise WillRaise(TypeError(what))
+        if x is None:
+            found.append(strong(frame, node, a, known))
+        else:  # which lies as a result of a ufunc does, as a cast of what is broadcast would not
+            found.append(numpy_factories.astype(frame, node, call(frame, node, np.maximum, [x, x], {}), Const(known)))
+    return found
 
 
 _REDUCTIONS: dict[np.ufunc, Any] = {

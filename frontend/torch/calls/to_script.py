@@ -16,15 +16,17 @@ from typing import Any
 
 import torch
 
+from tierup.dialect.base.exceptions import INT_TOO_LARGE, SIZE_TOO_LARGE
 from tierup.dialect.ir import literals
 from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import CASTS, COPIES
 from tierup.dialect.ir.torch_types import elements, is_tensor
-from tierup.dialect.ir.walking import function_names, torch_name
+from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.passes.diagnostics import place_of
+from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.torch.errors import UnsupportedProgram
 
 _SYMBOLS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})  # what is known of sizes: only other such ops read it
@@ -41,8 +43,17 @@ def to_script(text: str, entry: str) -> Any:
     Traces point to functions and do not keep them: it is PyTorch that does, for as long as the process lives, as all that are scripted.
     """
     module = parse_module(text)
+    _leave_ints_to_torchscript(module)
     func = function_names(module)[entry]
     return torch.jit._state._python_cu.create_function(f"__torch__.tierup.{entry}", _Printer(entry).graph(func), True)
+
+
+def _leave_ints_to_torchscript(module: ir.Module) -> None:
+    """Without the checks that results of ints fit 64 bits: TorchScript's wrap."""
+    for op in walk(module.operation):
+        if op.name == "torch.runtime.assert" and ir.StringAttr(op.attributes["message"]).value in (INT_TOO_LARGE, SIZE_TOO_LARGE):
+            op.erase()
+    parse_pipeline("builtin.module(func.func(tierup-dce))").run(module)
 
 
 class _Printer:
