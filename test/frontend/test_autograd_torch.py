@@ -457,3 +457,28 @@ def test_gradients_of_what_meets_an_array_from_outside():
         x = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
         (found,) = torch.autograd.grad(f(x).sum(), x)
         torch.testing.assert_close(found, (torch.tensor(factors) * torch.exp(x * torch.tensor(factors))).detach())
+
+
+def detached_first(x):
+    v = x * 2
+    v.t().mul_(2)
+    return v.detach(), v
+
+
+def detached_and_a_part(x):
+    v = x * 2
+    return v.detach(), v[:1]
+
+
+@pytest.mark.parametrize("function", [detached_first, detached_and_a_part])
+@pytest.mark.parametrize("made", [torch.jit.script, lambda f: torch.jit.trace(f, (torch.ones(3, requires_grad=True),))])
+def test_a_result_has_its_gradient_though_another_of_the_same_memory_is_detached(function, made):
+    ours = from_torchscript(made(function))
+    for called in (function, ours, ours, ours):
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        found = called(x)
+        assert [t.requires_grad for t in found] == [False, True]
+        (found[1] * torch.arange(1.0, 1 + len(found[1]))).sum().backward()
+        wanted = x.grad if called is function else wanted
+        assert x.grad.tolist() == wanted.tolist()
+    assert ours.stats().hits

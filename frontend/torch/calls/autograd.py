@@ -166,8 +166,8 @@ class _Call:
         pair, outputs, positions = self.pair, list[torch.Tensor](), list[int]()
         first_content = len(results) - len(pair.written)
         places: list[Any] = [None] * len(results)
-        # A base before its views, a view before its parts.
-        shown = sorted(range(first_content), key=lambda k: shared_memory.priority(results[k]))
+        # A base before its views, a view before its parts, and of the same array one with a gradient before one that is detached.
+        shown = sorted(range(first_content), key=lambda k: (shared_memory.priority(results[k]), not self._flows_into(k)))
         for k in (*range(first_content, len(results)), *shown):
             value = results[k]
             if not isinstance(value, np.ndarray):
@@ -227,6 +227,8 @@ class _Call:
         i = shared_memory.owner_of(value, made)
         if i is not None and shared_memory.has_views(made[i], value) and not shared_memory.shares(value, self.leaves):
             which = before[i]
+            if self._flows_into(k) and not self._flows_into(which):
+                return None  # autograd would see no more through it than through what it is a view of
             tensor = self.tensors[pair.written[which - first_content]] if which >= first_content else None
             if tensor is None or shared_memory.has_view(tensor, made[i], value):
                 return "result", which
