@@ -386,6 +386,12 @@ def minimum(x: Scalar, y: Operand) -> Scalar:
     return x.call("arith.minimumf" if x.is_float else "arith.minsi" if x.signed else "arith.minui", y)
 
 
+def halves_of_product(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """The low and the high bits of what two signed integers give, which has twice as many."""
+    low, high = ir.Operation.create("arith.mulsi_extended", results=[x.type] * 2, operands=[x, y]).results
+    return of(low, x.dtype), of(high, x.dtype)
+
+
 def isnan(x: Scalar) -> Scalar:
     """Whether it is a NaN: false for integers."""
     return x.differs(x) if x.is_float else constant(False, dtypes.bool_)

@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.mlir import ir
 from tierup.dialect.ops.pointwise.comparison import bitwise_left_shift, bitwise_right_shift
 from tierup.dialect.ops.pointwise.division import floor_divide, remainder
-from tierup.lowering.building.arith import Scalar, absolute, constant, maximum, minimum, of, select
+from tierup.lowering.building.arith import Scalar, absolute, constant, halves_of_product, maximum, minimum, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
@@ -89,7 +88,7 @@ def _sub_fits(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _mul_fits(x: Scalar, y: Scalar) -> Scalar:
-    low, high = map(of, ir.Operation.create("arith.mulsi_extended", results=[x.type] * 2, operands=[x, y]).results)
+    low, high = halves_of_product(x, y)
     return high.equals(low >> 63)
 
 

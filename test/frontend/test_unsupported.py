@@ -30,7 +30,7 @@ REFUSED = {
     "return np.convolve(x[0], x[0])": "`np.convolve` is not translated; NumPy's code for it has",
     "return np.random.normal(size=3)": "draw random numbers outside and pass them in",
     "return np.minimum.accumulate(x)": "`np.minimum.accumulate` is not translated; call it outside",
-    "return np.fmax.reduce(x)": "`np.fmax.reduce` is not translated",
+    "return np.hypot.reduce(x)": "`np.hypot.reduce` is not translated",
     "return np.add(x, 1, where=x > 0)": "`where` of np.add without `out`; write np.where",
     "return np.random.default_rng(0).random(3)": "draw random numbers outside",
     "out = []\nfor i in range(1000):\n    out.append(x[0] * i)\nreturn out": "this loop has 1000 rounds: of at most 512 each may be written out",

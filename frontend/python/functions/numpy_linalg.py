@@ -60,6 +60,8 @@ def inner(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     if x.rank == 0 or y.rank == 0:
         raise frame.error(node, "np.inner of a number", "write a * b")  # which lies as BLAS leaves it, or as a product
+    if x.rank == 1 and y.rank == 1:
+        return dot(frame, node, x, y)
     ranks = [known_rank(frame, node, v, "np.inner") for v in (x, y)]
     labels: list[list[Any]] = [[(side, i) for i in range(rank)] for side, rank in enumerate(ranks)]
     labels[1][-1] = labels[0][-1]
