@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
+LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-torch test-ptx oracle bench numpy-index gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
@@ -42,17 +43,17 @@ test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests th
 	@$(PYTEST) -m torch
 
 test-ptx: $(VENV)/installed-test  ## every program of the corpus as GPU kernels: assembled where ptxas is installed, and emulated
-	@$(PYTEST) --hypothesis-profile=exhaustive test/lowering/cuda test/runtime/cuda/test_forced_on_device.py
+	@$(PYTEST) $(LONG) test/lowering/cuda test/runtime/cuda/test_forced_on_device.py
 
 exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, PyTorch's too, with many more random examples: slow
-	@$(PYTEST) --hypothesis-profile=exhaustive
+	@$(PYTEST) $(LONG)
 
 oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's operator samples, and docs/torch-coverage.md of them (an hour or more)
 	@$(BIN)/python test/oracle/oracle_table.py
 
 coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included: slow; the few tests that count modules and files fail under it
 	@rm -rf build/coverage && mkdir -p build/coverage
-	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile
+	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile --max-worker-restart=0
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)
