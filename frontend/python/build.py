@@ -28,11 +28,11 @@ from tierup.frontend.python.building.frame import (
     NeedsMutation,
     Outside,
     WillRaise,
-    foreign,
     is_numpys,
 )
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.knowledge import noted, settled
+from tierup.frontend.python.building.parameters import bind, external, parameter_value
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
 from tierup.frontend.python.building.values import (
@@ -68,7 +68,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
 from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, Tree, each_once, leaf_names
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, leaf_names
 
 Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""
@@ -167,7 +167,7 @@ class ProgramBuilder:
         ssa = iter(list(frame.block.arguments))
         with em.function(frame.block):
             for parameter, tree in shape.parameters:
-                frame.env[parameter] = _parameter(frame, tree, Access("argument", parameter), arguments, ssa)
+                frame.env[parameter] = parameter_value(frame, tree, Access("argument", parameter), arguments, ssa)
             value = self._value(frame, target)
             if self.outside.refused:
                 first, *others = self.outside.refused
@@ -283,7 +283,7 @@ class ProgramBuilder:
     ) -> Value:
         """A func.call of a private function, built once for each kind of arguments. `access`: see Frame."""
         function = function_of(target)
-        bound = _bind(frame, node, function, args, kwargs, access)
+        bound = bind(frame, node, function, args, kwargs, access)
         place = str(frame.em.location) if is_numpys(function) else ""  # which is the user's
         key = (target, access, place, tuple(self.key(v) for v in bound.values()))
         if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
@@ -367,72 +367,6 @@ class ProgramBuilder:
         template = template_of(value)
         self.kept.append(template)
         return id(template) if isinstance(template, Same) else template
-
-
-def _bind(
-    frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
-) -> dict[str, Value]:
-    """Arguments by parameter, defaults filled in."""
-    signature = inspect.signature(function, follow_wrapped=False)
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as e:
-        raise WillRaise(TypeError(f"{function.__name__}() {e}")) from e
-    values: dict[str, Value] = {}
-    for name, parameter in signature.parameters.items():
-        if name in bound.arguments:
-            given = bound.arguments[name]
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                given = Sequence("tuple", list(given))
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                given = Mapping_(given)
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            given = Sequence("tuple", [])
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            given = Mapping_({})
-        else:
-            way = Access("default", name, (), function) if access is None else _to_default(access, function, name)
-            given = frame.outside_value(node, parameter.default, way)
-        values[name] = given
-    return values
-
-
-def _to_default(access: Access, function: FunctionType, name: str) -> Access:
-    """The way to the default of a parameter of a function that calls bring anew."""
-    if name in (function.__kwdefaults__ or {}):
-        return access.attribute("__kwdefaults__").item(name)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return access.attribute("__defaults__").item(names.index(name) - len(names) + len(function.__defaults__ or ()))
-
-
-def _parameter(frame: Frame, tree: Tree, access: Access, arguments: Mapping[str, object], ssa: Iterator[ir.Value]) -> Value:
-    """A parameter's value: its leaves are the next block arguments."""
-    if isinstance(tree, Leaf):
-        if tree.kind in ("array", "scalar"):
-            input, value = next(ssa), access.read(arguments) if arguments else None
-            dtype = None if frame.outside.knows_dtypes in (None, "no") else frame.outside.dtype(access, value)
-            return foreign(value) or noted(frame, Array(input, tree.ndim, 0, dtype, tree.kind == "scalar"))
-        if tree.kind == "none":
-            return NONE
-        if tree.kind == "str":
-            return Const(tree.value)
-        if tree.kind == "object":
-            return frame.outside_value(None, access.read(arguments), access)
-        return Scalar(next(ssa), tree.kind)
-    keys = tree.keys if tree.kind == "dict" else range(len(tree.items))
-    items = [_parameter(frame, item, access.item(key), arguments, ssa) for key, item in zip(keys, tree.items, strict=True)]
-    if tree.kind == "dict":
-        return Mapping_(dict(zip(tree.keys, items, strict=True)), external=True)
-    return Sequence(tree.kind, items, external=True)
-
-
-def external(value: Value) -> Value:
-    """A caller's list or dict, which the callee may not change."""
-    if isinstance(value, Sequence):
-        return Sequence(value.kind, [external(v) for v in value.items], external=True)
-    if isinstance(value, Mapping_):
-        return Mapping_({k: external(v) for k, v in value.items.items()}, external=True)
-    return value
 
 
 _RETURNABLE = (type(None), type(...), bool, int, float, str, np.generic, np.dtype, type)

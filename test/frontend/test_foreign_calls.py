@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,21 +18,6 @@ from tierup.frontend.python.islands.foreign import Scope, take_out
 
 X = np.linspace(0.1, 1.3, 4096)
 OUTSIDE = np.exp(1j * X)
-
-
-@pytest.fixture
-def define(tmp_path: Path) -> Callable[[str], Any]:
-    """The function f of a file with this text."""
-
-    def made(text: str) -> Any:
-        path = tmp_path / f"program_{len(list(tmp_path.iterdir()))}.py"
-        path.write_text(text)
-        space: dict[str, Any] = {"__name__": path.stem, "np": np}
-        exec(compile(text, str(path), "exec", dont_inherit=True), space)
-        linecache.checkcache(str(path))
-        return space["f"]
-
-    return made
 
 
 # --- both sides run ----------------------------------------------------------------------------------------------------------

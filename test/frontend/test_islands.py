@@ -6,7 +6,6 @@ import asyncio
 import copy
 import inspect
 import io
-import linecache
 import pickle
 import re
 import subprocess
@@ -15,7 +14,6 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,21 +25,6 @@ from tierup.frontend.python.islands import worth
 from tierup.runtime.base.events import EventKind
 
 X = np.linspace(0.5, 1.5, 2000)
-
-
-@pytest.fixture
-def define(tmp_path: Path) -> Callable[[str], Any]:
-    """The function f of a file with this text."""
-
-    def made(text: str) -> Any:
-        path = tmp_path / f"program_{len(list(tmp_path.iterdir()))}.py"
-        path.write_text(text)
-        space: dict[str, Any] = {"__name__": path.stem, "np": np}
-        exec(compile(text, str(path), "exec", dont_inherit=True), space)
-        linecache.checkcache(str(path))
-        return space["f"]
-
-    return made
 
 
 def heavy(x: Any, out: Any) -> Any:
