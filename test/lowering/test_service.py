@@ -1,16 +1,17 @@
 """Compiling in another process: workers start, are recycled, die and are replaced; a fork and an exit do no harm."""
 
 import ast
-import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from interruptions import interrupted_everywhere
 
 import tierup
 from tierup.lowering.base.errors import CompilerCrashed, RemoteError, WorkerUnavailable
@@ -229,31 +230,17 @@ def test_many_threads_share_one_worker(make):
 
 
 def test_a_handler_that_raises_anywhere_leaves_room_for_other_callers(make, monkeypatch):
-    class Interrupted(Exception):
-        pass
-
     service = make()
     monkeypatch.setattr(service, "_take", lambda: (_ for _ in ()).throw(WorkerUnavailable("there is none")))
-    for at in range(1000):
-        events = itertools.count()
 
-        def raises(frame, event, argument, at=at, events=events):
-            if event in ("call", "c_return") and argument is not sys.setprofile and next(events) == at:  # where CPython looks for signals
-                raise Interrupted
-
-        sys.setprofile(raises)
-        try:
+    def step():
+        with suppress(WorkerUnavailable):
             service._call((FUNCTIONS, "echo", ()), "", 1.0)
-        except (Interrupted, WorkerUnavailable) as e:
-            found = e
-        finally:
-            sys.setprofile(None)
-        through = isinstance(found, WorkerUnavailable)
+
+    for passed in interrupted_everywhere(step):
         assert service._room.acquire(blocking=False)
         service._room.release()
-        if through:
-            break
-    assert through and at > 0
+    assert passed > 0
 
 
 def test_closing_ends_busy_workers_too_and_there_are_none_afterwards(make):
