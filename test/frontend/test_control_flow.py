@@ -245,6 +245,38 @@ def test_break_continue_and_while(function):
     check(function, X + 40)
 
 
+def counts_down(x, n):
+    t = 0.0
+    while (n := n - 1) > 0:
+        t += n
+    return t + x, n
+
+
+def counts_down_with_exits(x, n):
+    t = x * 0
+    while (n := n - 1) > 0 and t.sum() < 100:
+        if n == 7:
+            continue
+        t = t + x * n
+        if t[0] > 15:
+            break
+    return x, t, n
+
+
+def counts_over_structure(x, n):
+    parts, t = [x, x * 2, x * 3], x * n
+    while (left := len(parts)) > 1:
+        parts = parts[1:]
+        t = t + parts[0] * left
+    return t, left
+
+
+@pytest.mark.parametrize("function", [counts_down, counts_down_with_exits, counts_over_structure])
+@pytest.mark.parametrize("n", [9, 5, 2])
+def test_a_loop_whose_test_binds_a_name_has_it_anew_in_every_round(function, n):
+    check(function, X, n)
+
+
 def newton(a):
     x = a
     while abs(x * x - a) > 1e-9:

@@ -68,6 +68,24 @@ def early(d: Draft) -> bool:
     return False
 
 
+@statement("control", 0.7)
+def bound_inside(d: Draft) -> bool:
+    """A name that an expression binds, maybe in a part of it that does not run; or one that a loop's test binds anew in each round."""
+    x, text, q, v = d.array("fi", least=1), condition(d), d.new(), d.new()
+    if q == v:
+        return False
+    bound = d.of(f"{x} * 2", f"{x}.sum()", f"{x}[0]", f"{x}[1:]", f"len({x})", "2", f"{x}.max() > 1")
+    one = d.of(
+        [f"{v} = ({q} := {bound}) + {q}"], [f"{v} = {q} * 2 if np.all(({q} := {bound})) else {q}"], [f"{v} = ({x}, {q} := {bound})[0]"],
+        [f"{q} = 1", f"{v} = 5 if {text} else ({q} := 3)"], [f"{q} = 1.5", f"{v} = bool({text}) and ({q} := 2.5) > 1"], [f"{q} = 1", f"{v} = 0 < len({x}) < ({q} := 4)"],
+        [f"{v} = np.add(({q} := {bound}), {q})"], [f"{v} = {x}[({q} := 0)] + {q}"], [f"{q} = {x}", f"if ({text}) or ({q} := {x} * 2).sum() > 1:", f"    {v} = {q} + 1", "else:", f"    {v} = {q}"],
+    )  # fmt: skip
+    step = d.of(f"{q} - 1", f"{q} // 2", f"{q} - max(len({x}), 1)")
+    lines = _with_exits(d, [d.of(f"{v} = {v} + {q}", f"{v} = {v} + {x}[0] * {q}", f"{v} = {q}")], "")
+    many = [f"{q} = {d.of('3', '0', f'len({x})', '7')}", f"{v} = {d.of('0', '0.5', f'{x}[0] * 0')}", f"while ({q} := {step}) > {d.of('0', f'len({x})')}:", *indented(lines)]
+    return d.keep(d.of(one, one, many), lambda name: name in (q, v))
+
+
 @statement("control", 1.6)
 def for_range(d: Draft) -> bool:
     i = f"i{d.depth}"
@@ -104,8 +122,10 @@ def accumulate(d: Draft) -> bool:
 def while_(d: Draft) -> bool:
     i = f"w{d.depth}"
     text = condition(d)
-    head = d.of(f"while {i} < 3:", f"while {i} < 4 and ({text}):", "while True:", f"while ({text}) or {i} < 2:")
+    head = d.of(f"while {i} < 3:", f"while {i} < 4 and ({text}):", "while True:", f"while ({text}) or {i} < 2:", f"while ({i} := {i} + 1) < 4:", f"while ({i} := {i} + 1) < 5 and ({text}):")
     lines = body(d, d.of(1, 2), {i: 0}, loop=True)
+    if ":= " in head:  # it counts whatever the rest does
+        return d.keep([f"{i} = 0", head, *indented(_with_exits(d, lines, i))], lambda name: name == i)
     lines = [*_with_exits(d, lines, i), f"{i} = {i} + 1"]
     if "True" in head or " or " in head:
         lines += [f"if {i} > 3:", "    break"]

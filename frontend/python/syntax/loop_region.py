@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
 from tierup.frontend.python.building.frame import Follows, Frame, assigned_names
 from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify
-from tierup.frontend.python.building.values import Const, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
+from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
 from tierup.frontend.python.syntax.liveness import reads_first
@@ -30,7 +30,8 @@ class Changes(Exception):
 
 @dataclass
 class LoopBody:
-    """One loop to build. `bind` gives the target its item; `again` is the loop's condition at the end of an iteration."""
+    """One loop to build. `bind` gives the target its item; `again` is the loop's condition at the end of an iteration. `test`: that
+    condition where it binds names, which is then a statement of the iteration."""
 
     node: ast.For | ast.While
     trips: ir.Value
@@ -38,6 +39,7 @@ class LoopBody:
     runs: bool  # whether it is known to run at least once
     bind: Callable[[Value], None]
     again: Callable[[], Value]
+    test: ast.expr | None = None
 
 
 @dataclass
@@ -86,6 +88,8 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
             frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
             body.bind(Scalar(arguments[0], "int"))
             end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
+            if isinstance(end, Jump) and body.test is not None:
+                end = _tested(frame, body.test, Jump({**outer, **end.env}, end.broke))
             if isinstance(end, Raised):
                 end = Jump(dict(inside), Const(True))
             assert isinstance(end, Jump), "return in a loop is refused before"
@@ -143,13 +147,28 @@ def _dummy(template: Template) -> Value:
     return Const({"int": 0, "float": 0.0, "bool": False}[template.kind])
 
 
+def _tested(frame: Frame, test: ast.expr, end: Jump) -> Ends:
+    """An iteration that ends like this, and then with `if not test: break`, unless it broke off before."""
+    if isinstance(end.broke, Const) and end.broke.value:
+        return end
+    statement = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
+    frame.env = dict(end.env)
+    if not isinstance(end.broke, Const):
+        frame.env[_BROKE] = end.broke
+        statement = ast.If(ast.Name(_BROKE, ast.Load()), [ast.Break()], [statement])
+    return frame.execute([ast.fix_missing_locations(ast.copy_location(statement, test))], tail=True) or boundary_end(frame)
+
+
+_BROKE = "the loop was left"  # no program has such a name
+
+
 def _again(frame: Frame, body: LoopBody, broke: Value) -> ir.Value:
     """Whether there is a next iteration. The condition is not evaluated after a `break`."""
     em = frame.em
     if isinstance(broke, Const):
-        return em.bool(False) if broke.value else to_bool(frame, body.again())
+        return em.bool(False) if broke.value else to_bool(frame, Const(True) if body.test else body.again())
     assert isinstance(broke, Scalar)
-    if isinstance(body.node, ast.For):
+    if isinstance(body.node, ast.For) or body.test:
         return not_(frame, broke.ssa)
     pending = PendingIf(frame, broke.ssa)
     with pending.arm(1):

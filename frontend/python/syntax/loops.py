@@ -172,15 +172,16 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends |
     """A `while` loop, unrolled as long as its condition is known when the graph is built; how the block ends."""
     if node.orelse:
         raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
-    saved = dict(frame.env)
     first = condition(frame, node.test)
     frame.at(node)
     if isinstance(first, Const) and not first.value:
         return None
+    saved = dict(frame.env)
     em = frame.em
     first_ssa = to_bool(frame, first)
     known = isinstance(first, Const)
-    body = LoopBody(node, em.int(INT64_MAX), first_ssa, known, lambda i: None, lambda: condition(frame, node.test))
+    test = node.test if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)) else None
+    body = LoopBody(node, em.int(INT64_MAX), first_ssa, known, lambda i: None, lambda: condition(frame, node.test), test)
     try:
         build_loop(frame, body, rest)
         return None
