@@ -7,9 +7,9 @@ result. The function returns the user's results and then the new contents of the
 
 * `tierup.writebacks = array<i64: ARG, ...>`: the written arguments, one per extra result; left out when there is none.
 * `tierup.result_aliases`: per user result "fresh" (memory of its own), "argument:I" (argument I itself), "view:I" (a chain of view
-  ops leads to it from argument I or from that argument's new contents), "may_view:I" (a view or a copy: layouts, or the path taken,
-  decide), "may_be:I" (perhaps even the argument itself), "result:J" (it shares memory with the earlier result J),
-  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "unclear_view:I",
+  ops leads to it from argument I or from that argument's new contents), "may_view:I,J" (a view of one of these, or a copy: layouts, or
+  the path taken, decide), "may_be:I,J" (perhaps even the argument itself), "result:J" (it shares memory with the earlier result J),
+  "may_result:J,K" (it may share memory with these earlier results: layouts, or the path taken, decide), "unclear_view:I,J",
   "unclear_result:J,K" (so may it, and no check could tell: it comes out of a list, or a branch or a loop writes the argument). Where it is
   something to results and to an argument, both stand there: "may_result:J;may_view:I".
 
@@ -153,7 +153,8 @@ class _Function:
         if not others:
             return "fresh"
         unclear = entry.storage.taken or any(_of_a_region(memory.current[s]) for s in others)
-        return f"{'unclear_view' if unclear else 'may_view' if is_new(entry) else 'may_be'}:{others[0].argument}"
+        kind = "unclear_view" if unclear else "may_view" if is_new(entry) else "may_be"
+        return f"{kind}:{','.join(str(s.argument) for s in others)}"
 
 
 def _of_a_region(value: ir.Value) -> bool:

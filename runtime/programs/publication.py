@@ -23,8 +23,8 @@ class Publication:
     def refusal(self) -> str:
         """Why the results cannot be published from values; "" when they can."""
         for alias in self.aliases:
-            kind, _, argument = alias.rpartition(";")[2].partition(":")  # behind what it is to other results
-            if kind in ("view", "may_view", "may_be", "unclear_view") and int(argument) in self.writebacks:
+            kind, _, arguments = alias.rpartition(";")[2].partition(":")  # behind what it is to other results
+            if kind in ("view", "may_view", "may_be", "unclear_view") and any(int(i) in self.writebacks for i in arguments.split(",")):
                 return "a result is a view of an argument that the program writes"
         return ""
 

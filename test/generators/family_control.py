@@ -42,7 +42,7 @@ def branch(d: Draft) -> bool:
     return d.keep(lines, lambda name: False)
 
 
-@statement("control", 1.2)
+@statement("control", 1.8)
 def choose(d: Draft) -> bool:
     """Both arms give one name a value."""
     v, x, y = d.new(), d.array(), d.array()

@@ -164,6 +164,40 @@ def test_results_share_memory_where_numpy_s_do(function, options) -> None:
         assert [v.speculation.kind for v in ours.versions], ours.explain()
 
 
+def a_later_argument_that_is_written(x, y, n):
+    y[0] = 1
+    return y if y.sum() > n else x
+
+
+def a_part_of_a_later_argument_that_is_written(x, y, n):
+    y[0] = 1
+    v = y[1:] if y.size > n else x[1:]
+    x[0] += n
+    return v
+
+
+def what_a_loop_makes_of_two(x, y, n):
+    v = x
+    for i in range(n):
+        y[i % 2] += i
+        v = y if i > 1 else x
+    return v
+
+
+@pytest.mark.parametrize("function", [a_later_argument_that_is_written, a_part_of_a_later_argument_that_is_written, what_a_loop_makes_of_two])
+@pytest.mark.parametrize("options", [{}, {"level": 0}, {"speculate": "bailout"}, {"optimize": False}], ids=str)
+def test_a_result_that_is_one_of_several_arguments_is_that_one_where_one_of_them_is_written(function, options) -> None:
+    ours = tierup.jit(function, **options)
+    for size, n in ((3, 2), (3, 2), (4, 2), (5, 4), (5, 99), (5, 1), (6, 0)):
+        given, expected = ([np.ones((size, 2)), np.ones((size, 2))] for _ in range(2))
+        got, want = ours(*given, n), function(*expected, n)
+        assert [got is a for a in given] == [want is a for a in expected] and sharing([got], given) == sharing([want], expected)
+        for _ in range(2):
+            for a, b in zip((got, *given), (want, *expected), strict=True):
+                np.testing.assert_array_equal(a, b)
+            got[...] = want[...] = 7
+
+
 def test_a_program_whose_results_share_memory_says_why_it_is_not_native() -> None:
     ours = tierup.jit(the_last_row_of_a_loop)
     for _ in range(3):
