@@ -14,6 +14,8 @@ from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.mlir import ir
 
+# of an op that stands for one item of an index: how many dimensions the items before it took, and how many there are; its errors say both
+INDEX = "tierup.index"
 PROMOTION = "tierup.promotion"  # of an op: "numpy", by whose dtype rules it goes; without it torch's hold
 LOCKED = "tierup.locked"  # the unit attribute of a view that NumPy locks, which was NumPy's before tierup-explicit-promotion
 IN_NO_GRAD = "tierup.in_no_grad"  # the unit attribute of an aten.detach that says what a no_grad block gives

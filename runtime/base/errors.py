@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 from dataclasses import dataclass
 
 _MARK = "__tierup_origin__"
@@ -44,7 +45,8 @@ class GuardFailed(Exception):
 class Origin:
     """One op's place in the user's program. `line` and `column` count from 1; `file` is "" where the location is unknown.
 
-    `writes`: positions of the entry's arguments whose memory the op may write.
+    `writes`: positions of the entry's arguments whose memory the op may write. `index`, of one item of an index: how many dimensions the
+    items before it took, and how many items there are.
     """
 
     op: str
@@ -52,6 +54,7 @@ class Origin:
     line: int = 0
     column: int = 0
     writes: tuple[int, ...] = ()
+    index: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
@@ -78,7 +81,11 @@ def origin_of(error: BaseException) -> Origin | None:
 
 
 def locate(error: Exception, origin: Origin) -> None:
-    """Note the user's line with `error`, once: the innermost origin stays."""
+    """Note the user's line with `error`, once: the innermost origin stays. An IndexError is then of the whole index, as NumPy's is."""
     if origin_of(error) is None:
+        if origin.index and isinstance(error, IndexError):
+            taken, count = origin.index
+            text = re.sub(r"(?<=axis )\d+|(?<=array is )\d+", lambda found: str(int(found[0]) + taken), str(error))
+            error.args = (re.sub(r"\d+ were indexed", f"{count} were indexed", text),)
         setattr(error, _MARK, origin)
         error.add_note(f"at {origin}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from tierup.dialect import optable
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.attributes import INDEX, PROMOTION
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
@@ -214,7 +214,8 @@ class Reader:
         """An op's name, and where the user wrote it."""
         place = diagnostics.place_of(op.location)
         name = f"torch.{torch_name(op)}" if op.name == "torch.operator" else op.name
-        return Origin(name, place.file, place.line, place.column)
+        index = tuple(ir.DenseI64ArrayAttr(op.attributes[INDEX])) if INDEX in op.attributes else ()
+        return Origin(name, place.file, place.line, place.column, index=index)
 
     def holds_memory(self, type_: ir.Type) -> bool:
         """Whether a value of this type can hold a tensor."""

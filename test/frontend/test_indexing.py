@@ -427,3 +427,35 @@ def test_a_float_as_an_index_is_refused_with_numpys_text(index, tmp_path):
             with pytest.raises((IndexError, TypeError)) as ours:
                 jitted(x, i)
             assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
+
+
+def reads(x, i, j):
+    return x[i, j]
+
+
+def reads_from_both_ends(x, i, j):
+    return x[i, 1:, ..., j]
+
+
+def reads_a_new_axis(x, i, j):
+    return x[None, i, None, j]
+
+
+def writes(x, i, j):
+    x[i, j] += 3
+    return x
+
+
+@pytest.mark.parametrize("function", [reads, reads_from_both_ends, reads_a_new_axis, writes], ids=lambda f: f.__name__)
+def test_an_item_of_an_index_that_is_out_of_range_is_said_to_be_so_in_numpys_words(function):
+    made = tierup.jit(function)
+    for shape in ((3, 4), (3, 4), (4, 3, 5), (3,), ()):
+        for i, j in ((1, 1), (1, 9), (9, 1), (0, -6), (9, 9)):
+            raised = []
+            for f in (function, made):
+                try:
+                    f(np.zeros(shape), i, j)
+                    raised.append(None)
+                except IndexError as e:
+                    raised.append(str(e))
+            assert raised[0] == raised[1]

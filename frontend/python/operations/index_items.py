@@ -13,6 +13,7 @@ from functools import reduce
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.ir.attributes import INDEX
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import Array, Const, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
@@ -117,15 +118,16 @@ def where_integers(frame: Frame, node: ast.AST, items: Items) -> tuple[ir.Value,
 
 def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     """The view that integers, slices and new axes give."""
-    _refuse_too_many(frame, owner, sum(map(_consumes, (*items.left, *items.right))), meet=bool(items.right))
-    view = owner
-    dim = 0
+    view, used = owner, sum(map(_consumes, (*items.left, *items.right)))
+    _refuse_too_many(frame, owner, used, meet=bool(items.right))
+    dim = taken = 0
     for item in items.left:
-        view, kept = _apply(frame, node, view, item, dim)
+        view, kept = _apply(frame, node, view, item, dim, (taken, used))
         dim += kept
+        taken += _consumes(item) - kept
     after = 0  # dimensions done, counted from the back
     for item in reversed(items.right):
-        view, kept = _apply(frame, node, view, item, -1 - after)
+        view, kept = _apply(frame, node, view, item, -1 - after, (taken, used))
         after += kept
     least = dim + after
     return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
@@ -142,8 +144,8 @@ def _refuse_too_many(frame: Frame, owner: Array, used: int, *, meet: bool = Fals
         raise_if(frame, few, "IndexError", f"too many indices for array: {used} were indexed")
 
 
-def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> tuple[Array, int]:
-    """One index item at `dim`; how many dimensions it leaves."""
+def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int, among: tuple[int, int] = (0, 1)) -> tuple[Array, int]:
+    """One index item at `dim`; how many dimensions it leaves. `among`: how many the items before it took, and how many items there are."""
     em = frame.em
     rank, least = view.rank, view.min_rank
     takes_one = not (isinstance(item, Const) and item.value is None)
@@ -155,6 +157,8 @@ def _apply(frame: Frame, node: ast.AST, view: Array, item: Value, dim: int) -> t
         ssa = em.numpy("aten.unsqueeze", [view.ssa, em.int(dim)])
         return replace(view, ssa=ssa, rank=None if rank is None else rank + 1, min_rank=least + 1), 1
     ssa = em.numpy("aten.select.int", [view.ssa, em.int(dim), as_int(frame, node, item)])
+    if among != (0, 1):  # for its errors
+        ssa.owner.attributes[INDEX] = ir.DenseI64ArrayAttr.get(list(among))
     return replace(view, ssa=ssa, rank=None if rank is None else rank - 1, min_rank=max(0, least - 1)), 0
 
 
