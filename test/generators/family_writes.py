@@ -54,7 +54,7 @@ def fill_out(d: Draft) -> bool:
     made = d.of(f"np.zeros({x}.shape, {x}.dtype)", f"np.zeros_like({x})", f"np.ones({x}.shape)", f"np.zeros({x}.shape[0])", "np.zeros(3, np.float32)", f"np.empty_like({x})")
     lines = [f"{v} = {made}"]
     if "empty" in made:
-        lines.append(f"{v}[...] = {d.of('1', x)}")  # not of any name: v may be one that is taken, and holds by then what nobody wrote
+        lines.append(f"{v}[...] = {d.of('1', '1' if v == x else x)}")  # v may be a name that is taken: it holds by then what nobody wrote
     lines.append(d.of(f"{v} += {operand(d)}", f"{v}[0] = {operand(d)}", f"{v}[1:] = {operand(d)}", f"for j in range(len({v})):\n    {v}[j] = {operand(d)}",
                       f"for j in range(len({x})):\n    {v}[j] += {x}[j]"))  # fmt: skip
     return d.keep("\n".join(lines).split("\n"), lambda name: name != "j")
