@@ -110,6 +110,7 @@ class Op:
     may_be_operand: tuple[Promotion, ...] = ()  # the rules under which it gives operand 0 itself where it changes nothing
     functional: str | None = None  # for Aliasing.SELF: the op that computes the new value, e.g. aten.add.Tensor
     native: bool = True  # whether lowering has it
+    on_device: bool = True  # whether it has it for a GPU, too
     random: bool = False  # draws from a generator: not to be folded, merged, moved or repeated
     tolerance: Tolerance = Tolerance()
     raises: bool = False  # can raise for some tensor VALUES (index out of range, integer zero divisor), not only for shapes

@@ -70,9 +70,8 @@ NVVM = NamedPipeline(
     leaves="nvvm",
 )
 
-PREPARE = NamedPipeline(
-    "prepare-gpu-kernel", pipelines.PREPARE.summary, tuple(s for s in pipelines.PREPARE.steps if s != ORDER), leaves="torch", fault="torch"
-)
+_STEPS = (s.replace("tierup-verify-native", "tierup-verify-native{on-device=true}") for s in pipelines.PREPARE.steps if s != ORDER)
+PREPARE = NamedPipeline("prepare-gpu-kernel", pipelines.PREPARE.summary, tuple(_STEPS), leaves="torch", fault="torch")
 LOWERING = (TORCH, TENSORS, BUFFERS, KERNELS, NVVM)
 STAGES = (PREPARE, *LOWERING)
 

@@ -57,6 +57,7 @@ from tierup.lowering.ops.tensors import Tensor
 # The tables that are imported when an op comes up that the ones before do not have
 _TABLES = (
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.normalisation", "reductions.scans",
+    "reductions.ordering",
     "products",
     "windows.convolution", "windows.pooling", "windows.adaptive",
     "movement.views", "movement.joining", "movement.patterns",

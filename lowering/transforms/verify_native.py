@@ -3,6 +3,8 @@
     %0 = torch.aten.sort %x, ...            // error: has no native code
     %1 = func.call @f(%x)                   // error: the program is recursive
 
+With `on-device`, which pipelines for a GPU ask for, so is one whose native code is the host's alone, "has no kernel".
+
 Not left to the conversions: some of torch-mlir's patterns run for ever on what they don't know.
 """
 
@@ -22,12 +24,15 @@ class VerifyNative(Pass):
     """Fail at an op that has no native code, and at a call that could not be inlined."""
 
     name = "tierup-verify-native"
+    on_device: bool = False
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             if op.name == "func.call":
                 raise Refused(op, "the program is recursive")
-            if op.name.startswith(("torch.aten.", "torch.prims.")):
+            if op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
                 row = row_of(op)
                 if row is None or not row.native:
                     raise Refused(op, "has no native code")
+                if self.on_device and not row.on_device:
+                    raise Refused(op, "has no kernel")

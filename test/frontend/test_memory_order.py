@@ -26,8 +26,8 @@ ARGUMENTS = (
     "x, [True, False], axis=0", "'ij,jk->ik', x, x", "x, 1, axis=(0, 1)",
 )  # fmt: skip
 # docs/python.md: np.flip copies, np.dot with a number keeps the order; nobody has filled what np.empty gives; a method that takes the truth of a list;
-# np.roll by a float, which NumPy takes where nothing moves
-LEFT_OUT = re.compile(r"np\.(flip|flipud|fliplr|empty|empty_like|copyto)\(|dot\(((x, )?(0|-1|2)|2, x)\)|x\.fill\(|take\(x\.shape|take\((x, )?x\.shape|roll\((x, [xy]|2, x|x\.shape, x|\(2,\) \+ x\.shape, x)\)")
+# np.roll by a float, or by none, which NumPy takes where nothing moves; angles in another dtype are some ulp off
+LEFT_OUT = re.compile(r"np\.(flip|flipud|fliplr|empty|empty_like|copyto)\(|dot\(((x, )?(0|-1|2)|2, x)\)|x\.fill\(|take\(x\.shape|take\((x, )?x\.shape|(degrees|rad2deg|radians|deg2rad)\(.*dtype|roll\((x, [xy]|2, x|x\.shape, x|x, x\.shape\[::-1\]|\(2,\) \+ x\.shape, x)\)")
 
 
 def layouts() -> dict[str, np.ndarray]:

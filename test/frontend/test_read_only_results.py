@@ -32,9 +32,9 @@ def copies(x, m):
 
 
 def sorted_between(x, m):
-    """np.sort has no native code: the program is cut."""
+    """np.partition has no native code: the program is cut."""
     y = np.tanh(m @ m) * 2
-    return np.broadcast_to(np.exp(np.sort(y, axis=1)) - 1, (2, 2, 2)), np.diagonal(m)
+    return np.broadcast_to(np.exp(np.partition(y, -1, axis=1)) - 1, (2, 2, 2)), np.diagonal(m)
 
 
 # On one path only: which it is, a call's numbers decide (`n`), or the contents of its arrays.

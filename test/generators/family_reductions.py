@@ -6,7 +6,7 @@ from draft import Draft
 from families import statement
 
 REDUCE = ("sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin", "var", "std")
-SCANS = ("np.cumsum(X, axis=D)", "np.cumprod(X, axis=D)", "np.sort(X, axis=D)", "np.diff(X, axis=D)", "np.cumsum(X)", "np.cumprod(X)")
+SCANS = ("np.cumsum(X, axis=D)", "np.cumprod(X, axis=D)", "np.sort(X, axis=D)", "np.sort(X, kind='stable')", "np.argsort(X, axis=D)", "np.sort(X, axis=None)", "np.diff(X, axis=D)", "np.cumsum(X)", "np.cumprod(X)")
 OTHERS = ("np.count_nonzero(X)", "np.ptp(X)", "np.trace(X)", "np.linalg.norm(X)", "np.nonzero(X)[0]", "np.flatnonzero(X)", "np.count_nonzero(X, axis=D)")
 
 

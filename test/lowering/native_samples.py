@@ -489,3 +489,15 @@ for name, value, kind in (("Int.Scalar", 2.5, "int"), ("Float.Scalar", 2, "float
 add("prim.abs.Scalar", -3, results="int")
 add("prim.max.self_int", [3, 5, 4], results="int")
 add("prim.min.self_int", [3, 5, 4], results="int")
+
+# --- NumPy's sorts
+
+ZEROS = np.array([[0.0, -0.0, np.nan, 1, -np.inf, 0.0], [3, -0.0, 0.0, -0.0, np.inf, np.nan]])
+for stable in (False, True):
+    for name in ("sort", "argsort"):
+        add(f"tierup.{name}", f32(3, 40), -1, stable)
+        add(f"tierup.{name}", ints(5, 4, dtype=np.int16), 0, stable)
+        add(f"tierup.{name}", ZEROS, 1, stable)
+        add(f"tierup.{name}", bools(2, 3, 4), 1, stable)
+        add(f"tierup.{name}", ZEROS.astype(np.float16).T, -2, stable)
+        add(f"tierup.{name}", f32(0, 3), 1, stable)

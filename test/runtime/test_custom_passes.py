@@ -67,7 +67,7 @@ def program(x):
 
 
 def sorting(x):
-    return np.exp(np.sort(np.tanh(x) * 2.0)) + 1.0
+    return np.exp(np.partition(np.tanh(x) * 2.0, -1)) + 1.0
 
 
 X = np.linspace(-1, 1, 8)

@@ -72,11 +72,11 @@ def test_code_from_disk_says_so_and_runs_no_stage(folder: Path) -> None:
 
 def test_a_split_program_leaves_its_cut_and_its_regions(folder: Path) -> None:
     def ranks(x):
-        return np.exp(np.sort(np.tanh(x) * 2, axis=1)) - 1
+        return np.exp(np.partition(np.tanh(x) * 2, -1, axis=1)) - 1
 
     call(ranks, 4)
     whole, cut, *regions = sorted(folder.iterdir())
-    assert said(whole)["outcome"] == "failed" and "follows NumPy's rules" in said(whole)["error"]
+    assert said(whole)["outcome"] == "failed" and "has no native code" in said(whole)["error"]
     assert names(cut) == ["00-profiled.mlir", "01-guarded.mlir", "02-split.mlir", "request.json"]
     assert [said(region)["outcome"] for region in regions] == ["compiled", "compiled"]
 

@@ -1,11 +1,15 @@
 """Sorting, in torch stable, NaN larger than every number. The gradient goes back to where the elements stood; which one of several equal
-ones is the op's choice."""
+ones is the op's choice.
+
+NumPy's sorts are ops of their own: where equal elements go depends on its algorithms, so native code calls those
+(lowering/ops/reductions/ordering.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -126,3 +130,61 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, in_order: b
 @topk.vjp(reads=("result1",))
 def _(g: Backward) -> Gradients:
     return at_indices(g, True)
+
+
+# --- NumPy's, along a dim of an array that has one -----------------------------------------------------------------------
+
+_numpys = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT, on_device=False)
+
+
+def _kind(stable: bool) -> Literal["stable", "quicksort"]:
+    return "stable" if stable else "quicksort"
+
+
+def _values(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    return Tensor(read.dtype_of(operands[0]), _along(1, _sorted)(ctx, operands))
+
+
+def _positions(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    return Tensor(dtypes.i64, _along(1, _sorted)(ctx, operands))
+
+
+@_numpys("tierup.sort(Tensor self, int dim, bool stable) -> Tensor", infer=_values)
+def numpy_sort(x: np.ndarray, dim: int, stable: bool) -> np.ndarray:
+    """np.sort."""
+    return np.sort(x, dim, kind=_kind(stable))
+
+
+@_numpys("tierup.argsort(Tensor self, int dim, bool stable) -> Tensor", infer=_positions, differentiable=False, no_gradient="positions")
+def numpy_argsort(x: np.ndarray, dim: int, stable: bool) -> np.ndarray:
+    """np.argsort."""
+    return np.argsort(x, dim, kind=_kind(stable))
+
+
+@_numpys("tierup.partition(Tensor self, int dim, int[] kth) -> Tensor", infer=_values, native=False, raises=True)
+def numpy_partition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
+    """np.partition. Its order on both sides is that of code for this CPU, which no function of NumPy's API gives."""
+    return np.partition(x, kth, dim)
+
+
+@_numpys(
+    "tierup.argpartition(Tensor self, int dim, int[] kth) -> Tensor", infer=_positions, native=False, raises=True, differentiable=False,
+    no_gradient="positions",
+)  # fmt: skip
+def numpy_argpartition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
+    """np.argpartition."""
+    return np.argpartition(x, kth, dim)
+
+
+def _back_by(order: str) -> Callable[[Backward], Gradients]:
+    """To where NumPy says that the elements came from."""
+
+    def rule(g: Backward) -> Gradients:
+        x, dim, how = g.operands
+        return g.call("aten.scatter.src", g.zeros("self"), dim, g.call(f"tierup.{order}", x, dim, how), g.grad)
+
+    return rule
+
+
+numpy_sort.vjp(reads=("self",))(_back_by("argsort"))
+numpy_partition.vjp(reads=("self",))(_back_by("argpartition"))

@@ -8,15 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import constant, function, method
+from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
-from tierup.frontend.python.operations.arrays import as_array, as_int, refuse_axis
+from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
 
 _INT = np.dtype(np.int64)
+ELLIPSIS = Const(...)
+INTROSELECT = Const("introselect")
 
 
 @function(np.take, method="take")
@@ -87,16 +90,74 @@ def flatnonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
     return found.items[0]
 
 
-@function(np.sort)
-def sort(frame: Frame, node: ast.AST, a: Value, axis: Value = LAST) -> Value:
+def _ordered(frame: Frame, node: ast.AST, name: str, x: Array, axis: Value, order: Value, how: ir.Value) -> Array:
+    """One of the ops that put the elements along an axis in order. `how`: their last operand."""
     em = frame.em
-    x = as_array(frame, node, a)
+    if not is_none(order):
+        raise frame.error(node, "`order`, which is for structured arrays")
     if is_none(axis):
         x, axis = flat(frame, x), Const(0)
-    op = em.create(
-        "torch.aten.sort", [x.ssa, as_int(frame, node, axis, "an axis"), em.bool(False)], [em.types.tensor] * 2, em.numpy_attribute
-    )
-    return copied(x, op.results[0], x.rank, x.min_rank)
+    rank, is_arg = known_rank(frame, node, x, f"np.{name}"), name.startswith("arg")
+    if rank == 0 and is_arg:
+        x = flat(frame, x)
+    dim = constant(frame, node, axis, "`axis`")
+    refuse_axis(frame, x, Const(dim))
+    [ssa] = em.torch(f"tierup.{name}", [x.ssa, em.int(dim), how])
+    return replace(copied(x, ssa, x.rank), dtype=_INT if is_arg else x.dtype)
+
+
+def _is_stable(frame: Frame, node: ast.AST, kind: Value, stable: Value) -> ir.Value:
+    named, asked = (constant(frame, node, value, "the kind of a sort") for value in (kind, stable))
+    kinds = {None: bool(asked)} if asked is not None else {None: False, "quicksort": False, "stable": True, "mergesort": True}
+    if named not in kinds:
+        raise frame.error(node, "this kind of a sort", "leave it out, or write kind='stable'")
+    return frame.em.bool(kinds[named])
+
+
+@function(np.sort)
+def sort(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = LAST, kind: Value = NONE, order: Value = NONE, *, stable: Value = NONE
+) -> Value:
+    return _ordered(frame, node, "sort", as_array(frame, node, a), axis, order, _is_stable(frame, node, kind, stable))
+
+
+@function(np.argsort, method="argsort")
+def argsort(
+    frame: Frame, node: ast.AST, a: Value, axis: Value = LAST, kind: Value = NONE, order: Value = NONE, *, stable: Value = NONE
+) -> Value:
+    return _ordered(frame, node, "argsort", as_array(frame, node, a), axis, order, _is_stable(frame, node, kind, stable))
+
+
+@function(np.partition)
+def partition(
+    frame: Frame, node: ast.AST, a: Value, kth: Value, axis: Value = LAST, kind: Value = INTROSELECT, order: Value = NONE
+) -> Value:
+    how = int_list(frame, node, kth)[0]
+    return _ordered(frame, node, "partition", as_array(frame, node, a), axis, order, how)
+
+
+@function(np.argpartition, method="argpartition")
+def argpartition(
+    frame: Frame, node: ast.AST, a: Value, kth: Value, axis: Value = LAST, kind: Value = INTROSELECT, order: Value = NONE
+) -> Value:
+    how = int_list(frame, node, kth)[0]
+    return _ordered(frame, node, "argpartition", as_array(frame, node, a), axis, order, how)
+
+
+def _in_place(name: str, ordered: Handler) -> None:
+    """The method that does to an array what a function gives."""
+
+    @method(name)
+    def handler(frame: Frame, node: ast.AST, a: Value, *args: Value, **named: Value) -> Value:
+        array_operators.require_mutation(frame)
+        x = as_array(frame, node, a)
+        stores.refuse_detached(frame, node, x)
+        stores.store(frame, node, x, ELLIPSIS, ordered(frame, node, x, *args, **named))
+        return NONE
+
+
+_in_place("sort", sort)
+_in_place("partition", partition)
 
 
 @function(np.shape)

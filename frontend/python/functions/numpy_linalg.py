@@ -118,6 +118,8 @@ def _known_axes(frame: Frame, node: ast.AST, axes: Value) -> int | list[int | li
 def einsum(frame: Frame, node: ast.AST, subscripts: Value, *operands: Value, optimize: Value = FALSE) -> Value:
     """Of one array or two, by letters: sums, then one product of matrices."""
     text = constant(frame, node, subscripts, "the subscripts of np.einsum")
+    if not isinstance(text, str):
+        raise frame.error(node, "np.einsum by lists of axes", "write the subscripts as a text")
     inputs, _, output = text.replace(" ", "").partition("->")
     labels = [list(part) for part in inputs.split(",")]
     if "->" not in text:

@@ -44,7 +44,7 @@ def loop_and_branch(x, n):
 
 
 def sort_between(x):
-    y = np.sort(np.tanh(x) * 2)
+    y = np.partition(np.tanh(x) * 2, -1)
     return np.exp(y) - y
 
 

@@ -299,12 +299,12 @@ def test_a_call_of_a_plan_that_looks_like_an_earlier_one_goes_past_the_guards(on
 
 
 def test_a_spec_that_comes_first_on_the_device_and_one_without_kernels_are_answered_from_there(on: Device, api: FakeDriver) -> None:
-    f = tierup.jit(lambda x: np.sort(np.tanh(x) + 1.0) * 2.0 + x, executor="specializing", backend="cuda")
+    f = tierup.jit(lambda x: np.partition(np.tanh(x) + 1.0, -1) * 2.0 + x, executor="specializing", backend="cuda")
     for n in (4, 4, 7):
         x = np.random.default_rng(n).standard_normal(n).astype("f4")
         got = f(put(on, x))
         assert type(got) is DeviceArray
-        np.testing.assert_allclose(got.numpy(), np.sort(np.tanh(x) + 1) * 2 + x, rtol=1e-6)
+        np.testing.assert_allclose(got.numpy(), np.partition(np.tanh(x) + 1, -1) * 2 + x, rtol=1e-6)
     g = tierup.jit(scaled, executor="specializing", backend="cuda", optimize=False)
     x = put(on, f32(1, 2))
     assert g(x, 1.0)[1] is x and x.numpy().tolist() == [2, 3] and g.stats().interpreted == 1

@@ -1,0 +1,52 @@
+"""NumPy's own loops that sort: where equal elements go, -0.0 among 0.0, is what its algorithms make of them on this CPU.
+
+    int tierup_numpy_sort_float64_0(void *start, intptr_t n, NULL)
+    int tierup_numpy_argsort_float64_2(void *start, intptr_t *indices, intptr_t n, NULL)
+
+to which kernels give addresses as ints. The number is NumPy's of the kind: 0 the default, 2 stable. They are in the table of a dtype
+(PyArray_ArrFuncs, numpy/ndarraytypes.h), which NumPy's C API gives; those of numbers ask for no array, and not for the GIL. They give -1
+where they get no memory.
+
+Free of MLIR and LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+
+PREFIX = "tierup_numpy_"
+DEFAULT, STABLE = 0, 2
+_ABI, _GET_ARR_FUNCS = 0, 365  # entries of NumPy's C API (numpy/__multiarray_api.h)
+_FIRST = {"sort": 33, "argsort": 36}  # after 21 casts and 12 functions
+
+
+def symbol(name: str, dtype: np.dtype, kind: int) -> str:
+    """What kernels call "sort" or "argsort" of a dtype."""
+    return f"{PREFIX}{name}_{dtype.name}_{kind}"
+
+
+def addresses(names: Iterable[str]) -> dict[str, int]:
+    """The addresses of those of the loops that are among `names`. RuntimeError with a NumPy whose tables may lie otherwise."""
+    return {name: _address(*name.removeprefix(PREFIX).split("_")) for name in names if name.startswith(PREFIX)}
+
+
+@cache
+def _address(name: str, dtype: str, kind: str) -> int:
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(_api()[_GET_ARR_FUNCS])
+    table = (ctypes.c_void_p * 39).from_address(get(np.dtype(dtype)))
+    return table[_FIRST[name] + int(kind)] or 0
+
+
+@cache
+def _api() -> ctypes.Array[ctypes.c_void_p]:
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    found = (ctypes.c_void_p * (_GET_ARR_FUNCS + 1)).from_address(pointer(np._core._multiarray_umath._ARRAY_API, None))  # type: ignore[attr-defined]
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[_ABI] or 0)() >> 24
+    if version != 2:
+        raise RuntimeError(f"NumPy's C API is of version {version}, and 2 is expected")
+    return found

@@ -1,0 +1,100 @@
+"""NumPy's sorts: each lane is sorted by NumPy's own loops (externals/numpy_sorts.py), lanes of the last axis where they lie in the result,
+others in memory of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building import sizes
+from tierup.lowering.building.arith import Scalar, bytes_of, of
+from tierup.lowering.building.loops import nest, when
+from tierup.lowering.building.sizes import Size
+from tierup.lowering.externals.numpy_sorts import DEFAULT, STABLE, symbol
+from tierup.lowering.ops import tensors
+from tierup.lowering.ops.call import Call, Lowering
+from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_type
+from tierup.lowering.ops.tensors import Tensor
+
+
+def _own(lengths: Sequence[Size], dtype: DType, copy: Tensor | None = None) -> ir.Value:
+    """A buffer that nobody else has, which is freed with all that the kernel allocates; `copy`: what is in it."""
+    known = sizes.known(lengths)
+    dynamic = [v for v in lengths if not isinstance(v, int)] if copy is None else []
+    segments = ir.DenseI32ArrayAttr.get([len(dynamic), int(copy is not None), 0])
+    type_ = builtin_type(Known(dtype, known))
+    operands = dynamic if copy is None else [copy.value]
+    return _buffer(b.value("bufferization.alloc_tensor", operands, type_, operandSegmentSizes=segments))
+
+
+def _buffer(tensor: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """Where a tensor lies, in rows."""
+    shaped = ir.ShapedType(tensor.type)
+    return b.value("bufferization.to_buffer", [tensor], ir.MemRefType.get(list(shaped.shape), shaped.element_type), **attributes)
+
+
+def _sorted_by(name: str) -> Lowering:
+    """`name`: of NumPy's loop, sort or argsort."""
+
+    def lower(c: Call) -> Tensor:
+        x = c.tensor(0)
+        if not x.rank or x.dtype is dtypes.bf16:
+            raise NotHandled
+        axis, finds = c.axis(1, x.rank), name == "argsort"
+        size, is_last, out = x.size(axis), axis == x.rank - 1, tensors.empty(x.lengths, c.dtype())
+        if is_last:
+            found = _own(x.lengths, c.dtype(), None if finds else x)
+            lanes = _buffer(x.value, read_only=ir.UnitAttr.get()) if finds else found
+        else:
+            lanes = _own([x.length(axis)], x.dtype)
+            found = _own([x.length(axis)], dtypes.i64) if finds else lanes
+        called = symbol(name, x.dtype.numpy, STABLE if c.known(2) else DEFAULT)
+        where = ir.InsertionPoint.at_block_begin(_module(c.op).regions[0].blocks[0])
+        starts = [(b.address(m), bytes_of(ir.ShapedType(m.type).element_type)) for m in ([lanes, found] if finds else [found])]
+
+        def lane(outer: list[Scalar], carried: list[Any]) -> list[ir.Value]:
+            first: Size = 0  # of the lane's elements, in a buffer that has them all
+            for i, at in enumerate(outer if is_last else []):
+                first = first * x.length(i) + at
+            begin = outer if is_last else []
+
+            def take(at: list[Scalar], _: list[Any]) -> list[ir.Value]:
+                if not is_last:
+                    b.store(tensors.element(x, [*outer[:axis], at[0], *outer[axis:]]), lanes, at[0])
+                if finds:
+                    b.store(at[0].cast(dtypes.i64), found, *begin, at[0])
+                return []
+
+            def put(at: list[Scalar], now: list[Any]) -> list[ir.Value]:
+                return [b.value("tensor.insert", [b.load(found, at[0]), now[0], *outer[:axis], at[0], *outer[axis:]], now[0].type)]
+
+            if finds or not is_last:
+                nest([size], [], take)
+            with when(size > 1):
+                numbers = [(address + first * size * width).cast(dtypes.i64) for address, width in starts]
+                status = fn.call(called, [*numbers, size.cast(dtypes.i64), b.integer(0, 64)], [b.integer_type(32)], where).results[0]
+                tensors.assert_(of(status).equals(0), "no memory to sort in")
+            return carried if is_last else nest([size], carried, put)
+
+        outer = [x.size(i) for i in range(x.rank) if i != axis]
+        if not is_last:
+            return out.holding(nest(outer, [out.value], lane)[0])
+        nest(outer, [], lane)
+        alone = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+        return out.holding(b.value("bufferization.to_tensor", [found], out.value.type, **alone))
+
+    return lower
+
+
+def _module(op: ir.Operation) -> ir.Operation:
+    while op.parent is not None:
+        op = op.parent
+    return op.operation
+
+
+LOWERINGS = {"tierup.sort": _sorted_by("sort"), "tierup.argsort": _sorted_by("argsort")}

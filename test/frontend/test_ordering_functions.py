@@ -1,0 +1,102 @@
+"""What NumPy sorts, native code sorts with NumPy's own loops: the same bits, also of -0.0 among 0.0, in every layout and mode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sampling import drawn
+
+import tierup
+
+DTYPES = ("f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "?")
+SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
+LAYOUTS = {
+    "C": lambda x: x,
+    "F": np.asfortranarray,
+    "strided": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "reversed": lambda x: x[::-1].copy()[::-1],
+}
+MODES = ({}, {"level": 0}, {"optimize": False}, {"speculate": "bailout"})
+
+
+def sorts(x):
+    return np.sort(x), np.sort(x, kind="stable"), np.sort(x, axis=0), np.sort(x, axis=None), x[:1] + 1
+
+
+def argsorts(x):
+    return np.argsort(x), x.argsort(stable=True), x.argsort(0, stable=True), np.argsort(x.T, axis=None), np.take_along_axis(x, np.argsort(x, axis=0), 0)
+
+
+def in_place(x):
+    y = x * 2
+    y.sort()
+    x.sort(axis=0)
+    x[1:].sort(kind="stable")
+    return y[..., :2], x
+
+
+def partitions(x):
+    x.partition(0, axis=-1)
+    return np.partition(x * 2, (1, 2), axis=0), np.argpartition(x, 1, axis=0)
+
+
+PROGRAMS = (sorts, argsorts, in_place, partitions)
+CASES = [(p, dtype, layout, mode) for p in PROGRAMS for dtype in DTYPES for layout in LAYOUTS for mode in range(len(MODES))]
+
+
+def array(shape: tuple[int, ...], dtype: str, layout: str) -> np.ndarray:
+    rng = np.random.default_rng([*shape, DTYPES.index(dtype)])
+    x = rng.integers(-5, 6, shape).astype("f8")
+    if np.dtype(dtype).kind == "f":
+        x = np.where(rng.random(shape) < 0.4, rng.choice(SPECIAL, shape), x)
+    return LAYOUTS[layout](np.abs(x).astype(dtype) if dtype == "u1" else x.astype(dtype))
+
+
+def bits(found: object) -> list[object]:
+    if isinstance(found, tuple):
+        return [b for f in found for b in bits(f)]
+    x = np.asarray(found)
+    return [type(found), x.dtype, x.shape, (np.where(np.isnan(x), np.nan, x) if x.dtype.kind == "f" else x).tobytes()]
+
+
+def raised(function, x):
+    try:
+        return bits(function(x))
+    except Exception as e:  # noqa: BLE001 - any that NumPy raises is an answer
+        return type(e), str(e)
+
+
+@pytest.mark.parametrize(
+    "case", drawn("sorting", CASES, 4, kind=lambda case: (case[0].__name__, case[3])), ids=lambda c: f"{c[0].__name__}-{c[1]}-{c[2]}-{c[3]}"
+)
+def test_the_bits_are_numpys(case: tuple) -> None:
+    program, dtype, layout, mode = case
+    jitted = tierup.jit(program, **MODES[mode])
+    for shape in ((3, 40), (3, 40), (3, 40), (5, 7), (5, 7), (1, 4), (4, 0), (17, 3)):
+        given, mine = array(shape, dtype, layout), array(shape, dtype, layout)
+        assert raised(jitted, mine) == raised(program, given)
+        assert bits(mine) == bits(given)
+    assert jitted.stats().hits or "optimize" in MODES[mode]
+
+
+def test_a_sort_is_native_and_leaves_its_operand_alone() -> None:
+    x = np.array([3.0, 1.0, 2.0])
+    f = tierup.jit(lambda x: np.sort(x), strict=True)
+    for _ in range(3):
+        assert f(x).tolist() == [1, 2, 3] and x.tolist() == [3, 1, 2]
+    assert f.stats().hits == 2
+
+
+REFUSED = (
+    lambda x: np.sort(x, 1), lambda x: np.sort(x[0]), lambda x: np.argsort(x, -2), lambda x: np.sort(x, kind="no"), lambda x: x[0].sort(),
+    lambda x: np.argsort(x[0]), lambda x: np.partition(x, 9), lambda x: np.sort(x, None, "stable", stable=True),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_numpy_refuses_is_refused_alike(number: int) -> None:
+    program = REFUSED[number]
+    jitted = tierup.jit(program)
+    for _ in range(3):
+        x = np.array([3.0, 1.0, 2.0])
+        assert raised(jitted, x) == raised(program, x)
