@@ -36,7 +36,7 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
 
 @cache
 def _address(name: str, dtype: str, kind: str) -> int:
-    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(_api()[_GET_ARR_FUNCS])
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(_api()[_GET_ARR_FUNCS] or 0)
     table = (ctypes.c_void_p * 39).from_address(get(np.dtype(dtype)))
     return table[_FIRST[name] + int(kind)] or 0
 
