@@ -441,12 +441,12 @@ def reads_a_new_axis(x, i, j):
     return x[None, i, None, j]
 
 
-def writes(x, i, j):
+def writes_there(x, i, j):
     x[i, j] += 3
     return x
 
 
-@pytest.mark.parametrize("function", [reads, reads_from_both_ends, reads_a_new_axis, writes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [reads, reads_from_both_ends, reads_a_new_axis, writes_there], ids=lambda f: f.__name__)
 def test_an_item_of_an_index_that_is_out_of_range_is_said_to_be_so_in_numpys_words(function):
     made = tierup.jit(function)
     for shape in ((3, 4), (3, 4), (4, 3, 5), (3,), ()):
