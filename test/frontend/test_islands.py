@@ -519,3 +519,22 @@ def test_warnings_are_at_the_users_line() -> None:
     with pytest.warns(UserWarning, match="careful") as caught:
         tierup.jit(f)(X)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("options", [{}, {"optimize": False}], ids=str)
+def test_a_name_without_a_value_is_no_global_where_a_region_alone_binds_it(options: dict[str, Any], define: Callable[[str], Any]) -> None:
+    function = define("""
+later = np.ones(3)
+
+def f(x):
+    print(end="")
+    y = np.tanh(x) + later
+    print(end="")
+    later = np.sin(x) * 2
+    return y * later
+""")
+    jitted = tierup.jit(function, **options)
+    for _ in range(3):
+        with pytest.raises(UnboundLocalError) as found:
+            jitted(X)
+        assert "cannot access local variable 'later'" in str(found.value)

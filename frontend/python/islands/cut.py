@@ -83,7 +83,9 @@ def cut(
     declared = [n for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal))]
     rebound = frozenset(n for node in declared for n in node.names)
     cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands, temporary)
-    return Cut(cutter.block(body, end=True), cutter.regions)
+    made = cutter.block(body, end=True)
+    unbound = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: else these would be globals here
+    return Cut([*(_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in unbound), *made], cutter.regions)
 
 
 @dataclass
