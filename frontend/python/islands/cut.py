@@ -80,12 +80,12 @@ def cut(
     """Cut the body of a function. `local`: its names; `islands`: what stays Python; `temporary`: names that are not the user's."""
     inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
     cells = reads(inside) & local
-    declared = [n for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal))]
-    rebound = frozenset(n for node in declared for n in node.names)
+    rebound = frozenset(name for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names)
     cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands, temporary)
     made = cutter.block(body, end=True)
-    unbound = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: else these would be globals here
-    return Cut([*(_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in unbound), *made], cutter.regions)
+    elsewhere = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: `t: None` says that they are no globals
+    declared = [_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
+    return Cut([*declared, *made], cutter.regions)
 
 
 @dataclass
