@@ -16,7 +16,7 @@ help:  ## this list
 
 # a stamp per set of packages: none is installed again before pyproject.toml changes
 $(VENV)/made:
-	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info < (3, 14) or sys.exit("tierup needs Python 3.11 to 3.13, this is " + sys.version.split()[0] + ": make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tierup needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12")'
 	@echo "making $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@

@@ -21,6 +21,7 @@ from tierup.frontend.python.build import build, shape_from_annotations
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import definition, remember
 from tierup.frontend.tensor_arguments import TensorArguments
+from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base.errors import NoSourceWarning
@@ -103,7 +104,7 @@ def function_from(
 
     made = Function(
         target.__name__,
-        inspect.signature(function, follow_wrapped=False),
+        signature_of(function),
         make,
         lambda: graph(shape_from_annotations(function), {}),
         options,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.base.errors import NotOptimized as NotOptimized
     from tierup.runtime.base.errors import RecompileLimitWarning as RecompileLimitWarning
+    from tierup.runtime.base.errors import SlowEntryWarning as SlowEntryWarning
     from tierup.runtime.base.options import assert_optimized as assert_optimized
     from tierup.runtime.base.options import options as options
     from tierup.runtime.compiling.scheduling.background import wait_for_compiles as wait_for_compiles
@@ -61,6 +62,7 @@ _EXPORTS = {
     "PassFailure": "tierup.dialect.passes.core:PassFailure",
     "RecompileLimitWarning": "tierup.runtime.base.errors:RecompileLimitWarning",
     "NoSourceWarning": "tierup.runtime.base.errors:NoSourceWarning",
+    "SlowEntryWarning": "tierup.runtime.base.errors:SlowEntryWarning",
     "ProgramError": "tierup.frontend.errors:ProgramError",
     "UnsupportedSyntax": "tierup.frontend.errors:UnsupportedSyntax",
     "assert_optimized": "tierup.runtime.base.options:assert_optimized",
@@ -101,6 +103,7 @@ __all__ = [
     "ProgramError",
     "NoSourceWarning",
     "RecompileLimitWarning",
+    "SlowEntryWarning",
     "UnsupportedSyntax",
     "__version__",
     "assert_optimized",

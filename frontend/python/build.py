@@ -67,6 +67,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
 )
 from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
+from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, leaf_names
 
@@ -105,8 +106,12 @@ def shape_from_annotations(function: FunctionType) -> CallShape:
     """The shape of a call not seen yet: arrays of any rank, save for parameters annotated int, float or bool."""
     kinds = {int: "int", float: "float", bool: "bool", "int": "int", "float": "float", "bool": "bool"}
     parameters = []
-    for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
-        annotation = parameter.annotation
+    try:
+        annotations = function.__annotations__
+    except Exception:  # noqa: BLE001 - from Python 3.14 on it is evaluated here, and may raise whatever it likes
+        annotations = {}
+    for name in signature_of(function).parameters:
+        annotation = annotations.get(name)
         kind = kinds.get(annotation, "array") if isinstance(annotation, (type, str)) else "array"
         parameters.append((name, Leaf(kind)))
     return CallShape(tuple(parameters))

@@ -1,24 +1,44 @@
 """The memory that the dispatcher reads: its own records, and the fields of CPython's and NumPy's objects.
 
 The records are ctypes structures, filled by `plan.py` and read by generated code through `offset(Structure, "field")`: there
-is one description of each. The offsets of foreign objects hold for 64-bit builds of CPython 3.11 to 3.13 with the GIL and
+is one description of each. The offsets of foreign objects hold for 64-bit builds with the GIL of CPython's `RELEASES`, and
 are checked by `entry_probe` before the first use.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import c_int32, c_int64, c_void_p
 from enum import IntEnum
+from typing import NamedTuple
+
+
+class Release(NamedTuple):
+    """What of CPython's objects differs between its releases."""
+
+    count_bits: int  # of a reference count; 32: a negative one is an immortal object's
+    tuple_items: int
+    tagged_ints: bool  # an int has a tag (digits << 3 | flag << 2 | sign: 0 + 1 zero 2 -), not a size with a sign
+
+
+# Another release is a row here, and a classifier in pyproject.toml: the probe and `make test` say whether it holds.
+RELEASES = {
+    (3, 11): Release(64, 24, False),
+    (3, 12): Release(32, 24, True),
+    (3, 13): Release(32, 24, True),
+    (3, 14): Release(32, 32, True),
+}
+RELEASE = RELEASES.get(sys.version_info[:2], RELEASES[max(RELEASES)])
 
 # PyObject, PyVarObject, PyTypeObject
 OB_REFCNT, OB_TYPE, OB_SIZE = 0, 8, 16
 TYPE_BASICSIZE, TYPE_VECTORCALL_OFFSET = 32, 56
-# PyFloatObject, PyTupleObject, PyListObject, PyLongObject (3.11: size with sign, digits; 3.12 on: tag, digits)
+# PyFloatObject, PyTupleObject, PyListObject, PyLongObject
 FLOAT_VALUE = 16
-TUPLE_ITEMS = 24
+TUPLE_ITEMS = RELEASE.tuple_items
 LIST_ITEMS = 24  # a pointer to the items
-LONG_TAG, LONG_DIGITS = 16, 24
+LONG_TAG, LONG_DIGITS = 16, 24  # the tag, or the size
 LONG_SHIFT = 30
 # PyArrayObject, PyArray_Descr
 ARRAY_DATA, ARRAY_ND, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64

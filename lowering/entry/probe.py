@@ -21,9 +21,6 @@ from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, Res
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.records import Form, Inputs, ProbeFailed, VersionRecord
 
-NEWEST = (3, 13)  # the newest Python whose object layouts were checked by hand
-
-
 _lock = forking.lock()
 
 
@@ -49,9 +46,10 @@ def _check_build() -> None:
     if sys.implementation.name != "cpython":
         raise ProbeFailed(f"{sys.implementation.name} is not CPython")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise ProbeFailed("a free-threaded build counts references in another way")
-    if not (3, 11) <= sys.version_info[:2] <= NEWEST:
-        raise ProbeFailed(f"Python {sys.version_info.major}.{sys.version_info.minor} was not checked")
+        raise ProbeFailed("a free-threaded build of Python counts references in another way")
+    if sys.version_info[:2] not in layout.RELEASES:
+        oldest, newest = (".".join(map(str, release)) for release in (min(layout.RELEASES), max(layout.RELEASES)))
+        raise ProbeFailed(f"it knows the objects of Python {oldest} to {newest}, this is {sys.version.split()[0]}")
     if sys.maxsize != 2**63 - 1 or sys.byteorder != "little":
         raise ProbeFailed("not a 64-bit little-endian build")
     if hasattr(sys, "gettotalrefcount"):
@@ -83,8 +81,9 @@ def _check_objects() -> None:
     items = _read(another, layout.LIST_ITEMS)
     _expect("list items", ctypes.c_int64.from_address(items + 8).value, id(probe))
     _expect("int digits", _read(123456, layout.LONG_DIGITS, ctypes.c_uint32), 123456)
-    for value, tag_312, tag_311 in ((5, 8, 1), (-5, 10, -1), (0, 1, 0), (1 << 30, 16, 2)):
-        _expect(f"int {value}", _read(value, layout.LONG_TAG), tag_312 if sys.version_info >= (3, 12) else tag_311)
+    for value, tag, size in ((5, 8, 1), (-5, 10, -1), (0, 1, 0), (1 << 30, 16, 2)):
+        found = _read(value, layout.LONG_TAG)
+        _expect(f"int {value}", *((found & ~4, tag) if layout.RELEASE.tagged_ints else (found, size)))
 
 
 def _check_arrays() -> None:

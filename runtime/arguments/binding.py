@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 from tierup.dialect.base.records import cached_property
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """The signature of a function, whatever it wraps, without annotations: from Python 3.14 on, looking at them runs them, and they may
+    name what is not there."""
+    if isinstance(function, FunctionType) and not hasattr(function, "__signature__"):
+        bare = FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
+        bare.__kwdefaults__ = function.__kwdefaults__
+        function = bare
+    return inspect.signature(function, follow_wrapped=False)
 
 
 class Binding:
@@ -20,7 +31,7 @@ class Binding:
 
     def renewed(self) -> Binding:
         """For the function as it is now, its code and parameters too."""
-        signature = self._signature if self._wrapped is None else inspect.signature(self._wrapped, follow_wrapped=False)
+        signature = self._signature if self._wrapped is None else signature_of(self._wrapped)
         return Binding(self._name, signature, self._wrapped)
 
     @property

@@ -33,6 +33,10 @@ class RecompileLimitWarning(UserWarning):
     """A function has as many versions as its options allow, and calls come that fit none of them."""
 
 
+class SlowEntryWarning(RuntimeWarning):
+    """Calls go through the entry in Python, since this build or release of Python is not one that the native entry knows."""
+
+
 class NoSourceWarning(RuntimeWarning):
     """A function's source is not there (typed into a REPL, made by exec, of a .pyc file alone), so it runs as plain Python."""
 

@@ -18,7 +18,6 @@ self-probe fails, for `options(entry="python")`, and as the readable account of 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,6 +47,8 @@ from tierup.lowering.entry.records import (
 from tierup.lowering.entry.tables.versions import Versions
 from tierup.runtime.account import last_plan
 from tierup.runtime.arguments.guards import Mismatch, fit
+from tierup.runtime.base.errors import SlowEntryWarning
+from tierup.runtime.base.once import Once, warn
 from tierup.runtime.dispatching.dispatch_chain import HashedOrder
 from tierup.runtime.faults import faults
 
@@ -56,16 +57,22 @@ if TYPE_CHECKING:
 
 DispatchTable: TypeAlias = "PythonTable | NativeTable"
 
+_said = Once()  # why calls are slow, to the process
+
 
 def make_table(
     inputs: int | Inputs, slow: Callable[..., Any], failed: Callable[..., Any] | None = None, *, entry: str = "native"
 ) -> DispatchTable:
     """A new table. `inputs`: the number of positional arguments, or where the flat arguments come from.
 
-    `entry`: "native" where this interpreter allows it (`native_unavailable` says why not), else "python".
+    `entry`: "native" where this interpreter allows it (`native_unavailable` says why not, and so does one warning), else "python".
     """
     where = Inputs(inputs) if isinstance(inputs, int) else inputs
-    if entry == "native" and native_unavailable() is None:
+    reason = native_unavailable() if entry == "native" else None
+    if reason is not None and _said.first(reason):
+        text = f"a call takes some 30 us instead of 0.1, and gives the same: tierup's native entry is not used, since {reason}"
+        warn(text, SlowEntryWarning)
+    if entry == "native" and reason is None:
         from tierup.lowering.entry import last as entry_last
         from tierup.lowering.entry.tables.table import NativeTable  # here: loads llvmlite
 
@@ -81,17 +88,6 @@ def native_unavailable() -> str | None:
     from tierup.lowering.entry.probe import unavailable  # here: loads llvmlite
 
     return unavailable()
-
-
-def prepare_native() -> None:
-    """Start the native entry's first use, some 60 ms of compiling and probing, in a thread of its own; whoever needs it waits for it.
-
-    LLVM works without the GIL, so a caller that has something else to do first (a run in tier 0, MLIR's import) gets it for little.
-    """
-    try:
-        threading.Thread(target=native_unavailable, name="tierup-entry").start()
-    except RuntimeError:  # the system allows no more threads: who needs it does it
-        return
 
 
 _KERNEL = (ctypes.c_int32, ctypes.POINTER(abi.Argument), ctypes.POINTER(abi.Result))

@@ -87,10 +87,10 @@ class Function(DirectCalls, Report, Generic[P, R]):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
-    __tierup_function__: Any
 
     __defaults__ = _of_wrapped("__defaults__")
     __kwdefaults__ = _of_wrapped("__kwdefaults__")
+    __annotations__ = _of_wrapped("__annotations__")
 
     is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
 
@@ -109,15 +109,16 @@ class Function(DirectCalls, Report, Generic[P, R]):
         to show before there was a call. `fitted` makes bound
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes. `python` answers calls with
         arguments that no program takes."""
+        self.elsewhere: Elsewhere | None = None
         if wrapped is not None:
+            self.__wrapped__ = wrapped
             functools.update_wrapper(self, wrapped)
-            self.__tierup_function__ = wrapped
+            self.__tierup_function__: Any = wrapped
         self.__name__ = name
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
         self._tensors: TensorCalls | None = None
         self._python = python
-        self.elsewhere: Elsewhere | None = None
         self.unsupported_calls = 0  # answered by `python`, since no program takes their arguments
         self._build = build
         self._uncalled = uncalled

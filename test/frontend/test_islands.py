@@ -403,6 +403,9 @@ def test_a_program_does_what_python_does(name: str, options: dict[str, Any], def
 def test_annotations_of_functions_inside_are_evaluated_where_python_evaluates_them(define: Callable[[str], Any]) -> None:
     text = "def f(x):\n    def g(v: Unknown) -> Unknown:\n        return v * 2\n    return g(x).sum()\n"
     assert tierup.jit(define("from __future__ import annotations\n" + text))(X) == (X * 2).sum()
+    if sys.version_info >= (3, 14):  # nowhere
+        assert tierup.jit(define(text))(X) == (X * 2).sum()
+        return
     with pytest.raises(NameError, match="name 'Unknown' is not defined"):
         tierup.jit(define(text))(X)
 

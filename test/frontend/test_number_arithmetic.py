@@ -74,11 +74,11 @@ CASES += [(f, a, b) for f in (left, right, bits) for a, b in itertools.product((
 
 
 def outcome(function, *args):
-    """The result, or the class of the exception."""
+    """The result, or the class of the exception and what it says."""
     try:
         return function(*args)
     except (ArithmeticError, ValueError) as e:
-        return type(e)
+        return type(e), str(e)
 
 
 def same(got, want, ulps):

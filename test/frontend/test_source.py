@@ -8,7 +8,9 @@ import dataclasses
 import functools
 import inspect
 import linecache
+import sys
 import typing
+import warnings
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -119,10 +121,10 @@ def test_a_file_that_is_edited_while_its_functions_run_changes_nothing(edited: s
 def test_parsing_is_tried_again_when_another_thread_of_python_311_was_parsing_too(monkeypatch: pytest.MonkeyPatch) -> None:
     failures = ["before=51, after=72"] * 3
 
-    def parse(text: str) -> ast.Module:
+    def parse(text: str, file: str) -> ast.Module:
         if failures:
             raise SystemError(f"AST constructor recursion depth mismatch ({failures.pop()})")
-        return ast.parse(text)
+        return ast.parse(text, file)
 
     monkeypatch.setattr(source, "ast", type("Parsing", (), {**vars(ast), "parse": staticmethod(parse)}))
     np.testing.assert_array_equal(tierup.jit(double)(np.arange(3.0)), [0, 2, 4])
@@ -130,7 +132,7 @@ def test_parsing_is_tried_again_when_another_thread_of_python_311_was_parsing_to
 
 
 def test_parsing_that_never_succeeds_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    def parse(text: str) -> ast.Module:
+    def parse(text: str, file: str) -> ast.Module:
         raise SystemError("AST constructor recursion depth mismatch")
 
     monkeypatch.setattr(source, "ast", type("Parsing", (), {**vars(ast), "parse": staticmethod(parse)}))
@@ -161,6 +163,7 @@ SPELLED = {
     "a module under other names": "import numpy as np\nxp = np\nfrom numpy import linalg as la\n@tierup.jit\n"
     "def f(x): return x * 7 + int(xp.abs(0) + la.norm(xp.zeros(2)))\n",
     "the second of a name": "def f(x): return x * 6\ndef f(x): return x * 7\nf = tierup.jit(f)\n",
+    "super outside of a class": "@tierup.jit\ndef f(x):\n    assert super(int, x).__doc__\n    return x * 7\n",
     "an underscore": "_ = 7\n@tierup.jit\ndef f(x): return x * _\n",
 }
 
@@ -171,4 +174,41 @@ def test_a_definition_is_found_however_it_is_spelled(text: str, tmp_path: Path) 
     path.write_bytes(b"import tierup\n" + text.encode())
     module: dict[str, typing.Any] = {"__name__": "spelled"}
     exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module)
-    assert module["f"](2) == 14
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tierup.NoSourceWarning)
+        assert module["f"](2) == 14
+
+
+def test_what_python_warns_of_is_said_to_stand_where_it_does(tmp_path: Path) -> None:
+    path = tmp_path / "escaped.py"
+    path.write_text("import tierup\nif 1:\n    @tierup.jit\n    def f(x):\n        return x * len('\\d')\n")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        module: dict[str, typing.Any] = {"__name__": "escaped"}
+        exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), module)
+        assert module["f"](2) == 4
+    assert said and {(w.filename, w.lineno) for w in said} == {(str(path), 5)}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated where they stand")
+def test_annotations_that_nobody_evaluates_may_name_what_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "deferred.py"
+    path.write_text(
+        "import tierup\ndef helper(x: Nothing): return x + 1\n@tierup.jit\ndef f(x: Unknown, n: 1 / 0 = 2) -> 'a': return helper(x) * n\n"
+    )
+    module: dict[str, typing.Any] = {"__name__": "deferred"}
+    exec(compile(path.read_text(), str(path), "exec", dont_inherit=True), module)
+    for _ in range(3):
+        np.testing.assert_array_equal(module["f"](np.arange(3.0)), [2, 4, 6])
+    assert module["f"].stats().versions == 1
+    with pytest.raises(NameError, match="Unknown"):
+        _ = module["f"].__annotations__
+
+
+def test_a_function_has_the_annotations_of_what_it_was_made_of() -> None:
+    def f(x: np.ndarray, n: int = 2) -> float:
+        return x * n
+
+    jitted = tierup.jit(f)
+    assert jitted.__annotations__ == f.__annotations__ and typing.get_type_hints(jitted) == typing.get_type_hints(f)
+    assert inspect.signature(jitted) == inspect.signature(f)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tierup.lowering.entry.layout import RELEASES
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
 README = (ROOT / "README.md").read_text()
@@ -83,6 +85,15 @@ def test_the_page_on_dependencies_names_each_of_them() -> None:
     names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted}  # type: ignore[index]  # every requirement starts with a name
     cells = [line.split("|")[1] for line in (ROOT / "docs/dependencies.md").read_text().splitlines() if line.startswith("| `")]
     assert {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)} == names
+
+
+def test_the_releases_of_python_are_those_that_the_native_entry_knows() -> None:
+    known = [".".join(map(str, release)) for release in sorted(RELEASES)]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [c.removeprefix("Programming Language :: Python :: ") for c in project["classifiers"] if ":: Python ::" in c]
+    assert named == known and project["requires-python"] == f">={known[0]}"
+    for page in ("README.md", "docs/dependencies.md"):
+        assert f"Python {known[0]} to {known[-1]}" in (ROOT / page).read_text(), page
 
 
 def test_make_alone_lists_every_target() -> None:

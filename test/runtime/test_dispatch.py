@@ -5,15 +5,19 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tierup
 from tierup.lowering.base import abi
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.entry import probe as entry_probe
 from tierup.lowering.entry.records import AttributeSource, Constant, GlobalSource, Inputs, Positional, VersionRecord, work_of
+from tierup.runtime.base.once import Once
+from tierup.runtime.dispatching import dispatch
 from tierup.runtime.dispatching.dispatch import PythonTable, make_table, native_unavailable
 
 
@@ -26,27 +30,67 @@ def test_the_native_entry_works_here() -> None:
     assert make_table(1, slow).entry == "native"
 
 
-def test_the_native_entry_can_be_prepared_in_the_background() -> None:
-    code = (
-        "from tierup.runtime.dispatching import dispatch\n"
-        "dispatch.prepare_native()\n"
-        "assert dispatch.make_table(1, lambda *a: 5).callable()(1) == 5\n"
-        "dispatch.prepare_native()\n"  # and the interpreter may end meanwhile
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    subprocess.run([sys.executable, "-c", "from tierup.runtime.dispatching import dispatch; dispatch.prepare_native()"], check=True)
-
-
 def test_the_python_entry_can_be_asked_for() -> None:
     assert make_table(1, slow, entry="python").entry == "python"
     with pytest.raises(ValueError, match="native or python"):
         make_table(1, slow, entry="fast")
 
 
-def test_a_failed_probe_gives_the_python_entry_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_probe_gives_the_python_entry_and_says_why_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_probe, "unavailable", lambda: "no such luck")
-    assert native_unavailable() == "no such luck"
-    assert make_table(1, slow).entry == "python"
+    monkeypatch.setattr(dispatch, "_said", Once())
+    assert make_table(1, slow, entry="python").entry == "python"
+    with pytest.warns(tierup.SlowEntryWarning, match="no such luck") as said:
+        assert make_table(1, slow).entry == make_table(2, slow).entry == "python"
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+UNKNOWN = {
+    "a release that nobody looked at": "from tierup.lowering.entry import layout; del layout.RELEASES[sys.version_info[:2]]",
+    "a free-threaded build": "import sysconfig; known = sysconfig.get_config_var\n"
+    "sysconfig.get_config_var = lambda name: 1 if name == 'Py_GIL_DISABLED' else known(name)",
+}
+PROGRAM = """
+import sys
+{unknown}
+import numpy as np
+import tierup
+
+@tierup.jit
+def f(x, n=2):
+    if n > 3:
+        return x + 1
+    return np.tanh(x) * n
+
+@tierup.jit(compile="background")
+def g(x, *, scale):
+    x[0] = x[0] * scale
+    return {{"sum": x.sum(), "all": (x, x @ x)}}
+
+x = np.arange(12.0)
+for k in range(40):
+    want = np.tanh(x[: k % 3 + 4]) * 2
+    np.testing.assert_allclose(f(x[: k % 3 + 4]), want, rtol=1e-15)
+    assert (f(x, n=5) == x + 1).all()
+    y = x.copy()
+    given = g(y, scale=2.0)
+    assert given["all"][0] is y and y[0] == 0 and given["sum"] == 66 and given["all"][1] == x @ x
+    tierup.wait_for_compiles()
+assert f.stats().hits > 50 and g.stats().hits > 20, (f.stats(), g.stats())
+try:
+    f(x, x, x)
+except TypeError as e:
+    print(e)
+"""
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN.values(), ids=UNKNOWN)
+def test_where_python_is_not_known_everything_works_and_one_warning_says_that_it_is_slow(unknown: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM.format(unknown=unknown))
+    done = subprocess.run([sys.executable, "-W", "always", str(path)], capture_output=True, text=True, check=True)
+    assert "takes from 1 to 2 positional arguments but 3 were given" in done.stdout
+    assert done.stderr.count("Warning") == done.stderr.count("SlowEntryWarning") == 1 and "native entry is not used" in done.stderr
 
 
 def test_python_tables_need_neither_mlir_nor_llvm() -> None:

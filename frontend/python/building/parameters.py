@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator, Mapping
 from types import FunctionType
 
@@ -11,6 +10,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise, foreign
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.values import NONE, Array, Const, Mapping_, Scalar, Sequence, Value
+from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
 
@@ -19,7 +19,7 @@ def bind(
     frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
 ) -> dict[str, Value]:
     """The value of each parameter, defaults filled in. Raises WillRaise where Python's call is a TypeError."""
-    signature = inspect.signature(function, follow_wrapped=False)
+    signature = signature_of(function)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as e:

@@ -112,49 +112,41 @@ def definition(function: FunctionType) -> Source:
 
 def _found(function: FunctionType, lines: list[str]) -> Definition | None:
     """The definition in a file's lines whose code is the function's; None when there is none."""
-    first = function.__code__.co_firstlineno
+    first, file = function.__code__.co_firstlineno, function.__code__.co_filename
     try:
         if function.__code__.co_name == "<lambda>":
-            lambdas = (n for n in ast.walk(_parsed("".join(lines))) if isinstance(n, ast.Lambda) and n.lineno == first)
+            lambdas = (n for n in ast.walk(_parsed("".join(lines), file)) if isinstance(n, ast.Lambda) and n.lineno == first)
             return next((n for n in lambdas if _matches(function, n)), None)
-        tree = _definition(inspect.getblock(lines[first - 1 :]), first)
+        tree = _definition(inspect.getblock(lines[first - 1 :]), first, file)
     except (SyntaxError, IndexError, TokenError):
         return None
     return tree if tree is not None and _matches(function, tree) else None
 
 
-def _definition(lines: list[str], first: int) -> Definition | None:
-    """The `def` in these lines. An indented one is parsed inside `if 1:`, which leaves its columns and strings as they are."""
+def _definition(lines: list[str], first: int, file: str) -> Definition | None:
+    """The `def` in these lines of a file. An indented one is parsed inside `if 1:`, which leaves its columns and strings as they are."""
     text = "".join(lines)
     indented = text[:1] in (" ", "\t")
-    module = _parsed("if 1:\n" + text if indented else text)
+    module = _parsed("\n" * (first - 2) + "if 1:\n" + text if indented else "\n" * (first - 1) + text, file)
     body = module.body[0].body if indented and module.body and isinstance(module.body[0], ast.If) else module.body
     tree = body[0] if body else None
-    if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return None
-    shift = first - 2 if indented else first - 1
-    node: Any
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno += shift
-            node.end_lineno += shift
-    return tree
+    return tree if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
-def _parsed(text: str) -> ast.Module:
+def _parsed(text: str, file: str = "<tierup>") -> ast.Module:
     """`ast.parse`, which raises SystemError in CPython 3.11 when another thread is in it too: all threads' nesting is one count there
-    (python/cpython#106905). Ours wait for one another; with a thread of somebody else's it is tried again."""
+    (python/cpython#106905). Ours wait for one another; with a thread of somebody else's it is tried again. `file`: what warnings name."""
     for _ in range(_ATTEMPTS - 1):
         try:
             with _one_at_a_time:
-                return ast.parse(text)
+                return ast.parse(text, file)
         except SystemError:
             continue
-    return ast.parse(text)
+    return ast.parse(text, file)
 
 
 def _matches(function: FunctionType, tree: Definition) -> bool:
-    """Whether `tree`, compiled where names mean the same (in a function of free variables, and a class for `__names`), gives its code."""
+    """Whether `tree`, compiled where names mean the same (in a function of free variables, and its class for `__names`), gives its code."""
     code = function.__code__
     if any(name.startswith("@") for name in code.co_varnames):  # pytest writes its asserts into the code: parameters are all to go by
         args = tree.args
@@ -164,8 +156,9 @@ def _matches(function: FunctionType, tree: Definition) -> bool:
     imports = "".join(f"import {n}\n" for n in code.co_names if isinstance(function.__globals__.get(n), ModuleType))
     for name in dict.fromkeys(("_", *reversed(code.co_qualname.split(".")[:-1]))):
         if name.isidentifier():
-            declared = "" if name in code.co_freevars else f" global {name}\n"
-            module = _parsed(f"{imports}def _({', '.join(code.co_freevars)}):\n{declared} class {name}: pass")
+            scope, own = ("if 1", code.co_name) if name == "_" else (f"class {name}", name)
+            declared = f" global {own}\n" if own.isidentifier() and own not in code.co_freevars else ""
+            module = _parsed(f"{imports}def _({', '.join(code.co_freevars)}):\n{declared} {scope}: pass")
             module.body[-1].body[-1].body = [statement]  # type: ignore[attr-defined]  # a def of a class
             if any(_same(made, code) for made in _codes(compile(module, code.co_filename, "exec", futures_of(code), True))):
                 _mangle(tree, name.lstrip("_"))

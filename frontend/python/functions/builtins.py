@@ -31,7 +31,18 @@ from tierup.frontend.python.operations import array_operators, arrays, iteration
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.operations.scalars import absolute, binary, compare, of_ints, raise_if, to_bool, to_float, to_int
+from tierup.frontend.python.operations.scalars import (
+    absolute,
+    binary,
+    compare,
+    of_ints,
+    python_says,
+    raise_if,
+    refuse_zero,
+    to_bool,
+    to_float,
+    to_int,
+)
 
 ZERO_FLOAT = Const(0.0)
 EMPTY = Sequence("tuple", [])
@@ -173,6 +184,8 @@ def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
 
 @function(divmod)
 def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
+    if is_number(x) and is_number(y) and "float" in (number_kind(x), number_kind(y)):
+        refuse_zero(frame, y, lambda: divmod(1.0, 0.0))
     return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
 
 
@@ -181,7 +194,8 @@ def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
     """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""
     em = frame.em
     number = _as_float(frame, node, x)
-    raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", "math domain error")
+    what, _, _ = python_says(lambda: math.sqrt(-1.0)).partition(", got ")
+    raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", what)
     tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
     return Scalar(em.numpy("aten.Float.Tensor", [em.numpy("aten.sqrt", [tensor])], em.types.float), "float")
 

@@ -20,7 +20,7 @@ from tierup.frontend.python.functions.numpy_reductions import sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, refuse_axis
-from tierup.frontend.python.operations.scalars import number, raise_if
+from tierup.frontend.python.operations.scalars import number, python_says, raise_if
 
 CONSTANT_MODE = Const("constant")
 
@@ -89,7 +89,7 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
     else:
         sections = constant(frame, node, indices_or_sections, "the number of sections")
         if sections == 0:
-            raise WillRaise(ZeroDivisionError("integer modulo by zero"))
+            raise WillRaise(ZeroDivisionError(python_says(lambda: 1 % 0)))
         length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
         rest = em.scalar("aten.remainder.int", [length, em.int(sections)], em.types.int)
         uneven = em.scalar("aten.ne.int", [rest, em.int(0)], em.types.bool)

@@ -94,6 +94,14 @@ def raise_if(frame: Frame, condition: ir.Value, kind: str, message: str) -> None
         frame.em.raise_now(kind, message)
 
 
+def python_says(compute: Callable[[], object]) -> str:
+    """What this release of Python says of what it refuses; they differ."""
+    try:
+        raise AssertionError(f"computed: {compute()}")
+    except (ArithmeticError, ValueError) as e:
+        return str(e)
+
+
 def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     """`a op b` of two numbers, at least one known at run time only."""
     em = frame.em
@@ -111,7 +119,7 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
         negative = em.scalar("aten.lt.int", [to_int(frame, b), em.int(0)], em.types.bool)
         raise_if(frame, negative, "ValueError", "negative shift count")
     if op in (ast.FloorDiv, ast.Mod):
-        _refuse_zero(frame, b, "integer division or modulo by zero")
+        refuse_zero(frame, b, lambda: FOLD[op](1, 0))
     if op not in _INT:
         raise frame.error(node, f"`{SYMBOLS[op]}` of Python ints", "Python refuses it too")
     return Scalar(of_ints(frame, _INT[op], to_int(frame, a), to_int(frame, b)), "int")
@@ -126,22 +134,22 @@ def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, 
     em = frame.em
     if op is ast.Div:
         if both_ints:
-            _refuse_zero(frame, b, "division by zero")
+            refuse_zero(frame, b, lambda: 1 / 0)
             return Scalar(em.scalar("aten.div.int", [to_int(frame, a), to_int(frame, b)], em.types.float), "float")
-        _refuse_zero(frame, b, "float division by zero")
+        refuse_zero(frame, b, lambda: 1.0 / 0.0)
         return Scalar(em.scalar("aten.div.float", [to_float(frame, a), to_float(frame, b)], em.types.float), "float")
     x, y = to_float(frame, a), to_float(frame, b)
     if op in _FLOAT:
         return Scalar(em.scalar(_FLOAT[op], [x, y], em.types.float), "float")
     if op in (ast.FloorDiv, ast.Mod):
-        _refuse_zero(frame, b, "float floor division by zero" if op is ast.FloorDiv else "float modulo by zero")
+        refuse_zero(frame, b, lambda: FOLD[op](1.0, 0.0))
         name = "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor"
         return Scalar(_through_arrays(frame, name, x, y), "float")
     raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
 
 
-def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
-    """Python's ZeroDivisionError: torch's scalar division gives infinity."""
+def refuse_zero(frame: Frame, divisor: Value, by_python: Callable[[], object]) -> None:
+    """Python's ZeroDivisionError, that of `by_python`: torch's scalar division gives infinity."""
     em = frame.em
     if isinstance(divisor, Const) and divisor.value != 0:
         return
@@ -149,7 +157,7 @@ def _refuse_zero(frame: Frame, divisor: Value, message: str) -> None:
         is_zero = em.scalar("aten.eq.float", [to_float(frame, divisor), em.float(0.0)], em.types.bool)
     else:
         is_zero = em.scalar("aten.eq.int", [to_int(frame, divisor), em.int(0)], em.types.bool)
-    raise_if(frame, is_zero, "ZeroDivisionError", message)
+    raise_if(frame, is_zero, "ZeroDivisionError", python_says(by_python))
 
 
 def _through_arrays(frame: Frame, name: str, *operands: ir.Value) -> ir.Value:
@@ -184,7 +192,7 @@ def _float_power(frame: Frame, x: ir.Value, y: ir.Value) -> Scalar:
     exponent = em.scalar("aten.full", [em.int_list([]), y, em.int(7), em.none, em.none, em.none], em.types.tensor)
     result = em.scalar("aten.Float.Tensor", [em.scalar("aten.pow.Scalar", [x, exponent], em.types.tensor)], em.types.float)
     with in_arm(frame, both(both(finite(x), finite(y)), not_(frame, finite(result)))):
-        raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", "0.0 cannot be raised to a negative power")
+        raise_if(frame, holds("eq", x, em.float(0.0)), "ZeroDivisionError", python_says(lambda: 0.0**-1.0))
         # Python gives a complex number here, which programs do not hold
         is_number = holds("eq", result, result)
         raise_if(frame, not_(frame, is_number), "ValueUnanswerable", "a negative float to a fractional power is complex")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter, external, external_data, function
 
+_COUNT = ir.IntType(layout.RELEASE.count_bits)
 _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
     "PyObject_GetAttr": (PTR, (PTR, PTR)),
@@ -87,13 +86,10 @@ def type_of(f: Emitter, obj: ir.Value) -> ir.Value:
 
 
 def incref(f: Emitter, obj: ir.Value) -> None:
-    """Py_INCREF. From 3.12 on, a count whose lower 32 bits are negative is an immortal object's and stays."""
-    if sys.version_info < (3, 12):
-        f.add_to(1, obj, layout.OB_REFCNT)
-        return
-    count = f.load(obj, layout.OB_REFCNT, I32)
-    with f.when(f.b.icmp_signed(">=", count, I32(0)), likely=True):
-        f.store(f.b.add(count, I32(1)), obj, layout.OB_REFCNT)
+    """Py_INCREF. A negative count is an immortal object's and stays."""
+    count = f.load(obj, layout.OB_REFCNT, _COUNT)
+    with f.when(f.b.icmp_signed(">=", count, _COUNT(0)), likely=True):
+        f.store(f.b.add(count, _COUNT(1)), obj, layout.OB_REFCNT)
 
 
 @function(VOID, PTR, outline=True)
@@ -101,13 +97,12 @@ def decref(f: Emitter, obj: ir.Value) -> None:
     """void decref(object): Py_XDECREF."""
     with f.when(f.is_null(obj), likely=False):
         f.b.ret_void()
-    count = f.load(obj, layout.OB_REFCNT, I64)
-    if sys.version_info >= (3, 12):
-        with f.when(f.less(f.b.trunc(count, I32), I32(0))):
-            f.b.ret_void()
-    count = f.b.sub(count, I64(1))
+    count = f.load(obj, layout.OB_REFCNT, _COUNT)
+    with f.when(f.less(count, _COUNT(0))):
+        f.b.ret_void()
+    count = f.b.sub(count, _COUNT(1))
     f.store(count, obj, layout.OB_REFCNT)
-    with f.when(f.equal(count, I64(0)), likely=False):
+    with f.when(f.equal(count, _COUNT(0)), likely=False):
         api(f, "_Py_Dealloc", obj)
     f.b.ret_void()
 
@@ -117,7 +112,7 @@ def int_value(f: Emitter, obj: ir.Value, value: ir.Value) -> None:
     """i1 int_value(object, i64 *value): an exact int's value; false beyond 64 bits."""
     tag = f.load(obj, layout.LONG_TAG)
     digit = f.b.zext(f.load(obj, layout.LONG_DIGITS, I32), I64)
-    if sys.version_info >= (3, 12):  # compact: tag = digits << 3 | sign, sign 0 + 1 zero 2 -
+    if layout.RELEASE.tagged_ints:  # compact: of one digit at most
         compact = f.b.icmp_unsigned("<", tag, I64(16))
         sign = f.b.sub(I64(1), f.b.and_(tag, I64(3)))
     else:  # the size is the sign: -1, 0 or 1 digits
