@@ -541,3 +541,44 @@ def f(x):
         with pytest.raises(UnboundLocalError) as found:
             jitted(X)
         assert "cannot access local variable 'later'" in str(found.value)
+
+
+def test_what_a_manager_of_any_kind_makes_numpy_raise_is_raised(define: Callable[[str], Any]) -> None:
+    function = define("""
+import contextlib
+
+@contextlib.contextmanager
+def loudly(how):
+    with np.errstate(divide=how):
+        yield
+
+def f(x, how):
+    y = x * 2
+    with loudly(how):
+        z = np.log(y) + np.sin(x)
+        z = z * z
+    return z + 1
+""")
+    jitted = tierup.jit(function, optimize=False)
+    for _ in range(4):
+        np.testing.assert_allclose(jitted(X, "raise"), function(X, "raise"), rtol=1e-14)
+        assert np.isinf(jitted(X * 0, "ignore")).all()
+        with pytest.raises(FloatingPointError, match="divide by zero"):
+            jitted(X * 0, "raise")
+    assert jitted.explain().count("region at") == 3
+
+
+def test_a_function_that_sets_how_numpy_tells_stays_python(define: Callable[[str], Any]) -> None:
+    function = define("""
+def f(x):
+    old = np.seterr(divide="raise")
+    try:
+        return np.log(x) * 2 + np.sin(x)
+    finally:
+        np.seterr(**old)
+""")
+    jitted = tierup.jit(function)
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(X), function(X), rtol=1e-14)
+        with pytest.raises(FloatingPointError, match="divide by zero"):
+            jitted(X * 0)

@@ -8,7 +8,8 @@
 
 `f_2` and `f_4_5` are functions made of the user's statements, at the user's lines. A statement that is said to be an island stays
 what it is, and so do those around it that cannot be handed over: what is in the blocks of an `if`, loop, `try` or `with` that stays
-is cut in turn. Every statement runs once and in its order, in whichever of the two.
+is cut in turn; that of a `with` is there as it was, too, and runs where its manager has made NumPy raise or tell (`is_heard`). Every
+statement runs once and in its order, in whichever of the two.
 """
 
 from __future__ import annotations
@@ -68,10 +69,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Cut:
-    """The body with calls of regions in it. Calls are by the names that `regions` has them under."""
+    """The body with calls of regions in it. Calls are by the names that `regions` has them under, those of `is_heard` by `asks`."""
 
     body: list[ast.stmt]
     regions: dict[str, Region]
+    asks: str
 
 
 def cut(
@@ -81,11 +83,11 @@ def cut(
     inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
     cells = reads(inside) & local
     rebound = frozenset(name for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names)
-    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, cells, rebound, islands, temporary)
+    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, local | reads(body), cells, rebound, islands, temporary)
     made = cutter.block(body, end=True)
     elsewhere = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: `t: None` says that they are no globals
     declared = [_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
-    return Cut([*declared, *made], cutter.regions)
+    return Cut([*declared, *made], cutter.regions, cutter.asks)
 
 
 @dataclass
@@ -93,6 +95,7 @@ class _Cutter:
     name: str
     flow: Flow
     local: Names
+    taken: Names  # local ones and others
     cells: Names  # that functions inside read, whenever they run
     rebound: Names  # that the function and those inside declare, to bind what is not their own
     islands: Collection[ast.stmt]
@@ -100,6 +103,7 @@ class _Cutter:
 
     def __post_init__(self) -> None:
         self.regions: dict[str, Region] = {}
+        self.asks = self._free("is_heard")
 
     def block(self, body: Sequence[ast.stmt], *, end: bool, watched: Names = NONE) -> list[ast.stmt]:
         """`end`: the function ends behind the block. `watched`: names that are read where an exception out of the block leads."""
@@ -155,11 +159,14 @@ class _Cutter:
                 *self._handed_over(run[first + 1 :], end=end),
             ]
         region = Region(tuple(run), tuple(sorted(needed)), tuple(sorted(outputs)), returns)
-        name = f"{self.name}_{region.lines[0]}_{region.lines[1]}"
-        while name in self.regions or name in self.local:  # of the same lines
-            name += "_"
+        name = self._free(f"{self.name}_{region.lines[0]}_{region.lines[1]}")
         self.regions[name] = region
         return [region.call(name), *self._let_go(run)]
+
+    def _free(self, name: str) -> str:
+        while name in self.regions or name in self.taken:  # regions of the same lines
+            name += "_"
+        return name
 
     def _let_go(self, run: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The end of values that the statements are the last to use."""
@@ -175,7 +182,7 @@ class _Cutter:
         """A statement that stays, with the blocks in it cut."""
         if node in self.islands and not blocks_of(node) or _hears_numbers(node):
             return node
-        made = copy.copy(node)
+        made, regions = copy.copy(node), len(self.regions)
         if isinstance(node, (ast.Try, ast.TryStar)):
             watched = watched | reads([*node.handlers, *node.finalbody]) | self.flow.live_after[node]
         elif isinstance(node, (ast.With, ast.AsyncWith)):
@@ -190,6 +197,8 @@ class _Cutter:
                 for part in parts:
                     part.body = self.block(part.body, end=False, watched=watched)
                 setattr(made, name, parts)
+        if isinstance(made, ast.With) and isinstance(node, ast.With) and len(self.regions) > regions:
+            made.body = [_at(ast.If(ast.Call(ast.Name(self.asks, ast.Load()), [], []), node.body, made.body), node.body[0])]
         return made
 
 

@@ -22,6 +22,7 @@ from tierup.frontend.python.building.source import Source, futures_of, given_sou
 from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
 from tierup.frontend.python.islands.flow import NONE, Flow, Names, blocks_of, certainly_binds, own_nodes
 from tierup.frontend.python.islands.foreign import Scope, foreign_call, found_at, take_out, with_instead
+from tierup.frontend.python.islands.heard import SETS, is_heard
 from tierup.frontend.python.islands.worth import Lost, Race
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
@@ -133,7 +134,7 @@ class Driver:
         """Cut the function as it is to be now."""
         function, tree = self._source.function, self._source.tree
         regions: dict[str, Region] = {}
-        if not isinstance(tree, ast.Lambda) and not set(LOOK_AT_FRAME) & set(function.__code__.co_names):
+        if not isinstance(tree, ast.Lambda) and not SETS.union(LOOK_AT_FRAME) & set(function.__code__.co_names):
             made = cut(self._body, function.__name__, self._arguments, self._local, self._islands, self._temporary)
             regions = made.regions
         known = self._parts
@@ -142,7 +143,7 @@ class Driver:
             assert not isinstance(tree, ast.Lambda)
             definition = type(tree)(tree.name, tree.args, made.body, [], None, None)
             ast.fix_missing_locations(ast.copy_location(definition, tree))
-            inside = {name: self._parts[r.statements].cell for name, r in regions.items()}
+            inside = {name: self._parts[r.statements].cell for name, r in regions.items()} | {made.asks: CellType(is_heard)}
             self._code = _compiled(definition, function, inside)
             self._code.__defaults__, self._code.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         else:
