@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import gradient_programs
+import mutated_programs
 import numpy as np
 import pytest
 import running
@@ -47,6 +48,17 @@ def test_generated_programs_with_statements_that_python_runs_do_what_python_does
     for finding in found.findings:
         raise AssertionError(f"seed {finding.program.seed} under {finding.options}, call {finding.call}: {finding.what}\n{finding.program.source}")
     assert found.calls > 10 * found.programs and not found.refused
+
+
+def test_everyday_programs_changed_in_a_few_places_do_what_python_does(tmp_path: Path) -> None:
+    compared = 0
+    for number in range(FIRST, FIRST + MANY):
+        program = mutated_programs.mutated_program(number)
+        options = mutated_programs.OPTIONS[1] if number % 8 else mutated_programs.OPTIONS[number // 8 % 4]
+        calls, what = (0, "") if program is None else mutated_programs.check(program, options, tmp_path)
+        assert not what, f"seed {number} under {options}: {what}\n{program.source}"
+        compared += calls
+    assert compared > MANY
 
 
 def test_generated_programs_have_the_gradients_of_central_differences(tmp_path: Path) -> None:

@@ -133,6 +133,24 @@ def _run_numpy(seed: int, report: Report, *, islands: bool) -> None:
     report.calls = tally.calls
 
 
+@kind("mutated", 2)
+def mutated_kind(seed: int, report: Report) -> None:
+    """Everyday programs changed in a few places, as nobody would write them."""
+    import mutated_programs
+    import running
+
+    program = mutated_programs.mutated_program(seed)
+    if program is None:
+        return report.refused("no Python")
+    with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder, running.native_wins():
+        for options in mutated_programs.OPTIONS:
+            report.at(repr(options))
+            calls, what = mutated_programs.check(program, options, Path(folder))
+            report.calls += calls
+            if what:
+                return report.wrong(what.split("\n")[0][:300], f'"""mutated {seed} under {options}: {what[:1500]}\n"""\n{program.source}')
+
+
 @kind("gradients", 3)
 def gradients_kind(seed: int, report: Report) -> None:
     """NumPy programs differentiated by tierup.value_and_grad under sets of options, in tier 0 and compiled."""
