@@ -177,6 +177,13 @@ def yield_(block: ir.Block, values: Iterable[ir.Value] = ()) -> None:
     ir.Operation.create(YIELD, [], list(values), loc=block.owner.operation.location, ip=ir.InsertionPoint(block))
 
 
+def module_of(op: ir.Operation) -> ir.Operation:
+    """The module around an op."""
+    while op.name != "builtin.module":
+        op = op.parent.operation
+    return op
+
+
 def signature(func: ir.Operation) -> ir.FunctionType:
     """What a function says that it takes and gives."""
     return ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)

@@ -17,7 +17,7 @@ FAMILIES = (
     "scalars.factories", "scalars.ranges", "scalars.numbers", "scalars.bits", "scalars.facts", "scalars.lists",
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.scans", "reductions.softmax", "reductions.normalisation",
     "reductions.channel_norms", "reductions.ordering",
-    "formulas", "products",
+    "formulas", "products", "linear_algebra",
     "windows.convolution", "windows.pooling", "windows.adaptive", "windows.resizing",
     "movement.views", "movement.permutations", "movement.broadcasts", "movement.parts", "movement.splits", "movement.joining",
     "movement.moving", "movement.padding",

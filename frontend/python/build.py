@@ -57,6 +57,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     numpy_factories,
     numpy_finding,
     numpy_internals,
+    numpy_lapack,
     numpy_linalg,
     numpy_movement,
     numpy_reductions,
@@ -257,7 +258,7 @@ class ProgramBuilder:
             tree = OutputNode(
                 "dict" if isinstance(value, Mapping_) else value.kind,
                 tuple(t for _, t in parts),
-                tuple(value.items) if isinstance(value, Mapping_) else (),
+                tuple(value.items) if isinstance(value, Mapping_) else value.keys,
             )
             return [s for ssa, _ in parts for s in ssa], tree
         raise frame.error(None, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
@@ -366,7 +367,7 @@ class ProgramBuilder:
         if isinstance(value, Object):
             return "object", value.access
         if isinstance(value, Sequence):
-            return value.kind, tuple(self.key(v) for v in value.items)
+            return value.kind, value.keys, tuple(self.key(v) for v in value.items)
         if isinstance(value, Mapping_):
             return "dict", tuple((k, self.key(v)) for k, v in value.items.items())
         template = template_of(value)

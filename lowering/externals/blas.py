@@ -1,4 +1,4 @@
-"""OpenBLAS, from the scipy-openblas32 wheel: where its functions are, and how many threads it may use.
+"""OpenBLAS, BLAS and LAPACK, from the scipy-openblas32 wheel: where its functions are, and how many threads it may use.
 
 Free of MLIR and LLVM. The library is loaded when the first program that calls it is.
 """
@@ -9,13 +9,14 @@ import ctypes
 from collections.abc import Iterable
 from functools import cache
 
-PREFIX = "scipy_cblas_"
+PREFIX = "scipy_"  # of its symbols
+CBLAS = f"{PREFIX}cblas_"
 
 
 @cache
 def library() -> ctypes.CDLL:
     """The shared library. Raises ImportError when the wheel is not installed."""
-    import scipy_openblas32  # loads 30 MB: only for programs with matrix products
+    import scipy_openblas32  # loads 30 MB: only for programs with matrix products or linear algebra
 
     return ctypes.CDLL(f"{scipy_openblas32.get_lib_dir()}/{scipy_openblas32.get_library(fullname=True)}")
 
@@ -26,7 +27,7 @@ def set_threads(count: int) -> None:
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
-    """The addresses of the BLAS functions among `names`; one thread is set before the first is given out."""
+    """The addresses of the functions of BLAS and LAPACK among `names`; one thread is set before the first is given out."""
     wanted = [name for name in names if name.startswith(PREFIX)]
     if not wanted:
         return {}

@@ -103,10 +103,16 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _batched(x: Tensor, y: Tensor) -> Tensor:
-    rank = max(x.rank, y.rank)
+    batch, flat = stacked(x, y)
+    return shape.reshaped(multiply(*flat), [*batch, x.length(x.rank - 2), y.length(y.rank - 1)])
+
+
+def stacked(*operands: Tensor) -> tuple[list[Size], list[Tensor]]:
+    """The sizes of the stack that stacks of matrices broadcast to, and each of them as (matrices, rows, columns)."""
+    rank = max(x.rank for x in operands)
     batch: list[Size] = []
     for i in range(-rank, -2):
-        sizes_here = [t.length(i + t.rank) for t in (x, y) if t.rank >= -i]
+        sizes_here = [t.length(i + t.rank) for t in operands if t.rank >= -i]
         batch.append(
             next(
                 (s for s in sizes_here if isinstance(s, int) and s != 1),
@@ -114,12 +120,12 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
             )
         )
     flat = []
-    for t in (x, y):
+    for t in operands:
         matrix = [t.length(t.rank - 2), t.length(t.rank - 1)]
         lengths = [*batch, *matrix]
         full = t if t.sizes == sizes.known(lengths) and t.rank == rank else shape.broadcast(t, lengths)
         flat.append(shape.reshaped(full, [sizes.product(batch), *matrix]))
-    return shape.reshaped(multiply(*flat), [*batch, x.length(x.rank - 2), y.length(y.rank - 1)])
+    return batch, flat
 
 
 def _row(x: Tensor) -> Tensor:

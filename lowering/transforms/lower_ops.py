@@ -58,7 +58,7 @@ from tierup.lowering.ops.tensors import Tensor
 _TABLES = (
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.normalisation", "reductions.scans",
     "reductions.ordering",
-    "products",
+    "products", "linear_algebra",
     "windows.convolution", "windows.pooling", "windows.adaptive",
     "movement.views", "movement.joining", "movement.patterns",
     "indexing.gathers", "indexing.scatters",

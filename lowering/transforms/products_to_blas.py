@@ -24,7 +24,7 @@ from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
 from tierup.lowering.building.generics import OVERWRITES, maps_of
 from tierup.lowering.building.loops import nest
-from tierup.lowering.externals.blas import PREFIX
+from tierup.lowering.externals.blas import CBLAS
 from tierup.lowering.ops.products import is_blas_product
 from tierup.lowering.ops.tensors import assert_
 
@@ -127,7 +127,7 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
     left, right = (_matrix(v, flip) for v, flip in zip((x, y), flips, strict=True))
     result = _matrix(out, False)
     m, n, k = _size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)
-    name = f"{PREFIX}{'s' if str(ir.ShapedType(x.type).element_type) == 'f32' else 'd'}"
+    name = f"{CBLAS}{'s' if str(ir.ShapedType(x.type).element_type) == 'f32' else 'd'}"
     one, zero = (constant(number, dtype_of(x.type)) for number in (1.0, 0.0))
     order = b.integer(_ROW_MAJOR, 32)
     if 1 in (_length(out, -2), _length(out, -1)) and _length(x, -2 if flips[0] else -1):

@@ -137,7 +137,8 @@ class Constant:
         if self.kind == "structure":
             return structure_of(now) == self.value
         if self.kind in ("dtype", "index dtype"):
-            return (dtype_of if self.kind == "dtype" else index_dtype_of)(now) == self.value
+            found = (dtype_of if self.kind == "dtype" else index_dtype_of)(now)
+            return found is self.value or (found is not None and self.value is not None and found == self.value)  # None == float64 in NumPy
         if self.kind == "missing":
             return False
         return same_value(now, self.value)

@@ -166,7 +166,8 @@ class Output:
 
 @dataclass(frozen=True)
 class OutputNode:
-    """A tuple, list or dict of outputs; or "scalar_if": an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
+    """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; or "scalar_if": an array, and a bool that says whether
+    rank 0 makes it a NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -207,7 +208,7 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
     if tree.kind == "scalar_if":
         array, decays = items
         return array[()] if decays and isinstance(array, np.ndarray) and array.ndim == 0 else array
-    return tuple(items) if tree.kind == "tuple" else items
+    return tree.keys[0](*items) if tree.keys else tuple(items) if tree.kind == "tuple" else items  # type: ignore[operator]  # a class
 
 
 def output_leaves(tree: OutputTree) -> Iterator[Output]:

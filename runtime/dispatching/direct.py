@@ -215,7 +215,7 @@ def _skeleton_of_result(tree: OutputTree) -> object:
 
 def _made(tree: OutputTree, decays: list[bool]) -> Made:
     """What the user gets, and of each of the program's results whether it decays. Raises _NeedsPython."""
-    if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS:
+    if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
         return Made(tree.kind, tuple(_made(item, decays) for item in tree.items), tree.keys)
     if isinstance(tree, Output) and tree.kind == "const":
         return Made("object", value=tree.value)

@@ -185,8 +185,10 @@ class _Text:
                 self.unless(f"{self.read(constant.access)} is {self.read(constant.value)}")
             elif constant.kind in ("value", "identity"):
                 self.unless(f"{self.read(constant.access)} is {self._same(constant.value)} or {holds}")
-            elif constant.kind == "dtype":
-                self.unless(f"INDEX({self.read(constant.access)}) == {self._same(constant.value)}")
+            elif constant.kind in ("dtype", "index dtype"):
+                read = self.read(constant.access)
+                found = f"INDEX({read})" if constant.kind == "index dtype" else f"getattr({read}, 'dtype', None)"
+                self.unless(f"{found} is {self._same(constant.value)} or {holds}")
             else:
                 self.unless(holds)
         except _NoShortcut:
@@ -216,4 +218,6 @@ class _Text:
             keys = [f"{self.name((key,))}[0]" for key in tree.keys]
             return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, items, strict=True)) + "}"
         inner = "".join(f"{item}, " for item in items)
+        if tree.keys:
+            return f"{self.name(tree.keys[0])}({inner})"
         return f"({inner})" if tree.kind == "tuple" else f"[{inner}]"

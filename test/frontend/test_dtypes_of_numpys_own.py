@@ -28,3 +28,11 @@ def test_a_dtype_is_asked_for_by_an_array_that_has_it(name, dtype):
             assert got.dtype == want.dtype and np.array_equal(got, want)
         else:
             assert got == want
+
+
+def test_a_graph_that_asks_a_dtype_is_for_that_one_alone():
+    """NumPy says that np.dtype("float64") == None, which is what stands for a dtype that is no index's."""
+    f = tierup.jit(lambda a: np.linalg.inv(a))
+    for dtype in (np.float64, np.float64, np.float32, np.float64, np.int32, np.float32):
+        a = np.array([[2, 1], [1, 3]], dtype)
+        assert f(a).dtype == np.linalg.inv(a).dtype

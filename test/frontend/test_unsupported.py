@@ -34,7 +34,7 @@ REFUSED = {
     "return np.add(x, 1, where=x > 0)": "`where` of np.add without `out`; write np.where",
     "return np.random.default_rng(0).random(3)": "draw random numbers outside",
     "out = []\nfor i in range(1000):\n    out.append(x[0] * i)\nreturn out": "this loop has 1000 rounds: of at most 512 each may be written out",
-    "return np.linalg.svd(x)": "`np.linalg.svd` is not translated",
+    "return np.linalg.eig(x)": "`np.linalg.eig` is not translated",
     "return x.tolist()": "the array method `.tolist`",
     "return x.summ()": "has no attribute",
     "return np.sum(x, where=x > 0)": "the argument `where` of np.sum",

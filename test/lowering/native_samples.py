@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 
 Sample = tuple[str, tuple[Any, ...], "int | str"]
@@ -501,3 +502,29 @@ for stable in (False, True):
         add(f"tierup.{name}", bools(2, 3, 4), 1, stable)
         add(f"tierup.{name}", ZEROS.astype(np.float16).T, -2, stable)
         add(f"tierup.{name}", f32(0, 3), 1, stable)
+
+# linear algebra: matrices far from singular, one of float32 and a stack of float64 whose matrices lie column by column
+for a in (f32(4, 4) + 4 * np.eye(4, dtype=np.float32), (_random.standard_normal((2, 3, 3)) + 3 * np.eye(3)).swapaxes(1, 2)):
+    of_dtype = _random.standard_normal((*a.shape[:-1], 2)).astype(a.dtype)
+    positive_definite = a @ a.swapaxes(-1, -2)
+    add("tierup.linalg_solve", a, of_dtype)
+    add("tierup.linalg_solve", a, of_dtype.reshape(-1)[: a.shape[-1]].copy())
+    for name in ("inv", "inv_or_nan", "det"):
+        add(f"tierup.linalg_{name}", a)
+    add("tierup.linalg_slogdet", a, results=2)
+    for name in ("cholesky_lo", "cholesky_up", "eigvalsh_lo", "eigvalsh_up"):
+        add(f"tierup.linalg_{name}", positive_definite)
+    for name in ("eigh_lo", "eigh_up"):
+        add(f"tierup.linalg_{name}", positive_definite, results=2)
+    for rectangle in (a[..., 1:], a[..., 1:, :]):
+        add("tierup.linalg_svd", rectangle)
+        add("tierup.linalg_svd_s", rectangle, results=3)
+        add("tierup.linalg_svd_f", rectangle, results=3)
+        if a.dtype == np.float32:  # NumPy has none of these
+            continue
+        add("tierup.linalg_qr_r_raw", rectangle, results=2)
+        factors, tau = optable.lookup("tierup.linalg_qr_r_raw").tier0(np.ascontiguousarray(rectangle))
+        add("tierup.linalg_qr_reduced", factors, tau)
+        sides = of_dtype[..., : rectangle.shape[-2], :]
+        add("tierup.linalg_lstsq", rectangle, sides, np.asarray(1e-6, a.dtype), results=4)
+add("tierup.linalg_qr_complete", *optable.lookup("tierup.linalg_qr_r_raw").tier0(np.ascontiguousarray(a[..., 1:])))

@@ -141,6 +141,7 @@ class Frame:
         self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
         if getattr(source.function, NO_GRAD, None) is source.function:
             self.without_gradients.add((source.tree.lineno, source.tree.end_lineno or source.tree.lineno))
+        self.ignores_errors = False  # of NumPy's own code: under np.errstate(all="ignore")
         self.nested = 0  # expressions around the one at hand
         self.blocks = 0  # lists of statements around the one at hand
         # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut

@@ -62,7 +62,7 @@ class OneOther:
 
 @dataclass(frozen=True)
 class Structure:
-    """A tuple, list or dict of others; `keys` of a dict."""
+    """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple."""
 
     kind: str
     items: tuple[Template, ...]
@@ -86,7 +86,7 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
             return OneOther(IntList)
         return Structure("tuple", tuple(OneScalar("int") for _ in range(value.array.rank)))
     if isinstance(value, Sequence):
-        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items))
+        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items), value.keys)
     if isinstance(value, Mapping_):
         return Structure("dict", tuple(template_of(v, generalise=generalise) for v in value.items.values()), tuple(value.items))
     if generalise and is_number(value):
@@ -188,7 +188,7 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
     items = [raise_(item, ssa, region, writes) for item in template.items]
     if template.kind == "dict":
         return Mapping_(dict(zip(template.keys, items, strict=True)))
-    return Sequence(template.kind, items, region)
+    return Sequence(template.kind, items, region, keys=template.keys)  # type: ignore[arg-type]  # a class
 
 
 def scalar_ssa(em: Emitter, value: Value) -> ir.Value:

@@ -76,13 +76,15 @@ class Reversed:
 
 @dataclass(eq=False)
 class Sequence:
-    """A tuple or list. A list made by the body may grow in the region that made it; one from outside may not."""
+    """A tuple or list. A list made by the body may grow in the region that made it; one from outside may not. `keys`: of a named tuple its
+    class."""
 
     kind: str  # tuple, list
     items: list[Value]
     region: int = 0
     external: bool = False
     access: Access | None = None
+    keys: tuple[type, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

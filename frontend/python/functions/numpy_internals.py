@@ -124,6 +124,9 @@ def conj(frame: Frame, node: ast.AST, a: Value, out: Value = NONE) -> Value:
     return as_array(frame, node, a)
 
 
+method("conjugate")(conj)
+
+
 @function(np.conjugate)
 def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
     operand = as_array(frame, node, x)

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
@@ -13,7 +14,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.branch import PendingIf, either
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.table import Handler, function, method, spelled
+from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.table import Handler, constant, function, method, spelled
 from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import array_operators
@@ -107,12 +109,18 @@ def _over_several(
 
 def _arithmetic(name: str, by_axes: str) -> Handler:
     def handler(
-        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE
-    ) -> Value:
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, dtype: Value = NONE, out: Value = NONE, keepdims: Value = FALSE,
+        initial: Value = NONE,
+    ) -> Value:  # fmt: skip
         _no_out(frame, node, out)
         x = as_array(frame, node, a)
         code, known = dtype_code(frame, node, dtype)
-        return _over_axes(frame, node, name, by_axes, x, axis, keepdims, known, code)
+        found = _over_axes(frame, node, name, by_axes, x, axis, keepdims, known, code)
+        if is_none(initial):
+            return found
+        if name != "sum" or not isinstance(initial, Const) or type(initial.value) is not int or initial.value != 0:
+            raise frame.error(node, f"`initial` of np.{name}", "add it behind")
+        return array_operators.binary(frame, node, ast.Add, found, initial)  # -0.0 + 0 is 0.0
 
     return handler
 
@@ -128,11 +136,38 @@ def _choice(name: str, by_axes: str, dtype: np.dtype | None = None) -> Handler:
     return handler
 
 
+def _extreme(name: str, by_axes: str) -> Handler:
+    choose = _choice(name, by_axes)
+
+    def handler(
+        frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE, initial: Value = NONE
+    ) -> Value:
+        x: Value = a if is_none(initial) else _with_initial(frame, node, as_array(frame, node, a), axis, initial)
+        return choose(frame, node, x, axis, out, keepdims)
+
+    return handler
+
+
+def _with_initial(frame: Frame, node: ast.AST, x: Array, axis: Value, initial: Value) -> Array:
+    """An array with `initial` in front along the axes that are reduced, so that there is something to choose from."""
+    em, first = frame.em, constant(frame, node, initial, "`initial`")
+    dtype, rank = dtype_of(frame, node, x), known_rank(frame, node, x, "a reduction with `initial`")
+    if not (type(first) in (int, float) and dtype.kind == "f" or type(first) is int and dtype.kind == "i" and 0 <= first < 128):
+        raise frame.error(node, f"the initial value {first!r} of an array of {dtype}")
+    over = [constant(frame, node, i, "an axis") for i in (axis.items if isinstance(axis, Sequence) else [axis])]
+    try:
+        dims = range(rank) if is_none(axis) else normalize_axis_tuple(tuple(over), rank)
+    except (TypeError, ValueError) as e:
+        raise WillRaise(e) from e
+    pads = em.ints(*(n for d in reversed(range(rank)) for n in (int(d in dims), 0)))
+    return replace(x, ssa=em.numpy("aten.constant_pad_nd", [x.ssa, pads, number(frame, initial)]))
+
+
 sum_ = function(np.sum, method="sum")(_arithmetic("sum", "aten.sum.dim_IntList"))
 function(np.mean, method="mean")(_arithmetic("mean", "aten.mean.dim"))
 function(np.prod, method="prod")(_arithmetic("prod", "aten.prod.dim_int"))
-maximum = function(np.max, np.amax, method="max")(_choice("max", "aten.amax"))
-minimum = function(np.min, np.amin, method="min")(_choice("min", "aten.amin"))
+maximum = function(np.max, np.amax, method="max")(_extreme("max", "aten.amax"))
+minimum = function(np.min, np.amin, method="min")(_extreme("min", "aten.amin"))
 function(np.any, method="any")(_choice("any", "aten.any.dim", np.dtype(bool)))
 function(np.all, method="all")(_choice("all", "aten.all.dim", np.dtype(bool)))
 
@@ -232,10 +267,13 @@ def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = 
 @function(np.linalg.norm)
 def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:
     """The 2-norm and Frobenius norm, by numpy.linalg.norm's own steps: sqrt(dot(x, x)), or sqrt(sum(x * x, axis))."""
-    em = frame.em
-    if not is_none(ord) and not (isinstance(ord, Const) and ord.value == 2 and isinstance(axis, Const) and isinstance(axis.value, int)):
+    em, array = frame.em, as_array(frame, node, x)
+    of_matrix = len(axis.items) == 2 if isinstance(axis, Sequence) else is_none(axis) and array.rank == 2
+    named = ord.value if isinstance(ord, Const) else ord
+    of_vector = isinstance(axis, Const) and isinstance(axis.value, int) or is_none(axis) and array.rank == 1
+    is_default = named is None or of_matrix and named in ("fro", "f") or of_vector and named == 2
+    if not is_default:  # NumPy's own code
         raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
-    array = as_array(frame, node, x)
     if array.dtype is None or array.dtype.kind != "f":  # ints and ml_dtypes' bfloat16 become float64, NumPy's floats stay what they are
         zero = em.numpy("aten.new_zeros", [array.ssa, em.ints(1), em.none, em.none, em.none, em.none])
         like = em.numpy("aten.linalg_vector_norm", [zero, em.int(2), em.none, em.bool(False), em.none])

@@ -6,10 +6,13 @@ that only the run knows hands the call to NumPy (frontend/python/syntax/statemen
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+_LINALG: Any = np.linalg._linalg  # private: what NumPy's own code calls
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
@@ -27,6 +30,62 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     return np.moveaxis(np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1), -1, axisc)
+
+
+def assert_stacked_square(*arrays: Any) -> None:
+    """Of numpy.linalg, which finds a vector by the exception of taking its shape apart."""
+    for a in arrays:
+        if a.ndim < 2:
+            raise np.linalg.LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+        if a.shape[-2] != a.shape[-1]:
+            raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def is_empty_2d(arr: Any) -> bool:
+    """Of numpy.linalg."""
+    return bool(arr.size == 0 and (arr.ndim < 2 or arr.shape[-2] == 0 or arr.shape[-1] == 0))
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """Where there is something to solve for; without equations or right-hand sides it is NumPy's."""
+    a, b = np.asarray(a), np.asarray(b)
+    is_vector = b.ndim == 1
+    if is_vector:
+        b = b[:, np.newaxis]
+    _LINALG._assert_2d(a, b)
+    m, n, others = a.shape[0], a.shape[1], b.shape[1]
+    if m != b.shape[0]:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    t, dtype = _LINALG._commonType(a, b)
+    if m == 0 or others == 0:
+        raise ValueError(f"{a.shape}")
+    if rcond is None:
+        rcond = np.finfo(t).eps * max(n, m)
+    x, residuals, rank, s = _LINALG._umath_linalg.lstsq(a, b, rcond)
+    residuals = residuals[: others if rank == n and m > n else 0]
+    return (x[:, 0] if is_vector else x).astype(dtype), residuals.astype(dtype), rank, s.astype(dtype)
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """By squares, multiplied in NumPy's order."""
+    a = np.asanyarray(a)
+    assert_stacked_square(a)
+    try:
+        n = operator.index(n)
+    except TypeError as e:
+        raise TypeError("exponent must be an integer") from e
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    return np.matmul(np.matmul(a, a), a) if n == 3 else power_of(None, a, n)
+
+
+def power_of(so_far: Any, square: Any, n: int) -> Any:
+    """so_far * square**n, for n > 0."""
+    if n % 2 == 1:
+        so_far = square if so_far is None else np.matmul(so_far, square)
+    return so_far if n == 1 else power_of(so_far, np.matmul(square, square), n // 2)
 
 
 def diag(v: Any, k: int = 0) -> Any:
@@ -116,6 +175,8 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
 
 
 REWRITTEN: dict[Any, Callable[..., Any]] = {
+    _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
+    np.linalg.matrix_power: matrix_power,
     np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

@@ -117,8 +117,18 @@ def matrix_transpose(frame: Frame, node: ast.AST, x: Value) -> Value:
 @function(np.moveaxis)
 def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: Value) -> Value:
     x = taken(frame, node, a)
-    if isinstance(source, Sequence):
-        raise frame.error(node, "np.moveaxis of several axes", "use np.transpose with all axes")
+    if isinstance(source, Sequence) and isinstance(destination, Sequence):
+        rank = known_rank(frame, node, x, "np.moveaxis of several axes")
+        pairs = [tuple(constant(frame, node, v, "an axis") for v in given.items) for given in (source, destination)]
+        try:
+            np.moveaxis(np.empty((1,) * rank), *pairs)
+        except (TypeError, ValueError) as e:
+            raise WillRaise(e) from e
+        places = [[axis % rank for axis in given] for given in pairs]
+        order = [axis for axis in range(rank) if axis not in places[0]]
+        for to, axis in sorted(zip(places[1], places[0], strict=True)):
+            order.insert(to, axis)
+        return viewed(frame, x, frame.em.numpy("aten.permute", [x.ssa, frame.em.ints(*order)]), rank)
     dims = [as_int(frame, node, v, "an axis") for v in (source, destination)]
     if x.rank == 0:
         refuse_axis(frame, x, source, dims[0])

@@ -50,7 +50,7 @@ def class_of(frame: Frame, node: ast.AST, value: Value) -> type:
     if isinstance(value, (ShapeOf, IntList)):
         return tuple
     if isinstance(value, Sequence):
-        return {"tuple": tuple, "list": list}[value.kind]
+        return value.keys[0] if value.keys else {"tuple": tuple, "list": list}[value.kind]
     if isinstance(value, Mapping_):
         return dict
     if isinstance(value, Slice):

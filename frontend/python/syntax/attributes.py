@@ -45,6 +45,9 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
         return _object(frame, node, owner, name)
     if isinstance(owner, Const):
         return _constant(frame, node, owner, name)
+    fields: tuple[str, ...] = getattr(owner.keys[0], "_fields", ()) if isinstance(owner, Sequence) and owner.keys else ()
+    if name in fields and isinstance(owner, Sequence):
+        return owner.items[fields.index(name)]
     if isinstance(owner, (Sequence, Mapping_)):
         return Method(owner, name)
     if isinstance(owner, DTypeOf):

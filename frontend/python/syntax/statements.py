@@ -41,6 +41,7 @@ from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
 from tierup.frontend.stopping import no_grad
+from tierup.runtime.arguments.hidden import Access
 
 
 def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
@@ -191,6 +192,9 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
             continue
         for keyword in call.keywords:
             mode = evaluate(frame, keyword.value)
+            if frame.is_numpys:  # what an op of numpy.linalg raises is its own
+                frame.ignores_errors = keyword.arg == "all"
+                continue
             if not isinstance(mode, Const) or mode.value not in ("ignore", "warn"):
                 raise frame.error(keyword.value, "np.errstate that raises or calls", "use 'ignore', and test with np.isfinite")
     return GoOn([*node.body, *rest])
@@ -214,6 +218,11 @@ def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends
 
 def _import(frame: Frame, node: ast.Import | ast.ImportFrom, rest: list[Any], tail: bool) -> Ends | None:
     """Of what is NumPy's, by NumPy's own functions: what a module has does not change."""
+    if frame.is_numpys and isinstance(node, ast.Import) and all(alias.name == "numpy" for alias in node.names):
+        for alias in node.names:
+            name = alias.asname or alias.name
+            frame.env[name] = frame.outside_value(node, np, Access("global", name, (), frame.source.function))
+        return None
     if not frame.is_numpys or not isinstance(node, ast.ImportFrom) or (node.module or "numpy").partition(".")[0] != "numpy":
         raise frame.error(node, "an import inside the function", "import at the top of the file")
     module = importlib.import_module("." * node.level + (node.module or ""), frame.source.function.__globals__["__package__"])
