@@ -23,7 +23,8 @@ CALLS = (
     "np.einsum('ij,kj->ik', m, s)", "np.tensordot(m, s, 1)",
     "np.cross(m[:, :3], s[:, :3])", "np.kron(m[:8], s[:4])", "np.meshgrid(m[0], s[0])", "np.pad(m, 2, mode='reflect')", "np.add.reduce(m)",
     "np.select([x > 1, x < -1], [x, -x])", "np.array_equal(m, s)", "np.append(x, x)", "np.diag(m[0])",
-    "np.sort(x)", "np.sort(m, axis=0)", "np.argsort(x)",
+    "np.sort(x)", "np.sort(m, axis=0)", "np.argsort(x)", "np.searchsorted(m[0], x)", "np.digitize(x, [-1.0, 0.0, 1.0])",
+    "np.bincount(np.argsort(x))",
 )  # fmt: skip
 _SIZES = (8, 200)  # of square matrices m and s; x is a vector of as many elements
 _BLOCK, _BLOCKS = 0.01, 15  # seconds of calls, and how many of each side

@@ -25,6 +25,19 @@ def carried(span: Span, start: Sequence[ir.Value], body: Callable[[Scalar, list[
     return lifted(loop.results)
 
 
+def while_(holds: Callable[[list[Any]], ir.Value], start: Sequence[ir.Value], body: Callable[[list[Any]], Sequence[ir.Value]]) -> list[Any]:
+    """A loop that carries values and goes on while they do what `holds` says."""
+    types = [v.type for v in start]
+    loop = b.op("scf.while", start, types, regions=2)
+    before, after = (region.blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types)) for region in loop.regions)
+    with ir.InsertionPoint(before):
+        values = lifted(before.arguments)
+        b.op("scf.condition", [holds(values), *values])
+    with ir.InsertionPoint(after):
+        b.op("scf.yield", body(lifted(after.arguments)))
+    return lifted(loop.results)
+
+
 @contextmanager
 def when(condition: ir.Value) -> Iterator[None]:
     """The ops built inside run where the condition holds."""

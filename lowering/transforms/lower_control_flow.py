@@ -23,7 +23,7 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import bool_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import INDEX, Scalar, of
-from tierup.lowering.building.loops import carried, either
+from tierup.lowering.building.loops import carried, either, while_
 from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, native_type, to_builtin, to_torch
 
 STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from round to round
@@ -89,15 +89,8 @@ def _for(body: ir.Block, trip: ir.Value, start: list[ir.Value]) -> list[ir.Value
 
 
 def _while(body: ir.Block, trip: ir.Value, go: ir.Value, start: list[ir.Value]) -> list[ir.Value]:
-    state = [b.integer(0, 64), go, *start]
-    types = [v.type for v in state]
-    made = b.op("scf.while", state, types, regions=2)
-    before, after = (region.blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types)) for region in made.regions)
-    with ir.InsertionPoint(before):
-        counter, more = before.arguments[0], before.arguments[1]
-        b.op("scf.condition", [(of(counter) < trip) & more, *before.arguments])
-    with ir.InsertionPoint(after):
-        counter, _, *values = after.arguments
-        now = _moved(body, [counter, *values])
-        b.op("scf.yield", [of(counter) + 1, *map(to_builtin, now)])
-    return list(made.results)[2:]
+    def once(now: list[ir.Value]) -> list[ir.Value]:
+        counter, _, *values = now
+        return [of(counter) + 1, *map(to_builtin, _moved(body, [counter, *values]))]
+
+    return while_(lambda now: (of(now[0]) < trip) & now[1], [b.integer(0, 64), go, *start], once)[2:]

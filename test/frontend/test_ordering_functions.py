@@ -1,4 +1,4 @@
-"""What NumPy sorts, native code sorts with NumPy's own loops: the same bits, also of -0.0 among 0.0, in every layout and mode."""
+"""What sorts, searches and counts gives NumPy's bits, also of -0.0 among 0.0, in every layout and mode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ def sorts(x):
 
 
 def argsorts(x):
-    return np.argsort(x), x.argsort(stable=True), x.argsort(0, stable=True), np.argsort(x.T, axis=None), np.take_along_axis(x, np.argsort(x, axis=0), 0)
+    return (
+        np.argsort(x),
+        x.argsort(stable=True),
+        x.argsort(0, stable=True),
+        np.argsort(x.T, axis=None),
+        np.take_along_axis(x, np.argsort(x, axis=0), 0),
+    )
 
 
 def in_place(x):
@@ -40,7 +46,27 @@ def partitions(x):
     return np.partition(x * 2, (1, 2), axis=0), np.argpartition(x, 1, axis=0)
 
 
-PROGRAMS = (sorts, argsorts, in_place, partitions)
+def searches(x):
+    a = np.sort(x, axis=None)
+    return (
+        np.searchsorted(a, x.T),
+        a.searchsorted(x[0], side="right"),
+        np.searchsorted(x[:, 0], 0.5),
+        np.searchsorted(a * 2, x[:2], "right"),
+    )
+
+
+def bins(x):
+    falling = np.sort(x[:, 0])[::-1]
+    return np.digitize(x, [-2, 0, 3.5]), np.digitize(x[0], falling, right=True), np.digitize(x, x[0, :1])
+
+
+def counts(x):
+    k = np.argsort(x, axis=0).ravel()
+    return np.bincount(k), np.bincount(k, x.ravel()), np.bincount(k[:3].astype(np.uint8), x[0, :3], minlength=9) * 2
+
+
+PROGRAMS = (sorts, argsorts, in_place, partitions, searches, bins, counts)
 CASES = [(p, dtype, layout, mode) for p in PROGRAMS for dtype in DTYPES for layout in LAYOUTS for mode in range(len(MODES))]
 
 
@@ -89,7 +115,9 @@ def test_a_sort_is_native_and_leaves_its_operand_alone() -> None:
 
 REFUSED = (
     lambda x: np.sort(x, 1), lambda x: np.sort(x[0]), lambda x: np.argsort(x, -2), lambda x: np.sort(x, kind="no"), lambda x: x[0].sort(),
-    lambda x: np.argsort(x[0]), lambda x: np.partition(x, 9), lambda x: np.sort(x, None, "stable", stable=True),
+    lambda x: np.argsort(x[0]), lambda x: np.partition(x, 9), lambda x: np.sort(x, None, "stable", stable=True), lambda x: np.searchsorted(x[None], 1), lambda x: np.searchsorted(x, 1, side="no"),
+    lambda x: np.bincount(x), lambda x: np.bincount(-x.astype(int)), lambda x: np.bincount(x.astype(int), x[1:]), lambda x: np.digitize(1, x),
+    lambda x: np.bincount(x.astype(int), minlength=-1), lambda x: np.bincount(x.astype(int)[None]),
 )  # fmt: skip
 
 

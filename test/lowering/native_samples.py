@@ -528,3 +528,11 @@ for a in (f32(4, 4) + 4 * np.eye(4, dtype=np.float32), (_random.standard_normal(
         sides = of_dtype[..., : rectangle.shape[-2], :]
         add("tierup.linalg_lstsq", rectangle, sides, np.asarray(1e-6, a.dtype), results=4)
 add("tierup.linalg_qr_complete", *optable.lookup("tierup.linalg_qr_r_raw").tier0(np.ascontiguousarray(a[..., 1:])))
+KEYS, BOUNDS = np.array([[0.5, np.nan, -np.inf], [3, -0.0, np.inf]]), np.array([-1, -0.0, 0.5, 0.5, 3, np.nan])
+for right in (False, True):
+    for bounds in (BOUNDS, BOUNDS.astype(np.float32), BOUNDS[:0], BOUNDS[::-1].copy(), np.arange(4)):
+        add("aten.bucketize.Tensor", KEYS, bounds, right, right)
+    add("aten.bucketize.Tensor", ints(3, 4), np.arange(-3, 4, dtype=np.int8), False, right)
+add("tierup.bincount", ints(30, low=0), None, 0)
+add("tierup.bincount", ints(30, low=0, dtype=np.uint8), f32(30), 20)
+add("tierup.bincount", ints(0), None, 4)

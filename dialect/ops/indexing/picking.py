@@ -214,13 +214,32 @@ def _bucketize(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @_op(
     "aten.bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", infer=_bucketize,
-    native=False, differentiable=False, no_gradient="positions",
+    on_device=False, differentiable=False, no_gradient="positions",
 )  # fmt: skip
 def bucketize(x: np.ndarray, boundaries: np.ndarray, out_int32: bool = False, right: bool = False) -> np.ndarray:
     """How many sorted boundaries are below each element (or not above, with `right`); NaN is above all."""
     bucketize.checked(x, boundaries)
     found = np.searchsorted(boundaries, x, side="right" if right else "left")
     return np.asarray(found).astype(_INT32 if out_int32 else _INT64, copy=False)
+
+
+def _bincount(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    x, weights = operands[:2]
+    length = x.shape[0] if isinstance(x, Tensor) and x.shape else None
+    if length == 0:
+        return Tensor(dtypes.i64, or_unknown(lambda: (read.size(operands[2]),))())
+    if isinstance(weights, Tensor) and weights.shape and length is not None:
+        ctx.equal(length, weights.shape[0], "The weights and list don't have the same length.")
+    return Tensor(dtypes.f64 if isinstance(weights, Tensor) else dtypes.i64, (ctx.fresh(),))
+
+
+@_op(
+    "tierup.bincount(Tensor self, Tensor? weights, int minlength) -> Tensor", infer=_bincount, on_device=False, raises=True,
+    differentiable=False, no_gradient="counts", note="weights of nothing give ints",
+)  # fmt: skip
+def bincount(x: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray:
+    """np.bincount."""
+    return np.bincount(x, weights, minlength)
 
 
 def _nonzero(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -11,6 +11,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
@@ -19,7 +20,7 @@ from tierup.frontend.python.operations.arrays import as_array, as_int, int_list,
 
 _INT = np.dtype(np.int64)
 ELLIPSIS = Const(...)
-INTROSELECT = Const("introselect")
+INTROSELECT, LEFT, ZERO = Const("introselect"), Const("left"), Const(0)
 
 
 @function(np.take, method="take")
@@ -158,6 +159,27 @@ def _in_place(name: str, ordered: Handler) -> None:
 
 _in_place("sort", sort)
 _in_place("partition", partition)
+
+
+@function(np.searchsorted, method="searchsorted")
+def searchsorted(frame: Frame, node: ast.AST, a: Value, v: Value, side: Value = LEFT, sorter: Value = NONE) -> Value:
+    x, keys, how = as_array(frame, node, a), as_array(frame, node, v), constant(frame, node, side, "`side`")
+    if known_rank(frame, node, x, "np.searchsorted") != 1 or how not in ("left", "right") or not is_none(sorter):
+        raise frame.error(node, "this call of np.searchsorted", "search in a vector that is sorted, at the left or the right")
+    [ssa] = frame.em.torch("aten.bucketize.Tensor", [keys.ssa, x.ssa, frame.em.bool(False), frame.em.bool(how == "right")])
+    return Array(ssa, keys.rank, keys.min_rank, _INT)
+
+
+@function(np.bincount)
+def bincount(frame: Frame, node: ast.AST, x: Value, weights: Value = NONE, minlength: Value = ZERO) -> Value:
+    em, numbers = frame.em, as_array(frame, node, x)
+    weighed = None if is_none(weights) else as_array(frame, node, weights)
+    for array in (numbers,) if weighed is None else (numbers, weighed):
+        number = np.intp if array is numbers else np.float64
+        if known_rank(frame, node, array, "np.bincount") != 1 or not np.can_cast(dtype_of(frame, node, array), number):
+            raise frame.error(node, "np.bincount of these arrays", "count vectors of ints")
+    operands = [numbers.ssa, em.none if weighed is None else weighed.ssa, as_int(frame, node, minlength, "`minlength`")]
+    return Array(em.torch("tierup.bincount", operands)[0], 1, decays=False)
 
 
 @function(np.shape)

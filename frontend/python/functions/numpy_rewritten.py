@@ -144,6 +144,21 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple([np.broadcast_to(g, shape).copy() for g in grids])
 
 
+def monotonicity(x: Any) -> int:
+    """1 where a vector never falls, -1 where it never rises, else 0."""
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError(f"{x.shape}")
+    a, b = x[:-1], x[1:]
+    if np.all(a <= b):
+        return 1
+    if np.all(a >= b):
+        return -1
+    if np.any(x != x):  # noqa: PLR0124 - NaN, beside which NumPy goes by what comes first
+        raise ValueError(f"{x}")
+    return 0
+
+
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """The first choice whose condition holds."""
     if len(condlist) != len(choicelist):
@@ -177,6 +192,7 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
 REWRITTEN: dict[Any, Callable[..., Any]] = {
     _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
     np.linalg.matrix_power: matrix_power,
+    np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private
     np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

@@ -58,20 +58,21 @@ func.func @path(%x: !t) -> !t {
 // CHECK-LABEL: func.func @order
 // CHECK-COUNT-2: "tierup.fusion_group"
 // CHECK: return
-func.func @order(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>) {
-  %false = torch.constant.bool false
+func.func @order(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[2,2],f32>) {
+  %dim = torch.constant.int 0
+  %kth = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>
   %0 = "tierup.fusion_group"(%y) ({
   ^bb0(%a: !torch.vtensor<[2,2],f32>):
     %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
     "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
   }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
-  %1 = torch.aten.bucketize.Tensor %x, %x, %false, %false : !t, !t, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  %1 = torch.operator "tierup.partition"(%x, %dim, %kth) : (!t, !torch.int, !torch.list<int>) -> !torch.vtensor<[4],f32>
   %2 = "tierup.fusion_group"(%y) ({
   ^bb0(%a: !torch.vtensor<[2,2],f32>):
     %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
     "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
   }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
-  return %0, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>
+  return %0, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[2,2],f32>
 }
 
 // What a merged group may raise keeps its order too.
@@ -79,8 +80,9 @@ func.func @order(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2]
 // CHECK-COUNT-2: "tierup.fusion_group"
 // CHECK-NOT: tierup.fusion_group
 // CHECK: return
-func.func @order_of_merged(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>) {
-  %false = torch.constant.bool false
+func.func @order_of_merged(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[2,2],f32>) {
+  %dim = torch.constant.int 0
+  %kth = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>
   %0 = "tierup.fusion_group"(%y) ({
   ^bb0(%a: !torch.vtensor<[2,2],f32>):
     %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
@@ -91,13 +93,13 @@ func.func @order_of_merged(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vte
     %4 = torch.aten.tanh %a : !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
     "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
   }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
-  %1 = torch.aten.bucketize.Tensor %x, %x, %false, %false : !t, !t, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  %1 = torch.operator "tierup.partition"(%x, %dim, %kth) : (!t, !torch.int, !torch.list<int>) -> !torch.vtensor<[4],f32>
   %2 = "tierup.fusion_group"(%y) ({
   ^bb0(%a: !torch.vtensor<[2,2],f32>):
     %4 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
     "tierup.yield"(%4) : (!torch.vtensor<[2,2],f32>) -> ()
   }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
-  return %3, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[2,2],f32>
+  return %3, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[2,2],f32>
 }
 
 // Three in a row, in a loop that is not native as a whole.

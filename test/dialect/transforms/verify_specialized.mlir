@@ -96,10 +96,11 @@ func.func @shapes_that_do_not_fit(%x: !torch.vtensor<[3],f32>, %y: !torch.vtenso
 }
 
 // -----
-func.func @no_native_code(%x: !torch.vtensor<[4],f32>, %b: !torch.vtensor<[3],f32>) -> !torch.vtensor<[4],si64> {
+func.func @no_native_code(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],si64> {
   %false = torch.constant.bool false
-  // expected-error@below {{aten.bucketize.Tensor is left to tier 0: there is no native code for it}}
-  %0 = torch.aten.bucketize.Tensor %x, %b, %false, %false : !torch.vtensor<[4],f32>, !torch.vtensor<[3],f32>, !torch.bool, !torch.bool -> !torch.vtensor<[4],si64>
+  %dim = torch.constant.int 0
+  // expected-error@below {{aten.argsort is left to tier 0: there is no native code for it}}
+  %0 = torch.aten.argsort %x, %dim, %false : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],si64>
   return %0 : !torch.vtensor<[4],si64>
 }
 
