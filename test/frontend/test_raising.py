@@ -67,3 +67,26 @@ def test_a_program_that_has_written_its_argument_when_python_would_have_to_run_i
         with pytest.raises(ValueError, match="too large") if k > 3 else np.errstate():
             strict(np.ones(3), k)
     assert strict.stats().hits
+
+
+RAISED = {
+    "a class": "raise ValueError", "a call without arguments": "raise ValueError()", "an empty text": "raise ValueError('')",
+    "a text": "raise KeyError('a')", "None": "raise ValueError(None)", "a tuple": "raise ValueError((1, 2))", "a bool": "raise IndexError(True)",
+    "a number": "raise KeyError(3.5)", "a number from outside": "raise KeyError(n)", "two arguments": "raise OSError(2, 'no such')",
+    "an assertion": "assert x.sum() < 0", "one that says nothing": "assert x.sum() < 0, ''", "one with a number": "assert x.sum() < 0, 3",
+    "one with None": "assert x.sum() < 0, None", "one with a tuple": "assert False, ('a', n)", "one that says a number": "assert x.sum() < 0, f'{x.sum():.2f} is large'",
+    "caught": "try:\n        raise ValueError(3)\n    except ValueError as e:\n        return e.args",
+    "caught without arguments": "try:\n        raise ValueError\n    except ValueError as e:\n        return e.args",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", RAISED)
+def test_an_exception_has_the_arguments_that_python_gives_it(what, define):
+    function = define(f"def f(x, n):\n    {RAISED[what]}\n    return x\n")
+    jitted, outcomes = tierup.jit(function, optimize=False), []
+    for call in (function, jitted, jitted):
+        try:
+            outcomes.append(call(np.ones(4), 2.5))
+        except Exception as e:
+            outcomes.append((type(e), e.args))
+    assert outcomes[1:] == outcomes[:1] * 2

@@ -216,10 +216,11 @@ def _nothing(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
 
 @_op("prim.RaiseException(str msg, str? cls=None) -> ()", infer=_nothing, results=0, raises=True)
 def raise_exception(message: str, cls: str | None = None) -> NoReturn:
-    """The exception of that (built-in) class, RuntimeError if it is not one. TorchScript's `assert` says its class in the message."""
+    """The exception of that (built-in) class, RuntimeError if it is not one; without arguments where a class is given and no message.
+    TorchScript's `assert` says its class in the message."""
     if cls is None and message.startswith(_ASSERTION):
         raise AssertionError(message.removeprefix(_ASSERTION))
-    raise exception_named(cls or "RuntimeError")(message)
+    raise exception_named(cls or "RuntimeError")(*([message] if message or cls is None else []))
 
 
 @_op("runtime.assert(bool condition, str message) -> ()", infer=_nothing, results=0, raises=True)

@@ -36,7 +36,6 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.operations.scalars import not_, raise_if
 from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
@@ -237,7 +236,7 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
     cls, message = _exception(frame, node)
     if message is not None and getattr(builtins, cls.__name__, None) is cls:
         if frame.trying == frame.em.depth:
-            raise WillRaise(cls(message))
+            raise WillRaise(cls(message) if message else cls())
         frame.em.raise_now(cls.__name__, message)
     else:  # Python, which runs the function in the place of the program, makes it
         base = next(c for c in cls.__mro__ if getattr(builtins, c.__name__, None) is c)
@@ -248,7 +247,7 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
 
 
 def _exception(frame: Frame, node: ast.Raise) -> tuple[type[Exception], str | None]:
-    """`raise ValueError("...")`: the class, and the message where it is known now."""
+    """`raise ValueError("...")`: the class, and the message, "" for none; None for other arguments than a text that is known now."""
     exc = node.exc
     if exc is None:
         raise frame.error(node, "`raise` without an exception")
@@ -261,32 +260,18 @@ def _exception(frame: Frame, node: ast.Raise) -> tuple[type[Exception], str | No
     if not args:
         return cls.value, ""
     try:
-        return cls.value, _message(frame, args[0])
+        value = evaluate(frame, args[0])
     except UnsupportedSyntax:
         return cls.value, None
-
-
-def _message(frame: Frame, node: ast.expr) -> str:
-    value = evaluate(frame, node)
-    if not isinstance(value, Const):
-        raise frame.error(node, "a message that only the run knows", "write a constant message")
-    return str(value.value)
+    return cls.value, (value.value or None) if isinstance(value, Const) and type(value.value) is str else None
 
 
 def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends | None:
     if not __debug__:
         return None  # python -O
-    test = condition(frame, node.test)
-    frame.at(node)
-    message = "" if node.msg is None else _message(frame, node.msg)
-    if isinstance(test, Const):
-        if test.value:
-            return None
-        frame.em.raise_now("AssertionError", message)
-        return Raised()
-    assert isinstance(test, Scalar)
-    raise_if(frame, not_(frame, test.ssa), "AssertionError", message)
-    return None
+    exc = ast.Call(ast.Constant(AssertionError), [] if node.msg is None else [node.msg], [])  # type: ignore[arg-type]  # evaluates to the class
+    failed = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Raise(exc, None)], [])
+    return _if(frame, ast.fix_missing_locations(ast.copy_location(failed, node)), rest, tail)
 
 
 # --- branches and loops --------------------------------------------------------------------------------------------------
