@@ -16,6 +16,7 @@ import python_programs
 
 TABLES = (everyday_programs, mixed_programs, order_programs, python_programs)
 HERE = {m.__file__ for m in TABLES}
+_MODULES = {m.__name__ for m in TABLES}
 RAISED = "raised"
 PROGRAMS = {name: row for m in TABLES for name, row in m.PROGRAMS.items()}
 
@@ -67,7 +68,7 @@ def same(got, want, where="result", bound=1e-12):
         assert got == pytest.approx(want, rel=10 * bound, abs=bound, nan_ok=True), where
     elif isinstance(want, (type, types.FunctionType, types.ModuleType)):
         assert got is want or isinstance(want, types.FunctionType), where
-    elif hasattr(want, "__dict__"):
+    elif hasattr(want, "__dict__") and type(want).__module__ in _MODULES:
         same(vars(got), vars(want), f"{where}.__dict__", bound)
     elif type(want).__eq__ is not object.__eq__ and not isinstance(want, types.BuiltinFunctionType):
         assert got == want, f"{where}: {got!r} is not {want!r}"
