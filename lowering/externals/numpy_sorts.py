@@ -45,7 +45,8 @@ def _address(name: str, dtype: str, kind: str) -> int:
 def _api() -> ctypes.Array[ctypes.c_void_p]:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    found = (ctypes.c_void_p * (_GET_ARR_FUNCS + 1)).from_address(pointer(np._core._multiarray_umath._ARRAY_API, None))  # type: ignore[attr-defined]
+    functions = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]  # private
+    found = (ctypes.c_void_p * (_GET_ARR_FUNCS + 1)).from_address(pointer(functions, None))
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[_ABI] or 0)() >> 24
     if version != 2:
         raise RuntimeError(f"NumPy's C API is of version {version}, and 2 is expected")
