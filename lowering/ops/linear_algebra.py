@@ -33,20 +33,14 @@ _INT_MAX = (1 << 31) - 1
 
 
 class Memory:
-    """Memory of its own, of these sizes, row-major: what a routine reads and writes."""
+    """Memory of its own, of these sizes, row-major: what a routine reads and writes. `element`: what it holds at first, by position."""
 
-    def __init__(self, lengths: Sequence[Size], dtype: DType, holding: Tensor | None = None) -> None:
-        self.lengths, self.dtype = lengths if holding is None else holding.lengths, dtype
-        known = [ir.ShapedType.get_dynamic_size() if v is None else v for v in sizes.known(self.lengths)]
-        type_ = ir.MemRefType.get(known, element_type(dtype))
-        dynamic = [v for v in lengths if not isinstance(v, int)]
-        if holding is None:
-            self.buffer = b.alloc(type_, dynamic)
-        else:  # a copy that nobody else has, whatever becomes of the tensor
-            copy = b.value(
-                "bufferization.alloc_tensor", [holding.value], holding.value.type, operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 1, 0])
-            )
-            self.buffer = b.value("bufferization.to_buffer", [copy], type_)
+    def __init__(self, lengths: Sequence[Size], dtype: DType, element: Callable[[list[Scalar]], Scalar] | None = None) -> None:
+        self.lengths, self.dtype = lengths, dtype
+        known = [ir.ShapedType.get_dynamic_size() if v is None else v for v in sizes.known(lengths)]
+        self.buffer = b.alloc(ir.MemRefType.get(known, element_type(dtype)), [v for v in lengths if not isinstance(v, int)])
+        if element is not None:
+            _each(lengths, lambda *at: self.set(element(list(at)), *at))
 
     def at(self, matrix: Scalar) -> ir.Value:
         """Where a part of it begins: the first axis is that of the parts."""
@@ -79,8 +73,7 @@ def _pointer(address: Scalar) -> ir.Value:
 
 def _columns(x: Tensor) -> Memory:
     """A stack (matrices, rows, columns) in memory of its own, column by column."""
-    lengths = [x.length(0), x.length(2), x.length(1)]
-    return Memory(lengths, x.dtype, pointwise(lengths, [(x, [0, 2, 1])], x.dtype, lambda v: v))
+    return Memory([x.length(0), x.length(2), x.length(1)], x.dtype, lambda at: tensors.element(x, [at[0], at[2], at[1]]))
 
 
 def _rows(memory: Memory, stack: Sequence[Size]) -> Tensor:
@@ -97,30 +90,32 @@ class Routine:
     def __init__(self, c: Call, name: str, dtype: DType, *numbers: Size | str) -> None:
         self._name, self._dtype = f"{PREFIX}{'s' if dtype is dtypes.f32 else 'd'}{name}_", dtype
         self._top = ir.InsertionPoint.at_block_begin(module_of(c.op).regions[0].blocks[0])
-        *given, self._room, self._ints, self._info = (Memory([1], dtypes.i32) for _ in range(len(numbers) + 3))
-        for number, at in zip(numbers, given, strict=True):
-            at.set(_int(ord(number) if isinstance(number, str) else number))
-        self.numbers = [at.start for at in given]
+        self._slots = Memory([len(numbers) + 4], dtypes.i32)
+        *self.numbers, self._room, self._ints, self._asked, self._info = (self._slots.at(b.index(i)) for i in range(len(numbers) + 4))
+        for i, number in enumerate(numbers):
+            self._slots.set(_int(ord(number) if isinstance(number, str) else number), b.index(i))
+
+    def _slot(self, from_end: int) -> Scalar:
+        return b.index(int(self._slots.lengths[0]) - from_end)  # type: ignore[call-overload]  # an int
 
     def __call__(self, *arguments: ir.Value) -> Scalar:
         """Call it, and give what it reports: 0 where all is well."""
-        fn.call(self._name, [*arguments, self._info.start], [], self._top)
-        return self._info.get()
+        fn.call(self._name, [*arguments, self._info], [], self._top)
+        return self._slots.get(self._slot(1))
 
     def room(self, *arguments: ir.Value, ints: Size | None = None, counted: bool = False) -> list[ir.Value]:
         """The arguments behind these: memory to work in, as much as it asks for, and `ints`, of 0 as many as it asks for. `counted`: it is
         given how many."""
-        work, iwork = Memory([1], self._dtype), Memory([1 if ints is None else sizes.greatest(ints, 1)], dtypes.i32)
-        behind = [self._room.start, *([] if ints is None else [iwork.start]), *([self._ints.start] if counted else [])]
-        for asked in (self._room, self._ints):
-            asked.set(b.integer(-1, 32))
+        work, behind = Memory([1], self._dtype), [self._room, *([] if ints is None else [self._asked]), *([self._ints] if counted else [])]
+        for asked in (4, 3):
+            self._slots.set(b.integer(-1, 32), self._slot(asked))
         self(*arguments, work.start, *behind)
         wanted = work.get().cast(dtypes.i32)
-        self._room.set(wanted)
-        if isinstance(ints, int) and ints == 0:
-            count = iwork.get()
-            self._ints.set(count)
-            behind[1] = Memory([count.cast(dtypes.i64).cast(INDEX)], dtypes.i32).start
+        self._slots.set(wanted, self._slot(4))
+        if ints is not None:
+            count = self._slots.get(self._slot(2))
+            self._slots.set(count, self._slot(3))
+            behind[1] = Memory([count.cast(dtypes.i64).cast(INDEX) if ints == 0 and isinstance(ints, int) else ints], dtypes.i32).start
         return [Memory([wanted.cast(dtypes.i64).cast(INDEX)], self._dtype).start, *behind]
 
 
@@ -133,14 +128,14 @@ def _int(size: Size) -> Scalar:
     return signed.call("arith.minsi", _INT_MAX).cast(dtypes.i32)
 
 
-def _each(count: Size, body: Callable[[Scalar], None]) -> None:
-    """Build a loop over the matrices."""
+def _each(counts: Sequence[Size], body: Callable[..., None]) -> None:
+    """Build a nest of loops that carry nothing."""
 
     def one(at: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
-        body(at[0])
+        body(*at)
         return carried
 
-    nest([sizes.value(count)], [], one)
+    nest([sizes.value(count) for count in counts], [], one)
 
 
 def _leading(size: Size) -> Size:
@@ -158,13 +153,13 @@ def _gesv(c: Call, a: Tensor, solutions: Memory) -> tuple[Memory, Memory]:
         size, count, leading = gesv.numbers
         reports.set(gesv(size, count, systems.at(k), leading, pivots.start, solutions.at(k), leading), k)
 
-    _each(a.length(0), solve)
+    _each([a.length(0)], solve)
     return solutions, reports
 
 
 def _refuse(reports: Memory, error: str) -> None:
     """An error site where the routine reported an error of one of the matrices."""
-    _each(reports.lengths[0], lambda k: assert_(reports.get(k).equals(0), error))
+    _each(reports.lengths, lambda k: assert_(reports.get(k).equals(0), error))
 
 
 def _solve(c: Call) -> Tensor:
@@ -210,7 +205,7 @@ def _slogdet(c: Call) -> list[Tensor]:
         signs.set(select(regular, sign, 0), k)
         logarithms.set(select(regular, total, -math.inf), k)
 
-    _each(count, one)
+    _each([count], one)
     return [shape.reshaped(found.tensor(), stack) for found in (signs, logarithms)]
 
 
@@ -230,7 +225,7 @@ def _cholesky(uplo: str) -> Lowering:
             letter, size, leading = potrf.numbers
             reports.set(potrf(letter, size, factors.at(k), leading), k)
 
-        _each(a.length(0), one)
+        _each([a.length(0)], one)
         _refuse(reports, "Matrix is not positive definite")
         found = _rows(factors, stack)
         row, column = found.rank - 2, found.rank - 1
@@ -258,7 +253,7 @@ def _eigen(letters: str) -> Lowering:
         def one(k: Scalar) -> None:
             reports.set(syevd(kind, uplo, size, vectors.at(k), leading, values.at(k), *room), k)
 
-        _each(count, one)
+        _each([count], one)
         _refuse(reports, "Eigenvalues did not converge")
         found = shape.reshaped(values.tensor(), [*stack, n])
         return [found, _rows(vectors, stack)] if letters[0] == "V" else found
@@ -268,7 +263,7 @@ def _eigen(letters: str) -> Lowering:
 
 def _identities(count: Size, n: Size, m: Size, dtype: DType) -> Memory:
     """What LAPACK leaves as it is of a matrix without elements."""
-    return Memory([count, n, m], dtype, tensors.made([count, n, m], dtype, lambda at: select(at[1].equals(at[2]), constant(1, dtype), 0)))
+    return Memory([count, n, m], dtype, lambda at: select(at[1].equals(at[2]), constant(1, dtype), 0))
 
 
 def _svd(kind: str) -> Lowering:
@@ -293,7 +288,7 @@ def _svd(kind: str) -> Lowering:
             parts = [matrices.at(i), leading, values.at(i), left.at(at), leading, right.at(at), leading_right]
             reports.set(gesdd(letter, height, width, *parts, *room), i)
 
-        _each(count, one)
+        _each([count], one)
         _refuse(reports, "SVD did not converge")
         found = shape.reshaped(values.tensor(), [*stack, k])
         return found if kind == "N" else [_rows(left, stack), found, _rows(right, stack)]
@@ -313,7 +308,7 @@ def _qr_raw(c: Call) -> list[Tensor]:
     def one(k: Scalar) -> None:
         reports.set(geqrf(height, width, factors.at(k), leading, tau.at(k), *room), k)
 
-    _each(count, one)
+    _each([count], one)
     _refuse(reports, "Incorrect argument found while performing QR factorization")
     return [_rows(factors, stack), shape.reshaped(tau.tensor(), [*stack, tau.lengths[1]])]
 
@@ -330,7 +325,7 @@ def _q(is_complete: bool) -> Lowering:
         kept = sizes.least(n, columns)
         part = shape.sliced(a, [0, 0, 0], [count, m, kept])
         q = _columns(shape.inserted(part, blank, [0, 0, 0], [count, m, kept]))
-        tau, reports = Memory([count, k, 1], a.dtype, tau_rows), Memory([count], dtypes.i32)
+        tau, reports = Memory([count, k], a.dtype, lambda at: tensors.element(tau_rows, [*at, 0])), Memory([count], dtypes.i32)
         orgqr = Routine(c, "orgqr", a.dtype, m, columns, k, _leading(m))
         height, width, reflectors, leading = orgqr.numbers
         room = orgqr.room(height, width, reflectors, q.start, leading, tau.start)
@@ -338,7 +333,7 @@ def _q(is_complete: bool) -> Lowering:
         def one(i: Scalar) -> None:
             reports.set(orgqr(height, width, reflectors, q.at(i), leading, tau.at(i), *room), i)
 
-        _each(count, one)
+        _each([count], one)
         _refuse(reports, "Incorrect argument found while performing QR factorization")
         return _rows(q, stack)
 
@@ -369,18 +364,17 @@ def _lstsq(c: Call) -> list[Tensor]:
         reports.set(gelsd(*head, *parts, *room), i)
         full = ranks.get(i).equals(_int(n))
 
-        def each(at: list[Scalar], carried: list[Scalar]) -> list[Scalar]:
+        def residual(side: Scalar) -> None:
             def add(row: list[Scalar], total: list[Scalar]) -> list[Scalar]:
-                v = solutions.get(i, at[0], row[0] + n)
+                v = solutions.get(i, side, row[0] + n)
                 return [total[0] + v * v]
 
             (total,) = nest([sizes.value(sizes.greatest(m - n, 0))], [constant(0, dtype)], add)
-            residuals.set(select(full, total, math.nan), i, at[0])
-            return carried
+            residuals.set(select(full, total, math.nan), i, side)
 
-        nest([sizes.value(others)], [], each)
+        _each([others], residual)
 
-    _each(count, one)
+    _each([count], one)
     _refuse(reports, "SVD did not converge in Linear Least Squares")
     x = shape.sliced(_rows(solutions, [count]), [0, 0, 0], [count, n, others])
     return [
