@@ -143,7 +143,6 @@ def _least_squares(ctx: Infer, a: Value, b: Value, rcond: Value) -> list[Shape]:
 _ONE, _TWO, _THREE = "(Tensor a) -> Tensor", "(Tensor a) -> (Tensor, Tensor)", "(Tensor a) -> (Tensor, Tensor, Tensor)"
 _SINGULAR, _NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
 _NO_EIGENVALUES, _NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
-_NO_QR = "Incorrect argument found while performing QR factorization"
 
 linalg_solve = _op("tierup.linalg_solve(Tensor a, Tensor b) -> Tensor", "solve", _solved, _SINGULAR)
 linalg_inv = _op(f"tierup.linalg_inv{_ONE}", "inv", _same, _SINGULAR)
@@ -160,9 +159,9 @@ linalg_eigh_up = _op(f"tierup.linalg_eigh_up{_TWO}", "eigh_up", _both, _NO_EIGEN
 linalg_svd = _op(f"tierup.linalg_svd{_ONE}", "svd", _singular, _NO_SVD)  # the singular values alone
 linalg_svd_s = _op(f"tierup.linalg_svd_s{_THREE}", "svd_s", _svd(False), _NO_SVD, 3)
 linalg_svd_f = _op(f"tierup.linalg_svd_f{_THREE}", "svd_f", _svd(True), _NO_SVD, 3)
-linalg_qr_r_raw = _op(f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], _NO_QR, 2)
-linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False), _NO_QR)
-linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True), _NO_QR)
+linalg_qr_r_raw = _op(f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], results=2)
+linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False))
+linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True))
 linalg_lstsq = _op(
     "tierup.linalg_lstsq(Tensor a, Tensor b, Tensor rcond) -> (Tensor x, Tensor residuals, Tensor rank, Tensor s)",
     "lstsq", _least_squares, "SVD did not converge in Linear Least Squares", 4, ints=(2,),

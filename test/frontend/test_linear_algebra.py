@@ -142,6 +142,27 @@ def test_what_lapack_overwrites_is_nobody_elses(options):
         assert np.array_equal(a, before)
 
 
+@pytest.mark.parametrize("options", [{}, {"speculate": "bailout", "level": 0}], ids=str)
+def test_branches_and_loops_around_linear_algebra_are_one_program(options):
+    def program(a, b, n):
+        x = linalg.solve(a, b)
+        w, v = linalg.eigh(a @ a.T)
+        y = x * 2 if x.sum() > 0 else x - w[0]
+        for _ in range(n):
+            a = linalg.inv(a) + np.eye(len(a)) * 0.5
+            q, r = linalg.qr(a)
+            y = y + r @ x
+        return y, w, v @ x, a
+
+    compiled = tierup.jit(**options)(program)
+    for call in range(12):
+        random = np.random.default_rng(call)
+        a, b = random.standard_normal((3, 3)) + 3 * np.eye(3), random.standard_normal(3) * (1 if call < 6 else -1)
+        for got, want in zip(compiled(a, b, call % 3), program(a, b, call % 3), strict=True):
+            assert np.allclose(got, want, rtol=1e-8, atol=1e-10)
+    assert compiled.stats().hits >= 6 and "split" not in compiled.explain()
+
+
 def test_an_argument_is_written_only_where_there_is_an_inverse():
     @tierup.jit
     def invert(a):

@@ -16,7 +16,6 @@ from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Sequence, Value
 from tierup.frontend.python.functions import numpy_factories, python_objects
-from tierup.frontend.python.operations import stores
 from tierup.frontend.python.operations.arrays import as_array
 
 _LINALG: Any = np.linalg._linalg  # private: NumPy's own code names them
@@ -67,10 +66,12 @@ for _name in (
 
 
 @table.function(getattr(_LINALG._umath_linalg, "qr_r_raw", object()))
-def qr_r_raw(frame: Frame, node: ast.AST, a: Array, signature: Value = NONE) -> Value:
-    """Writes the factors to the array, which is NumPy's own code's."""
-    factors, tau = _computed(frame, "qr_r_raw", a)
-    stores.store(frame, node, a, Const(...), factors)
+def qr_r_raw(frame: Frame, node: ast.Call, a: Array, signature: Value = NONE) -> Value:
+    """Writes the factors to the array, a copy of np.linalg.qr's own: its name stands for them from here on."""
+    (given,) = node.args
+    if not frame.is_numpys or not isinstance(given, ast.Name):
+        raise table.unknown(frame, node, _LINALG._umath_linalg.qr_r_raw)
+    frame.env[given.id], tau = _computed(frame, "qr_r_raw", a)
     return tau
 
 
