@@ -11,6 +11,7 @@ the one lock that each begins with, and waits until those that have begun are th
 from __future__ import annotations
 
 import _imp
+import _thread
 import importlib
 import logging  # has hooks of fork, too: what is registered later takes its locks first, and to log is a step of what we wait for
 import os
@@ -22,8 +23,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or sys.version_info < (3, 14):
     Lock = threading.RLock
+else:
+
+    class Lock(_thread.RLock):
+        """From Python 3.14 on a signal's handler may raise between what `with` calls and its block, and the lock would stay taken."""
+
+        def __enter__(self) -> bool:
+            before = self._recursion_count()
+            try:
+                return self.acquire()
+            except BaseException:
+                while self._recursion_count() > before:
+                    self.release()
+                raise
+
+
 
 _MOST_SECONDS = 30.0
 _SECONDS_TO_LOOK_AGAIN = 0.001
@@ -38,7 +54,7 @@ _imports_held = 0  # how often the thread that forks has taken the lock of impor
 
 def lock() -> Lock:
     """A reentrant lock that a child of fork finds free. Not for one that is held while other threads are waited for."""
-    made = threading.RLock()
+    made = Lock()
     _locks.add(weakref.ref(made, _locks.discard))
     return made
 

@@ -189,7 +189,7 @@ class Service:
 
     def _begin(self) -> None:
         self._lock = forking.lock()
-        self._room = threading.Lock()  # no Semaphore: one that a signal's handler breaks off as it is taken stays taken
+        self._room = forking.Lock()  # no Semaphore: one that a signal's handler breaks off as it is taken stays taken
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._closed = False

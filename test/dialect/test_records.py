@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
@@ -52,7 +53,8 @@ def make(dataclass: Any, frozen: bool = True) -> tuple[type, type, type]:
 
 
 OURS, THEIRS = make(records.dataclass), make(dataclasses.dataclass)
-numbers = st.sampled_from([0.0, -0.0, 1.0, float("nan"), 2.5])
+# of a NaN, dataclasses ask from Python 3.13 on whether it equals itself; ours ask tuples, as ever
+numbers = st.sampled_from([0.0, -0.0, 1.0, 2.5, *([float("nan")] if sys.version_info < (3, 13) else [])])
 
 
 def both(use: Callable[[tuple[type, type, type]], object]) -> None:

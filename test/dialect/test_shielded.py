@@ -16,6 +16,8 @@ import pytest
 from tierup.dialect.base import shielded as module
 from tierup.dialect.base.shielded import shielded
 
+THROUGH_C = pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="Python 3.12 lets nothing recurse that deep through C")
+
 
 class Interruption(BaseException):
     pass
@@ -186,6 +188,7 @@ print(tries > 0)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
+@THROUGH_C
 def test_a_thread_with_a_small_stack_has_it_done_by_one_with_a_compiler_s():
     program = """
 import threading, sys
@@ -194,17 +197,18 @@ def deep(n): return 0 if n == 0 else 1 + max([n - 1], key=deep)  # through C: ev
 sys.setrecursionlimit(100_000)
 found = []
 for call in (lambda: found.append(shielded(lambda: deep(3000))), lambda: found.append(shielded(threading.get_ident) != threading.get_ident())):
-    threading.stack_size(64 * 1024)
+    threading.stack_size(128 * 1024)
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()
 assert found == [3000, True], found
-assert threading.stack_size() == 64 * 1024
+assert threading.stack_size() == 128 * 1024
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr[-500:]
 
 
+@THROUGH_C
 @pytest.mark.parametrize("kibibytes", [256, 8192])
 def test_what_is_shielded_has_a_compiler_s_stack_whatever_the_limit(kibibytes):
     program = (
