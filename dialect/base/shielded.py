@@ -69,9 +69,10 @@ _here = _Thread()
 
 def shielded(work: Callable[[], T]) -> T:
     """What `work()` returns or raises; see above."""
-    if _thread.get_ident() != threading.main_thread().ident and _is_deep():
+    if _thread.get_ident() != threading.main_thread().ident:
         with _here.lock:
-            return work()
+            if _is_deep():  # which imports, too
+                return work()
     job = _Job(work)
     try:
         _give_back_the_import_lock()

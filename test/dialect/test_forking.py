@@ -159,6 +159,40 @@ def test_a_thread_that_logs_under_a_lock_is_waited_for_in_vain_by_nobody():
     thread.join()
 
 
+def test_a_fork_while_a_thread_asks_for_its_stack():
+    code = """
+import os, signal, sys, threading, time
+from importlib.machinery import PathFinder
+from tierup.dialect.base.shielded import shielded
+begun = threading.Event()
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name != "ctypes":
+            return None
+        found = PathFinder.find_spec(name, path)
+        execute = found.loader.exec_module
+        def slowly(module):
+            begun.set()
+            time.sleep(0.5)
+            execute(module)
+        found.loader.exec_module = slowly
+        return found
+sys.meta_path.insert(0, Slow())
+asks = threading.Thread(target=shielded, args=(int,))
+asks.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    import ctypes
+    os._exit(0)
+asks.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-Wignore::DeprecationWarning", "-c", code], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_fork_in_the_midst_of_another_thread_s_first_function():
     code = """
 import os, threading, time
