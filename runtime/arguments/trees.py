@@ -103,8 +103,8 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
         return Leaf("scalar", 0)
-    if isinstance(value, np.ndarray):  # a subclass: memmap and kin are arrays; matrix and masked arrays have rules of their own
-        if isinstance(value, (np.matrix, np.ma.MaskedArray)):
+    if isinstance(value, np.ndarray):
+        if not is_plain(value):
             raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
         leaves.append(value)
         return Leaf("array", value.ndim)
@@ -114,6 +114,11 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         leaves.append(value)
         return Leaf("array", value.ndim)
     return Leaf("object", value=kind)
+
+
+def is_plain(array: np.ndarray) -> bool:
+    """Whether an array is of no subclass, which may have rules and methods of its own; one of a mapped file computes as others do."""
+    return type(array) is np.ndarray or type(array) is np.memmap
 
 
 def _refuse_depth(name: str, depth: int) -> None:

@@ -34,7 +34,7 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype_of, index_dtype_of, is_number_to_read, structure_of
-from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device
+from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device, is_plain
 
 ALL_NAMES = ("*",)
 NOT_GIVEN: Any = np._NoValue  # what NumPy passes on for an argument that nobody gave
@@ -288,6 +288,8 @@ class Frame:
 
 def foreign(value: object) -> Foreign | None:
     """What an array, or a NumPy scalar, is to a program that cannot hold it; None for one that it can."""
+    if isinstance(value, np.ndarray) and not is_plain(value):
+        return Foreign(f"a {type(value).__name__}, whose rules are its own")
     dtype = getattr(value, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtypes.from_numpy(dtype.newbyteorder("=")) is not None:
         return None

@@ -125,6 +125,9 @@ def invoke(
             own.bind(*args, **kwargs)
         except TypeError as e:
             raise WillRaise(TypeError(f"{_called(obj, method)}: {e}")) from e
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Object) and any(hasattr(type(value.value), name) for name in ("__array_function__", "__array_ufunc__")):
+            raise frame.error(node, f"{_called(obj, method)} of a {type(value.value).__name__}, which answers NumPy's calls itself")
     kwargs = given(kwargs)
     parameters = inspect.signature(handler).parameters
     names = list(parameters)[2:]

@@ -23,6 +23,7 @@ from tierup.frontend.python.building.values import (
     TRUE,
     Array,
     Const,
+    Object,
     Value,
     describe,
     is_none,
@@ -142,4 +143,6 @@ def real(frame: Frame, node: ast.AST, val: Value) -> Value:
 
 @function(np.iscomplexobj)
 def iscomplexobj(frame: Frame, node: ast.AST, x: Value) -> Value:
+    if isinstance(x, Object):
+        raise frame.error(node, f"np.iscomplexobj of {describe(x)}")
     return Const(False)

@@ -37,6 +37,8 @@ def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
 
 @function(np.concatenate)
 def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO) -> Value:
+    if is_none(axis) and isinstance(arrays_, Sequence) and any(map(is_number, arrays_.items)):
+        raise frame.error(node, "a number of Python's, which has no dtype there, among what is flattened", "write np.float64(...)")
     parts = _parts(frame, node, arrays_)
     if is_none(axis):
         parts, axis = [flat(frame, p) for p in parts], Const(0)
