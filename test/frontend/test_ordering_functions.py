@@ -66,7 +66,16 @@ def counts(x):
     return np.bincount(k), np.bincount(k, x.ravel()), np.bincount(k[:3].astype(np.uint8), x[0, :3], minlength=9) * 2
 
 
-PROGRAMS = (sorts, argsorts, in_place, partitions, searches, bins, counts)
+def medians(x):
+    return np.median(x), np.median(x, axis=0), np.median(x[:, 0]) + 1, np.median(x, axis=1, keepdims=True)
+
+
+def quantiles(x):
+    y = x * 1.0 if x.dtype == np.bool_ else x
+    return np.percentile(y, 30), np.quantile(y, [0, 0.5, 0.99], axis=0), np.percentile(y[0], 75.0, method="higher"), np.quantile(y, 1)
+
+
+PROGRAMS = (sorts, argsorts, in_place, partitions, searches, bins, counts, medians, quantiles)
 CASES = [(p, dtype, layout, mode) for p in PROGRAMS for dtype in DTYPES for layout in LAYOUTS for mode in range(len(MODES))]
 
 
@@ -93,7 +102,9 @@ def raised(function, x):
 
 
 @pytest.mark.parametrize(
-    "case", drawn("sorting", CASES, 4, kind=lambda case: (case[0].__name__, case[3])), ids=lambda c: f"{c[0].__name__}-{c[1]}-{c[2]}-{c[3]}"
+    "case",
+    drawn("sorting", CASES, 18, kind=lambda case: (case[0].__name__, case[3])),
+    ids=lambda c: f"{c[0].__name__}-{c[1]}-{c[2]}-{c[3]}",
 )
 def test_the_bits_are_numpys(case: tuple) -> None:
     program, dtype, layout, mode = case
@@ -102,7 +113,7 @@ def test_the_bits_are_numpys(case: tuple) -> None:
         given, mine = array(shape, dtype, layout), array(shape, dtype, layout)
         assert raised(jitted, mine) == raised(program, given)
         assert bits(mine) == bits(given)
-    assert jitted.stats().hits or "optimize" in MODES[mode]
+    assert jitted.stats().hits or "optimize" in MODES[mode] or dtype == "f2"  # of halves some arithmetic is tier 0's
 
 
 def test_a_sort_is_native_and_leaves_its_operand_alone() -> None:
@@ -117,7 +128,8 @@ REFUSED = (
     lambda x: np.sort(x, 1), lambda x: np.sort(x[0]), lambda x: np.argsort(x, -2), lambda x: np.sort(x, kind="no"), lambda x: x[0].sort(),
     lambda x: np.argsort(x[0]), lambda x: np.partition(x, 9), lambda x: np.sort(x, None, "stable", stable=True), lambda x: np.searchsorted(x[None], 1), lambda x: np.searchsorted(x, 1, side="no"),
     lambda x: np.bincount(x), lambda x: np.bincount(-x.astype(int)), lambda x: np.bincount(x.astype(int), x[1:]), lambda x: np.digitize(1, x),
-    lambda x: np.bincount(x.astype(int), minlength=-1), lambda x: np.bincount(x.astype(int)[None]),
+    lambda x: np.bincount(x.astype(int), minlength=-1), lambda x: np.bincount(x.astype(int)[None]), lambda x: np.median(x, axis=1), lambda x: np.percentile(x, 101), lambda x: np.quantile(x > 1, 0.5),
+    lambda x: np.quantile(x, [0.1, -1]), lambda x: np.quantile(x, 0.5, method="no"),
 )  # fmt: skip
 
 

@@ -299,7 +299,7 @@ def foreign(value: object) -> Foreign | None:
 def is_numpys(function: FunctionType) -> bool:
     """Whether a function is one of those that NumPy writes in Python, or stands for one."""
     module = function.__module__ or ""
-    return module.partition(".")[0] == "numpy" or module.endswith(".numpy_rewritten")
+    return module.partition(".")[0] == "numpy" or ".numpy_rewritten" in module
 
 
 def _has_state(value: object) -> bool:

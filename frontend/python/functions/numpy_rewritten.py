@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.python.functions.numpy_rewritten_sorted import OF_SORTED
+
 _LINALG: Any = np.linalg._linalg  # private: what NumPy's own code calls
 
 
@@ -190,6 +192,7 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
 
 
 REWRITTEN: dict[Any, Callable[..., Any]] = {
+    **OF_SORTED,
     _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
     np.linalg.matrix_power: matrix_power,
     np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private

@@ -1,0 +1,98 @@
+"""NumPy's functions of sorted values, written as `numpy_rewritten.py` has them: medians, quantiles, interpolation.
+
+NumPy partitions, which gives the same values at the places that are read, but of 0.0 and -0.0 another one perhaps: where that could be seen
+the call is NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_OWN: Any = np.lib._function_base_impl  # private: what NumPy's own code calls
+
+
+def only_one_zero(values: Any, result: Any) -> None:
+    """Leaves the call to NumPy where a result is zero and the values have zeros of both signs."""
+    if values.dtype.kind == "f" and np.any(result == 0) and np.any((values == 0) & np.signbit(values)):
+        raise ValueError(f"{result}")
+
+
+def median(a: Any, axis: int | None = None, out: Any = None, overwrite_input: bool = False) -> Any:
+    """The mean of the two values in the middle, or of the one."""
+    a = np.asanyarray(a)
+    if out is not None or overwrite_input or a.ndim == 0:
+        raise ValueError(f"{a}")
+    values = np.sort(a, axis=None) if axis is None else np.moveaxis(np.sort(a, axis=axis), axis, 0)
+    n = len(values)
+    if n == 0:
+        raise ValueError(f"{a}")
+    found = np.mean(values[n // 2 : n // 2 + 1], axis=0) if n % 2 == 1 else np.mean(values[n // 2 - 1 : n // 2 + 1], axis=0)
+    only_one_zero(values, found)
+    if values.dtype.kind == "f":
+        return np.where(np.isnan(values[-1]), values[-1], found)[()]
+    return found
+
+
+def quantile(
+    a: Any, q: Any, weights: Any, axis: int | None = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    weak_q: bool = False,
+) -> Any:  # fmt: skip
+    """Between the two values at (n - 1) * q, or one of them."""
+    rounds: dict[str, Any] = {"linear": None, "lower": np.floor, "higher": np.ceil, "nearest": np.around}
+    if (
+        weights is not None
+        or out is not None
+        or overwrite_input
+        or method not in rounds
+        or a.dtype.kind == "b"
+        or a.ndim == 0
+        or q.ndim > 2
+    ):
+        raise ValueError(f"{a}")
+    values = np.sort(a, axis=None) if axis is None else np.moveaxis(np.sort(a, axis=axis), axis, 0)
+    n, last = len(values), values[-1:]
+    if n == 0:
+        raise ValueError(f"{a}")
+    places = np.asanyarray((n - 1) * q)
+    if method != "linear":
+        places = rounds[method](places).astype(np.intp)
+    if places.dtype.kind != "f":
+        found = np.take(values, places, axis=0)
+    else:
+        before = np.where(places >= n - 1, -1.0, np.floor(places))
+        after = np.where(places >= n - 1, -1.0, before + 1)
+        share = places - before
+        low, high = np.take(values, before.astype(np.intp), axis=0), np.take(values, after.astype(np.intp), axis=0)
+        t = float(share) if weak_q else share.reshape(places.shape + (1,) * (values.ndim - 1))
+        step = high - low
+        found = np.where(t >= 0.5, high - step * (1 - t), low + step * t)
+    only_one_zero(values, found)
+    if values.dtype.kind != "f":
+        return found[()]
+    nans = np.isnan(last[0])
+    if found.dtype != values.dtype:
+        if found.ndim == 0 and np.any(nans):
+            raise ValueError(f"{a}")
+        return np.where(nans, last[0].astype(found.dtype), found)[()]
+    return np.where(nans, last[0], found)[()]
+
+
+def quantile_is_valid(q: Any) -> Any:
+    """Whether all are from 0 to 1."""
+    return np.all((q >= 0) & (q <= 1))
+
+
+def without_nans(a: Any, second: Any = None, overwrite_input: bool = False) -> Any:
+    """The elements of a vector that are numbers."""
+    if second is not None or a.dtype.kind != "f":
+        raise ValueError(f"{a}")
+    return a[~np.isnan(a)], None, overwrite_input
+
+
+OF_SORTED: dict[Any, Callable[..., Any]] = {
+    _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
+    np.lib._nanfunctions_impl._remove_nan_1d: without_nans,  # type: ignore[attr-defined]  # private
+}  # fmt: skip
