@@ -28,6 +28,7 @@ CALLS = (
     "np.linalg.solve(m, s[0])", "np.linalg.inv(m)", "np.linalg.det(m)", "np.linalg.cholesky(m @ m.T)", "np.linalg.qr(m)",
     "np.linalg.eigh(m + m.T)", "np.linalg.svd(m)", "np.linalg.svdvals(m)", "np.linalg.lstsq(m, s[0])",
     "np.linalg.pinv(m)", "np.linalg.cond(m)",
+    "np.interp(x, [-2.0, -1.0, 0.0, 1.5], [1.0, 0.0, 3.0, 2.0])",
 )  # fmt: skip
 _SIZES = (8, 200)  # of square matrices m and s; x is a vector of as many elements
 _BLOCK, _BLOCKS = 0.01, 15  # seconds of calls, and how many of each side

@@ -75,7 +75,17 @@ def quantiles(x):
     return np.percentile(y, 30), np.quantile(y, [0, 0.5, 0.99], axis=0), np.percentile(y[0], 75.0, method="higher"), np.quantile(y, 1)
 
 
-PROGRAMS = (sorts, argsorts, in_place, partitions, searches, bins, counts, medians, quantiles)
+def lines(x):
+    xp = np.array([-3.0, -1.0, 0.5, 0.5, 2.0, 4.0])
+    return (
+        np.interp(x, xp, xp * xp),
+        np.interp(x[0], np.sort(x[:, 0]), x[:, -1]),
+        np.interp(0.25, xp, xp, left=-1, right=7),
+        np.interp(x, xp, xp, period=3.5),
+    )
+
+
+PROGRAMS = (sorts, argsorts, in_place, partitions, searches, bins, counts, medians, quantiles, lines)
 CASES = [(p, dtype, layout, mode) for p in PROGRAMS for dtype in DTYPES for layout in LAYOUTS for mode in range(len(MODES))]
 
 
@@ -130,6 +140,7 @@ REFUSED = (
     lambda x: np.bincount(x), lambda x: np.bincount(-x.astype(int)), lambda x: np.bincount(x.astype(int), x[1:]), lambda x: np.digitize(1, x),
     lambda x: np.bincount(x.astype(int), minlength=-1), lambda x: np.bincount(x.astype(int)[None]), lambda x: np.median(x, axis=1), lambda x: np.percentile(x, 101), lambda x: np.quantile(x > 1, 0.5),
     lambda x: np.quantile(x, [0.1, -1]), lambda x: np.quantile(x, 0.5, method="no"),
+    lambda x: np.interp(x, x, x[1:]), lambda x: np.interp(x, x[:0], x[:0]), lambda x: np.interp(x, x, x, period=0), lambda x: np.interp(x, x, x),
 )  # fmt: skip
 
 
