@@ -6,16 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Dim, minimum
 from tierup.dialect.facts.values import Shape, Tensor, Value
+from tierup.dialect.ops.products import is_vector
 from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, define
 from tierup.dialect.optable.operands import dtype_of, or_unknown, shape
+
+if TYPE_CHECKING:
+    from tierup.dialect.mlir import ir
+    from tierup.dialect.ops.gradients.core import Backward, Gradients
 
 BOUND = Tolerance(64.0, 16.0)  # times the condition of the matrix: LAPACK of another build sums in another order
 _GUFUNCS: Any = np.linalg._umath_linalg  # private, as what NumPy's own Python calls
@@ -66,8 +71,11 @@ def _solved(ctx: Infer, a: Value, b: Value) -> Shape:
 Shapes = Callable[..., "Shape | list[Shape]"]  # of the results
 
 
-def _op(schema: str, gufunc: str, shapes: Shapes, error: str = "", results: int = 1, ints: tuple[int, ...] = ()) -> DefinedOp[Any]:
-    """The op of a generalised ufunc; `shapes`: of its results; `error`: of its LinAlgError; `ints`: the results that are int32."""
+def _op(
+    schema: str, gufunc: str, shapes: Shapes, error: str = "", results: int = 1, ints: tuple[int, ...] = (), **fields: Any
+) -> DefinedOp[Any]:
+    """The op of a generalised ufunc; `shapes`: of its results; `error`: of its LinAlgError; `ints`: the results that are int32; `fields`:
+    of `Op`."""
     name, sized = schema.partition("(")[0], or_unknown(shapes)
     forms: list[str] = getattr(getattr(_GUFUNCS, gufunc, None), "types", [])  # another NumPy may lack it
     takes = {d for d in (dtypes.f32, dtypes.f64) if any(form[0] == d.numpy.char for form in forms)}
@@ -92,8 +100,7 @@ def _op(schema: str, gufunc: str, shapes: Shapes, error: str = "", results: int 
         return np.asarray(found) if results == 1 else tuple(map(np.asarray, found))
 
     return define(
-        schema, tier0, kind=Kind.OTHER, infer=infer, results=results, tolerance=BOUND, raises=bool(error), on_device=False,
-        no_gradient="none is written",
+        schema, tier0, kind=Kind.OTHER, infer=infer, results=results, tolerance=BOUND, raises=bool(error), on_device=False, **fields
     )  # fmt: skip
 
 
@@ -142,6 +149,7 @@ def _least_squares(ctx: Infer, a: Value, b: Value, rcond: Value) -> list[Shape]:
 
 _ONE, _TWO, _THREE = "(Tensor a) -> Tensor", "(Tensor a) -> (Tensor, Tensor)", "(Tensor a) -> (Tensor, Tensor, Tensor)"
 _SINGULAR, _NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
+_UNWRITTEN = "no rule is written: asking for it is an error"
 _NO_EIGENVALUES, _NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
 
 linalg_solve = _op("tierup.linalg_solve(Tensor a, Tensor b) -> Tensor", "solve", _solved, _SINGULAR)
@@ -158,11 +166,166 @@ linalg_eigh_lo = _op(f"tierup.linalg_eigh_lo{_TWO}", "eigh_lo", _both, _NO_EIGEN
 linalg_eigh_up = _op(f"tierup.linalg_eigh_up{_TWO}", "eigh_up", _both, _NO_EIGENVALUES, 2)
 linalg_svd = _op(f"tierup.linalg_svd{_ONE}", "svd", _singular, _NO_SVD)  # the singular values alone
 linalg_svd_s = _op(f"tierup.linalg_svd_s{_THREE}", "svd_s", _svd(False), _NO_SVD, 3)
-linalg_svd_f = _op(f"tierup.linalg_svd_f{_THREE}", "svd_f", _svd(True), _NO_SVD, 3)
-linalg_qr_r_raw = _op(f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], results=2)
-linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False))
-linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True))
+linalg_svd_f = _op(f"tierup.linalg_svd_f{_THREE}", "svd_f", _svd(True), _NO_SVD, 3, no_gradient=_UNWRITTEN)
+linalg_qr_r_raw = _op(
+    f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], results=2, no_gradient=_UNWRITTEN
+)
+linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False), no_gradient=_UNWRITTEN)
+linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True), no_gradient=_UNWRITTEN)
 linalg_lstsq = _op(
     "tierup.linalg_lstsq(Tensor a, Tensor b, Tensor rcond) -> (Tensor x, Tensor residuals, Tensor rank, Tensor s)",
-    "lstsq", _least_squares, "SVD did not converge in Linear Least Squares", 4, ints=(2,),
+    "lstsq", _least_squares, "SVD did not converge in Linear Least Squares", 4, ints=(2,), no_gradient=_UNWRITTEN,
 )  # fmt: skip
+
+
+# --- gradients: of what is read of the matrix, of cholesky and eigh one half ----------------------------------------------
+
+
+def _t(g: Backward, x: ir.Value) -> ir.Value:
+    return g.call("aten.transpose.int", x, -2, -1)
+
+
+def _product(g: Backward, *factors: ir.Value) -> ir.Value:
+    first, *rest = factors
+    for factor in rest:
+        first = g.call("aten.matmul", first, factor)
+    return first
+
+
+def _columns(g: Backward, x: ir.Value) -> ir.Value:
+    """Numbers of each matrix for its columns: x[..., None, :]."""
+    return g.call("aten.unsqueeze", x, -2)
+
+
+def _half(g: Backward, x: ir.Value, upper: bool) -> ir.Value:
+    """The gradient of one half, which stands for both, where x is that of a symmetric matrix."""
+    both = g.call("aten.add.Tensor", x, _t(g, x), 1)
+    name, behind = ("aten.triu", 1) if upper else ("aten.tril", -1)
+    return g.call("aten.add.Tensor", g.call(name, both, behind), _diagonal(g, x), 1)
+
+
+def _diagonal(g: Backward, x: ir.Value) -> ir.Value:
+    return g.call("aten.tril", g.call("aten.triu", x, 0), 0)
+
+
+@linalg_solve.vjp(reads=("a", "result"))
+def _(g: Backward) -> Gradients:
+    vector = is_vector(g, 1)
+    widened = [g.choose(vector, partial(g.call, "aten.unsqueeze", v, -1), partial(_as_it_is, v)) for v in (g.grad, g.results[0])]
+    right = g.call("tierup.linalg_solve", _t(g, g.operands[0]), widened[0])
+    of_b = g.choose(vector, lambda: g.call("aten.squeeze.dim", right, -1), lambda: right)
+    return g.sum_to(g.call("aten.neg", _product(g, right, _t(g, widened[1]))), "a"), g.sum_to(of_b, "b")
+
+
+def _as_it_is(value: ir.Value) -> ir.Value:
+    return value
+
+
+@linalg_inv.vjp(reads=("result",))
+@linalg_inv_or_nan.vjp(reads=("result",))
+def _(g: Backward) -> Gradients:
+    y = _t(g, g.results[0])
+    return (g.call("aten.neg", _product(g, y, g.grad, y)),)
+
+
+def _of_each_inverse(g: Backward, factor: ir.Value) -> ir.Value:
+    inverse = _t(g, g.call("tierup.linalg_inv", g.operands[0]))
+    return g.mul(inverse, _spread(g, factor))
+
+
+def _spread(g: Backward, factor: ir.Value) -> ir.Value:
+    """A number of each matrix for all of it: x[..., None, None]."""
+    return g.call("aten.unsqueeze", g.call("aten.unsqueeze", factor, -1), -1)
+
+
+@linalg_det.vjp(reads=("a", "result"))
+def _(g: Backward) -> Gradients:
+    """Of a regular matrix; of a singular one LinAlgError."""
+    return (_of_each_inverse(g, g.mul(g.grad, g.results[0])),)
+
+
+@linalg_slogdet.vjp(reads=("a",))
+def _(g: Backward) -> Gradients:
+    grad = g.grad_of(1)
+    return (None if grad is None else _of_each_inverse(g, grad),)
+
+
+def _of_cholesky(g: Backward, factor: ir.Value, grad: ir.Value) -> ir.Value:
+    """I. Murray, Differentiation of the Cholesky decomposition (2016), (9), for the half that is read."""
+    product, inverse = g.call("aten.tril", _product(g, _t(g, factor), grad), 0), g.call("tierup.linalg_inv", factor)
+    inner = g.call("aten.sub.Tensor", product, g.mul(_diagonal(g, product), 0.5), 1)
+    return _half(g, _product(g, _t(g, inverse), inner, inverse), False)
+
+
+@linalg_cholesky_lo.vjp(reads=("result",))
+def _(g: Backward) -> Gradients:
+    return (_of_cholesky(g, g.results[0], g.grad),)
+
+
+@linalg_cholesky_up.vjp(reads=("result",))
+def _(g: Backward) -> Gradients:
+    return (_t(g, _of_cholesky(g, _t(g, g.results[0]), _t(g, g.grad))),)
+
+
+def _of_values(upper: bool) -> Callable[[Backward], Gradients]:
+    def rule(g: Backward) -> Gradients:
+        name = "tierup.linalg_eigh_up" if upper else "tierup.linalg_eigh_lo"
+        _, v = g.several(name, g.operands[0], types=["!torch.vtensor"] * 2)
+        return (_half(g, _product(g, g.mul(v, _columns(g, g.grad)), _t(g, v)), upper),)
+
+    return rule
+
+
+linalg_eigvalsh_lo.vjp(reads=("a",))(_of_values(False))
+linalg_eigvalsh_up.vjp(reads=("a",))(_of_values(True))
+
+
+def _of_vectors(upper: bool) -> Callable[[Backward], Gradients]:
+    """M. Giles, An extended collection of matrix derivative results (2008), 3.1; not for eigenvalues that are equal."""
+
+    def rule(g: Backward) -> Gradients:
+        w, v = g.results[0], g.results[1]
+        of_values, of_vectors = g.grad_of(0), g.grad_of(1)
+        found = None if of_values is None else _product(g, g.mul(v, _columns(g, of_values)), _t(g, v))
+        if of_vectors is not None:
+            ones = _diagonal(g, g.call("aten.ones_like", v, None, None, None, None, None))
+            apart = g.call("aten.sub.Tensor", _columns(g, w), g.call("aten.unsqueeze", w, -1), 1)
+            inner = g.call("aten.div.Tensor", _product(g, _t(g, v), of_vectors), g.call("aten.add.Tensor", apart, ones, 1))
+            inner = g.call("aten.sub.Tensor", inner, _diagonal(g, inner), 1)
+            turned = _product(g, v, inner, _t(g, v))
+            found = turned if found is None else g.call("aten.add.Tensor", found, turned, 1)
+        return (None if found is None else _half(g, found, upper),)
+
+    return rule
+
+
+linalg_eigh_lo.vjp(reads=("result0", "result1"))(_of_vectors(False))
+linalg_eigh_up.vjp(reads=("result0", "result1"))(_of_vectors(True))
+
+
+@linalg_svd.vjp(reads=("a",))
+def _(g: Backward) -> Gradients:
+    u, _, vt = g.several("tierup.linalg_svd_s", g.operands[0], types=["!torch.vtensor"] * 3)
+    return (_product(g, g.mul(u, _columns(g, g.grad)), vt),)
+
+
+@linalg_svd_s.vjp(reads=("result0", "result1", "result2"))
+def _(g: Backward) -> Gradients:
+    """J. Townsend, Differentiating the singular value decomposition (2016); not for singular values that are equal or 0."""
+    (u, s, vt), (of_u, of_s, of_vt) = (g.results[k] for k in range(3)), (g.grad_of(k) for k in range(3))
+    rows, columns = g.call("aten.unsqueeze", s, -1), _columns(g, s)
+    parts: list[ir.Value] = [] if of_s is None else [_product(g, g.mul(u, _columns(g, of_s)), vt)]
+    for left, grad, scaled in ((u, of_u, columns), (_t(g, vt), None if of_vt is None else _t(g, of_vt), rows)):
+        if grad is None:
+            continue
+        inside = _product(g, _t(g, left), grad)
+        ones = _diagonal(g, g.call("aten.ones_like", inside, None, None, None, None, None))
+        apart = g.call("aten.add.Tensor", g.call("aten.sub.Tensor", g.mul(columns, columns), g.mul(rows, rows), 1), ones, 1)
+        turned = g.call("aten.div.Tensor", g.call("aten.sub.Tensor", inside, _t(g, inside), 1), apart)
+        parts.append(_product(g, u, g.mul(turned, scaled), vt))
+        outside = g.call("aten.div.Tensor", g.call("aten.sub.Tensor", grad, _product(g, left, inside), 1), columns)
+        parts.append(_product(g, outside, vt) if scaled is columns else _product(g, u, _t(g, outside)))
+    found = None
+    for part in parts:
+        found = part if found is None else g.call("aten.add.Tensor", found, part, 1)
+    return (found,)

@@ -168,7 +168,8 @@ def _(g: Backward) -> Gradients:
 matmul = _product_op("aten.matmul(Tensor self, Tensor other) -> Tensor", _matmul)  # vectors, matrices and batches, which broadcast
 
 
-def _is_vector(g: Backward, i: int) -> bool | ir.Value:
+def is_vector(g: Backward, i: int) -> bool | ir.Value:
+    """Whether operand i has one dim: where only the run knows, a `!torch.bool`."""
     rank = g.rank(i)
     if rank is not None:
         return rank == 1
@@ -179,7 +180,7 @@ def _of_any_ranks(g: Backward, other: str) -> Gradients:
     """A vector on the left is a row, one on the right a column; what the product broadcast is summed."""
     if g.rank("self") == g.rank(other) == 2:
         return _of_matrices(g)
-    row, column = _is_vector(g, 0), _is_vector(g, 1)
+    row, column = is_vector(g, 0), is_vector(g, 1)
     x, y = g.promoted("self"), g.promoted(other)
     left = g.choose(row, lambda: g.call("aten.unsqueeze", x, 0), lambda: x)
     right = g.choose(column, lambda: g.call("aten.unsqueeze", y, 1), lambda: y)
@@ -395,7 +396,7 @@ def _(g: Backward) -> Gradients:
     bias = None if g.is_none("bias") else g.sum_to(g.grad, "bias")
     if g.rank("input") == g.rank("weight") == 2:
         return _mm(g, g.grad, weight), _mm(g, _t(g, g.grad), x), bias
-    vector = _is_vector(g, 1)
+    vector = is_vector(g, 1)
 
     def of_input() -> ir.Value:
         return g.mul(g.call("aten.unsqueeze", g.grad, -1), weight)

@@ -36,3 +36,20 @@ def test_a_graph_that_asks_a_dtype_is_for_that_one_alone():
     for dtype in (np.float64, np.float64, np.float32, np.float64, np.int32, np.float32):
         a = np.array([[2, 1], [1, 3]], dtype)
         assert f(a).dtype == np.linalg.inv(a).dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_a_dtype_that_one_path_knows_is_not_the_other_paths(dtype):
+    def either(x, n):
+        y = np.zeros(3) if n > 2 else x
+        return y.dtype, y.dtype == np.float64, y * 2
+
+    f = tierup.jit(either)
+    for n in (1, 5, 1):
+        got, want = f(np.arange(3, dtype=dtype), n), either(np.arange(3, dtype=dtype), n)
+        assert got[:2] == want[:2] and got[2].dtype == want[2].dtype
+
+
+def test_a_float64_scalar_to_an_int_power_is_float64():
+    value, gradient = tierup.value_and_grad(lambda a: np.float64(a.sum()) ** 2)(np.ones(3))
+    assert value == 9.0 and gradient.tolist() == [6.0] * 3

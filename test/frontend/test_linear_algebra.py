@@ -199,3 +199,31 @@ def test_systems_of_all_sizes_are_solved_as_numpy_solves_them(n, columns, seed):
     solution, least, r, det = _SOLVED(a, b)
     for got, want in ((solution, linalg.solve(a, b)), (least, linalg.lstsq(a, b)[0]), (r, linalg.qr(a)[1]), (det, linalg.det(a))):
         assert np.allclose(got, want, rtol=1e-9, atol=1e-9 * linalg.cond(a))
+
+
+_WEIGHTS = np.random.default_rng(5).standard_normal((3, 3))
+DIFFERENTIATED = {
+    "solve": lambda a: (linalg.solve(a, _WEIGHTS[0]) ** 2).sum(), "inv": lambda a: (linalg.inv(a) * _WEIGHTS).sum(), "det": lambda a: linalg.det(a) ** 2,
+    "slogdet": lambda a: linalg.slogdet(a).logabsdet, "cholesky": lambda a: (linalg.cholesky(a) * _WEIGHTS).sum(), "eigh": lambda a: ((linalg.eigh(a)[1] * _WEIGHTS) ** 3).sum(),
+    "pinv": lambda a: (linalg.pinv(a[:, :2]) * _WEIGHTS[:2]).sum(), "the 2-norm": lambda a: linalg.norm(a, 2), "cond": lambda a: linalg.cond(a),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENTIATED)
+def test_gradients_agree_with_central_differences(name):
+    function, a = DIFFERENTIATED[name], np.diag([1.0, 2.0, 4.0]) + 0.2
+    compiled = tierup.value_and_grad(function)
+    differences = np.zeros_like(a)
+    for place in np.ndindex(*a.shape):
+        step = np.zeros_like(a)
+        step[place] = 1e-6
+        differences[place] = (function(a + step) - function(a - step)) / 2e-6
+    for _ in range(3):
+        value, gradient = compiled(a)
+        assert np.allclose(value, function(a)) and np.allclose(gradient, differences, rtol=1e-6, atol=1e-6)
+    assert compiled.stats().hits >= 1
+
+
+def test_a_gradient_that_has_no_rule_is_refused():
+    with pytest.raises(tierup.NotDifferentiable, match="linalg_qr_r_raw"):
+        tierup.grad(lambda a: linalg.qr(a)[1].sum())(np.eye(3))

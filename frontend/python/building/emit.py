@@ -172,9 +172,16 @@ class Emitter:
         attributes = {**self.numpy_attribute, INPLACE: ir.StringAttr.get("same_kind", self.context)}
         self._compute("aten.copy_", [target, result, self.bool(False)], [self.types.tensor], attributes)
 
-    def torch(self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] | None = None) -> Sequence[ir.Value]:
+    def torch(
+        self,
+        name: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type] | None = None,
+        ranks: Sequence[builtins.int | None] = (None,),
+    ) -> Sequence[ir.Value]:
         """An op under torch's rules (tierup.ops)."""
-        return self._compute(name, operands, [self.types.tensor] if results is None else results)
+        attributes = None if None in ranks else {RANKS: ir.DenseI64ArrayAttr.get(list(ranks), self.context)}
+        return self._compute(name, operands, [self.types.tensor] if results is None else results, attributes)
 
     def _compute(
         self, name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], attributes: dict[str, ir.Attribute] | None = None

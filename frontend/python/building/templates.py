@@ -106,7 +106,7 @@ def unify(a: Template, b: Template) -> Template | None:
         b = template_of(b.value, generalise=True)
     if isinstance(a, OneArray) and isinstance(b, OneArray):
         rank = a.rank if a.rank == b.rank else None
-        dtype = a.dtype if a.dtype == b.dtype else None
+        dtype = a.dtype if a.dtype is not None and b.dtype is not None and a.dtype == b.dtype else None  # None == float64 in NumPy
         return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), bool(a.detached or b.detached))
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:

@@ -101,7 +101,7 @@ def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value =
 def cast_is_allowed(frame: Frame, node: ast.AST, source: Array, target: Array, casting: Value) -> None:
     """Raises as NumPy does where the elements of one array may not be written to another."""
     rule = table.constant(frame, node, casting, "`casting`")
-    if rule == "unsafe" or source.dtype is not None and source.dtype == target.dtype:
+    if rule == "unsafe" or source.dtype is not None and target.dtype is not None and source.dtype == target.dtype:
         return
     a, b = dtype_of(frame, node, source), dtype_of(frame, node, target)
     if not np.can_cast(a, b, rule):

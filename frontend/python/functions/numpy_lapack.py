@@ -44,7 +44,7 @@ def _computed(frame: Frame, name: str, *operands: Array) -> list[Value]:
     """The results of the op of a generalised ufunc."""
     row = optable.lookup(f"tierup.linalg_{name}")
     assert row is not None
-    made = frame.em.torch(row.name, [x.ssa for x in operands], [frame.em.types.tensor] * row.results)
+    made = frame.em.torch(row.name, [x.ssa for x in operands], [frame.em.types.tensor] * row.results, [x.rank for x in operands])
     return [settled(frame, Array(ssa)) for ssa in made]
 
 

@@ -131,7 +131,7 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
 
 def without_bools(frame: Frame, base: Array, exponent: Value) -> Array:
     """The base of a power with an int, which is int64 where it was bool: of whole arrays alone NumPy's `**` squares bools as int8."""
-    if not is_number(exponent) or number_kind(exponent) != "int" or base.dtype not in (None, np.dtype(bool)):
+    if not is_number(exponent) or number_kind(exponent) != "int" or base.dtype is not None and base.dtype.kind != "b":
         return base
     dtype = None if base.dtype is None else np.dtype(np.int64)
     return replace(base, ssa=frame.em.numpy("aten.mul.Scalar", [base.ssa, frame.em.int(1)]), dtype=dtype)
