@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle bench numpy-index gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench numpy-index gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -50,6 +50,9 @@ exhaustive: $(VENV)/installed-test $(VENV)/installed-test-torch  ## every test, 
 
 oracle: $(VENV)/installed-test $(VENV)/installed-test-torch  ## all of PyTorch's operator samples, and docs/torch-coverage.md of them (an hour or more)
 	@$(BIN)/python test/oracle/oracle_table.py
+
+numpy-tests: $(VENV)/installed-test  ## NumPy's own tests against its functions decorated (a quarter of an hour); the table is in docs/testing.md
+	@$(BIN)/python test/oracle/numpy_own_tests.py
 
 coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included: slow; the few tests that count modules and files fail under it
 	@rm -rf build/coverage && mkdir -p build/coverage
