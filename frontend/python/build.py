@@ -128,6 +128,7 @@ class Callee:
     parameters: list[Template]
     result: Template
     writes: bool = False
+    returns: bool = True  # False: it only raises
 
 
 _DEEPEST_CALLS = 24
@@ -312,6 +313,8 @@ class ProgramBuilder:
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
         results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
         em.writes += callee.writes
+        if not callee.returns:  # what comes after the call is not reached
+            raise WillRaise(RuntimeError(f"{callee.name} returned"))
         return noted(frame, raise_(callee.result, iter(results), em.region, em.writes))
 
     def build_callee(
@@ -356,7 +359,7 @@ class ProgramBuilder:
             raise
         finally:
             em.copied_at = copied_at
-        return Callee(name, func, tuple(frame.hidden), parameters, result, em.writes != writes)
+        return Callee(name, func, tuple(frame.hidden), parameters, result, em.writes != writes, result_of is not None or found is not None)
 
     def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""
