@@ -70,6 +70,7 @@ def _check_objects() -> None:
     before = _read(probe, layout.OB_REFCNT)
     another = [probe, probe]
     _expect("reference count", _read(probe, layout.OB_REFCNT) - before, len(another))
+    _expect("None is immortal", _read(None, layout.OB_REFCNT, ctypes.c_int32) < 0, layout.RELEASE.count_bits == 32)
     _expect("type", _read(probe, layout.OB_TYPE), id(object))
     _expect("basicsize", _read(int, layout.TYPE_BASICSIZE, ctypes.c_ssize_t), int.__basicsize__)
     # functions are called by vectorcall: their types say where the pointer is, behind the fields of a PyObject

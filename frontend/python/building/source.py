@@ -103,7 +103,7 @@ def definition(function: FunctionType) -> Source:
         tree = _found(function, lines)
     if tree is None:
         problem, remedy = f"the source found for {function.__qualname__}() is not its definition", _NOT_ITS
-        if not lines:
+        if not lines or code.co_filename.startswith("<"):  # of no file: Python 3.13 keeps what `-c` gave under the name that exec has
             problem = f"the source of {function.__qualname__}() is not available (typed into a REPL, or made by exec)"
             remedy = "put the function in a .py file or a notebook cell"
         raise UnsupportedSyntax(problem, remedy, filename=code.co_filename, lineno=code.co_firstlineno)

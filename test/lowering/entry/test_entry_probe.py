@@ -35,6 +35,13 @@ def test_a_wrong_offset_is_named(monkeypatch: pytest.MonkeyPatch, name: str, wro
     assert reason is not None and reason.startswith(what)
 
 
+@pytest.mark.parametrize(("field", "wrong"), [("count_bits", {32: 64, 64: 32}), ("tagged_ints", {True: False, False: True})])
+def test_what_a_release_says_is_tried(monkeypatch: pytest.MonkeyPatch, field: str, wrong: dict[object, object]) -> None:
+    release = entry_layout.RELEASE
+    monkeypatch.setattr(entry_layout, "RELEASE", release._replace(**{field: wrong[getattr(release, field)]}))
+    assert str(entry_probe.unavailable()).startswith(("None is immortal", "int 5"))
+
+
 def test_an_untried_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(entry_layout.RELEASES, sys.version_info[:2])
     assert str(entry_probe.unavailable()).endswith(f", this is {sys.version.split()[0]}")
