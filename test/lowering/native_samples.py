@@ -536,3 +536,6 @@ for right in (False, True):
 add("tierup.bincount", ints(30, low=0), None, 0)
 add("tierup.bincount", ints(30, low=0, dtype=np.uint8), f32(30), 20)
 add("tierup.bincount", ints(0), None, 4)
+for points in (BOUNDS[:5], BOUNDS[:2], np.array([0.5, 0.5, 3.0, np.inf])):
+    add("tierup.interp", KEYS, points, np.arange(len(points)) * 1.5, None, None)
+    add("tierup.interp", KEYS, points, points, -1.0, 2.5)

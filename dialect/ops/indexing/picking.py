@@ -223,6 +223,24 @@ def bucketize(x: np.ndarray, boundaries: np.ndarray, out_int32: bool = False, ri
     return np.asarray(found).astype(_INT32 if out_int32 else _INT64, copy=False)
 
 
+def _interp(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    x, xp, fp = operands[:3]
+    if isinstance(xp, Tensor) and xp.shape and isinstance(fp, Tensor) and fp.shape:
+        if xp.shape[0] == 0:
+            raise ShapeError("array of sample points is empty")
+        ctx.equal(xp.shape[0], fp.shape[0], "fp and xp are not of the same length.")
+    return Tensor(dtypes.f64, x.shape if isinstance(x, Tensor) else None)
+
+
+@_op(
+    "tierup.interp(Tensor x, Tensor xp, Tensor fp, float? left, float? right) -> Tensor", infer=_interp, on_device=False,
+    differentiable=False, no_gradient="NumPy's alone", note="of float64; native for points in order",
+)  # fmt: skip
+def interp(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, left: float | None, right: float | None) -> np.ndarray:
+    """np.interp."""
+    return np.asarray(np.interp(x, xp, fp, left, right))
+
+
 def _bincount(ctx: Infer, operands: Sequence[Value]) -> Tensor:
     x, weights = operands[:2]
     length = x.shape[0] if isinstance(x, Tensor) and x.shape else None

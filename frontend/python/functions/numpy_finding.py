@@ -17,6 +17,7 @@ from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Sca
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
+from tierup.frontend.python.operations.scalars import to_float
 
 _INT = np.dtype(np.int64)
 ELLIPSIS = Const(...)
@@ -180,6 +181,18 @@ def bincount(frame: Frame, node: ast.AST, x: Value, weights: Value = NONE, minle
             raise frame.error(node, "np.bincount of these arrays", "count vectors of ints")
     operands = [numbers.ssa, em.none if weighed is None else weighed.ssa, as_int(frame, node, minlength, "`minlength`")]
     return Array(em.torch("tierup.bincount", operands)[0], 1, decays=False)
+
+
+@function(np._core.multiarray.interp)  # type: ignore[attr-defined]  # private: what NumPy's own np.interp calls
+def interp(frame: Frame, node: ast.AST, x: Value, xp: Value, fp: Value, left: Value = NONE, right: Value = NONE) -> Value:
+    em, arrays_ = frame.em, [as_array(frame, node, v) for v in (x, xp, fp)]
+    vectors = all(known_rank(frame, node, points, "np.interp") == 1 for points in arrays_[1:])
+    if not vectors or not all(is_none(v) or is_number(v) for v in (left, right)):
+        raise frame.error(node, "this call of np.interp", "interpolate between two vectors")
+    code, no = em.int(dtypes.f64.code), em.bool(False)
+    doubles = [em.numpy("aten.to.dtype", [a.ssa, code, no, no, em.none]) for a in arrays_]
+    ends = [em.none if is_none(v) else to_float(frame, v) for v in (left, right)]
+    return Array(em.torch("tierup.interp", [*doubles, *ends])[0], arrays_[0].rank, arrays_[0].min_rank, np.dtype(np.float64))
 
 
 @function(np.shape)

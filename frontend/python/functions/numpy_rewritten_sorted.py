@@ -1,4 +1,4 @@
-"""NumPy's functions of sorted values, written as `numpy_rewritten.py` has them: medians, quantiles, interpolation.
+"""NumPy's functions of sorted values, written as `numpy_rewritten.py` has them: medians and quantiles.
 
 NumPy partitions, which gives the same values at the places that are read, but of 0.0 and -0.0 another one perhaps: where that could be seen
 the call is NumPy's.
@@ -92,30 +92,7 @@ def without_nans(a: Any, second: Any = None, overwrite_input: bool = False) -> A
     return a[~np.isnan(a)], None, overwrite_input
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """On the lines between points, by the steps of arr_interp (compiled_base.c). Points that are not in order are NumPy's."""
-    x, xp, fp = np.asarray(x).astype(np.float64), np.asarray(xp).astype(np.float64), np.asarray(fp).astype(np.float64)
-    if xp.ndim != 1 or fp.ndim != 1:
-        raise ValueError(f"{x}")
-    n = len(xp)
-    if n == 0:
-        raise ValueError("array of sample points is empty")
-    if len(fp) != n:
-        raise ValueError("fp and xp are not of the same length.")
-    if n == 1 or not np.all(xp[:-1] <= xp[1:]):
-        raise ValueError(f"{xp}")
-    at = np.searchsorted(xp, x, side="right") - 1
-    i = np.clip(at, 0, n - 2)
-    x0, x1, y0, y1 = np.take(xp, i), np.take(xp, i + 1), np.take(fp, i), np.take(fp, i + 1)
-    slope = (y1 - y0) / (x1 - x0)
-    found, other = slope * (x - x0) + y0, slope * (x - x1) + y1
-    found = np.where(np.isnan(found), np.where(np.isnan(other) & (y0 == y1), y0, other), found)
-    found = np.where(at == n - 1, fp[-1], np.where(x0 == x, y0, found))
-    found = np.where(x < xp[0], fp[0] if left is None else left, np.where(x > xp[-1], fp[-1] if right is None else right, found))
-    return np.where(np.isnan(x), x, found)[()]
-
-
 OF_SORTED: dict[Any, Callable[..., Any]] = {
-    _OWN.compiled_interp: interp, _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
+    _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
     np.lib._nanfunctions_impl._remove_nan_1d: without_nans,  # type: ignore[attr-defined]  # private
 }  # fmt: skip

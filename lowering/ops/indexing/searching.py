@@ -1,4 +1,4 @@
-"""Where elements belong in a sorted vector, and how many there are of each.
+"""Where elements belong in a sorted vector, lines between points of one, and how many there are of each.
 
 Searches take NumPy's steps in NumPy's order (npysort/binsearch.cpp), so that they agree about vectors that are not sorted, too.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import INDEX, Scalar, constant, maximum, minimum, select
@@ -25,33 +26,81 @@ def _less(x: Scalar, y: Scalar) -> Scalar:
     return (x < y) | (y.differs(y) & x.equals(x)) if x.dtype.is_float else x < y
 
 
+Place = tuple[Scalar, Scalar, Scalar]  # what a search leaves the next one: from, up to, for which key
+
+
+def _searched(bounds: Tensor, key: Scalar, before: Place, right: bool) -> Place:
+    """How many bounds come before a key, and that twice or more. `before`: of the search before."""
+    size, wide = bounds.size(0), key.dtype
+
+    def comes_before(x: Scalar, y: Scalar) -> Scalar:
+        return ~_less(y, x) if right else _less(x, y)
+
+    def step(now: list[Any]) -> list[ir.Value]:
+        middle = (now[0] + now[1]) // 2
+        is_before = comes_before(tensors.element(bounds, [middle]).cast(wide), key)
+        return [select(is_before, middle + 1, now[0]), select(is_before, now[1], middle)]
+
+    low, high, last = before
+    rises = comes_before(Scalar(last, wide), key)
+    span = [select(rises, low, b.index(0)), select(rises, size, minimum(high + 1, size))]
+    return (*while_(lambda now: now[0] < now[1], span, step), key)
+
+
+def _nothing_searched(bounds: Tensor, wide: DType) -> Place:
+    return b.index(0), bounds.size(0), constant(0, wide)
+
+
 def _bucketize(c: Call) -> Tensor:
     keys, bounds, right = c.tensor(0), c.tensor(1), bool(c.known(3))
     common = dtypes.from_numpy(np.promote_types(keys.dtype.numpy, bounds.dtype.numpy)) if keys.dtype is not bounds.dtype else keys.dtype
     if common is None or bounds.rank != 1:
         raise NotHandled
-    bounds, wide = bounds.cast(common), widened(common)
-    size, out = bounds.size(0), tensors.empty(keys.lengths, c.dtype())
-
-    def comes_before(x: Scalar, key: Scalar) -> Scalar:
-        return ~_less(key, x) if right else _less(x, key)
+    bounds, wide, out = bounds.cast(common), widened(common), tensors.empty(keys.lengths, c.dtype())
 
     def search(positions: list[Scalar], carried: list[Any]) -> list[ir.Value]:
-        made, low, high, last = carried
         key = tensors.element(keys, positions).cast(common).cast(wide)
-        rises = comes_before(Scalar(last, wide), key)
-        low, high = select(rises, low, b.index(0)), select(rises, size, minimum(high + 1, size))
+        found = _searched(bounds, key, (carried[1], carried[2], carried[3]), right)
+        return [b.value("tensor.insert", [found[0].cast(c.dtype()), carried[0], *positions], carried[0].type), *found]
 
-        def step(now: list[Any]) -> list[ir.Value]:
-            middle = (now[0] + now[1]) // 2
-            before = comes_before(tensors.element(bounds, [middle]).cast(wide), key)
-            return [select(before, middle + 1, now[0]), select(before, now[1], middle)]
-
-        low, high = while_(lambda now: now[0] < now[1], [low, high], step)
-        return [b.value("tensor.insert", [low.cast(c.dtype()), made, *positions], made.type), low, high, key]
-
-    start = [out.value, b.index(0), size, constant(0, wide)]
+    start = [out.value, *_nothing_searched(bounds, wide)]
     return out.holding(nest([keys.size(i) for i in range(keys.rank)], start, search)[0])
+
+
+def _interp(c: Call) -> Tensor:
+    """arr_interp (compiled_base.c), of points in order: others are NumPy's."""
+    x, xp, fp = c.tensor(0), c.tensor(1), c.tensor(2)
+    size, out = xp.size(0), tensors.empty(x.lengths, dtypes.f64)
+    last, has_lines = maximum(size, 1) - 1, size > 1
+
+    def rises(at: list[Scalar], so_far: list[Any]) -> list[ir.Value]:
+        return [so_far[0] & (tensors.element(xp, [at[0]]) <= tensors.element(xp, [at[0] + 1]))]
+
+    tensors.assert_(nest([last], [has_lines], rises)[0], "points to interpolate between that are not in order")
+    ends = [tensors.element(fp, [at]) if c.parameter(i) is None else c.number(i, dtypes.f64) for i, at in ((3, b.index(0)), (4, last))]
+
+    def one(positions: list[Scalar], carried: list[Any]) -> list[ir.Value]:
+        key = tensors.element(x, positions)
+        found = _searched(xp, key, (carried[1], carried[2], carried[3]), right=True)
+        at = minimum(maximum(found[0], 1), last) - 1
+        x0, x1, y0, y1 = (tensors.element(t, [at + more]) for t in (xp, fp) for more in (0, 1))
+        slope = (y1 - y0) / (x1 - x0)
+        value, other = slope * (key - x0) + y0, slope * (key - x1) + y1
+        other = select(other.differs(other) & y0.equals(y1), y0, other)
+        value = select(x0.equals(key), y0, select(value.differs(value), other, value))
+        value = select(found[0] > last, tensors.element(fp, [last]), value)
+        value = select(key < tensors.element(xp, [b.index(0)]), ends[0], select(key > tensors.element(xp, [last]), ends[1], value))
+        value = select(key.differs(key), key, value)
+        return [b.value("tensor.insert", [value, carried[0], *positions], carried[0].type), *found]
+
+    loops = [x.size(i) for i in range(x.rank)]
+    return out.holding(
+        nest(
+            [select(has_lines, b.index(1), 0), *loops],
+            [out.value, *_nothing_searched(xp, dtypes.f64)],
+            lambda at, carried: one(at[1:], carried),
+        )[0]
+    )
 
 
 def _bincount(c: Call) -> Tensor:
@@ -80,4 +129,4 @@ def _bincount(c: Call) -> Tensor:
     return out.holding(nest([x.size(0)], [out.value], count)[0])
 
 
-LOWERINGS: dict[str, Lowering] = {"aten.bucketize.Tensor": _bucketize, "tierup.bincount": _bincount}
+LOWERINGS: dict[str, Lowering] = {"aten.bucketize.Tensor": _bucketize, "tierup.bincount": _bincount, "tierup.interp": _interp}
