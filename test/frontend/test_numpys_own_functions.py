@@ -123,3 +123,24 @@ def test_calls_of_what_numpy_s_own_code_gave_reach_native_code_without_python():
         np.testing.assert_allclose(jitted(x.astype(int), m, k), found)
         np.testing.assert_allclose(jitted(x, m, k), found)
     assert jitted.stats().hits == 8
+
+
+def test_arguments_that_only_numpys_version_of_a_function_takes_are_left_to_it():
+    def largest(x, y):
+        return np.nanmax(x, axis=0, initial=2.5, where=y > 1)
+
+    x = np.array([[1.0, np.nan, 4.0], [np.nan, 2.0, 1.0], [0.0, 3.0, 2.0]])
+    jitted = tierup.jit(largest, optimize=False)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(x, np.abs(x)), largest(x, np.abs(x)))
+
+
+def test_two_numbers_of_degrees_of_freedom_are_refused_as_numpy_does():
+    for function in (np.var, np.nanvar, np.std, np.nanstd):
+        def both(x, n, function=function):
+            return function(x, ddof=n, correction=1) if n else function(x, ddof=0, correction=1)
+
+        for x in (np.arange(4), np.arange(4.0)):
+            assert tierup.jit(both, optimize=False)(x, 0) == both(x, 0)
+            with pytest.raises(ValueError, match="ddof and correction can't be provided simultaneously"):
+                tierup.jit(both, optimize=False)(x, 2)

@@ -298,8 +298,12 @@ def foreign(value: object) -> Foreign | None:
 
 def is_numpys(function: FunctionType) -> bool:
     """Whether a function is one of those that NumPy writes in Python, or stands for one."""
-    module = function.__module__ or ""
-    return module.partition(".")[0] == "numpy" or ".numpy_rewritten" in module
+    return (function.__module__ or "").partition(".")[0] == "numpy" or is_rewritten(function)
+
+
+def is_rewritten(function: FunctionType) -> bool:
+    """Whether a function is one of ours that stands for one of NumPy's."""
+    return ".numpy_rewritten" in (function.__module__ or "")
 
 
 def _has_state(value: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.frame import Frame, WillRaise, foreign
+from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.values import NONE, Array, Const, Mapping_, Scalar, Sequence, Value
 from tierup.runtime.arguments.binding import signature_of
@@ -18,11 +18,14 @@ from tierup.runtime.arguments.trees import Leaf, Tree
 def bind(
     frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
 ) -> dict[str, Value]:
-    """The value of each parameter, defaults filled in. Raises WillRaise where Python's call is a TypeError."""
+    """The value of each parameter, defaults filled in. Raises WillRaise where Python's call is a TypeError, UnsupportedSyntax where only a
+    version of ours of a function of NumPy's does not take them."""
     signature = signature_of(function)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as e:
+        if is_rewritten(function):
+            raise frame.error(node, f"these arguments of `{function.__name__}`", str(e)) from None
         raise WillRaise(TypeError(f"{function.__name__}() {e}")) from e
     values: dict[str, Value] = {}
     for name, parameter in signature.parameters.items():

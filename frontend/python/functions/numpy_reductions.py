@@ -200,6 +200,8 @@ def _spread(name: str) -> Handler:
             raise frame.error(node, f"`dtype` of np.{name}", "convert the array first: x.astype(...)")
         dims = axes(frame, node, axis)
         listed = em.none if dims is None else em.int_list(dims)
+        if not is_none(correction) and not (isinstance(ddof, Const) and ddof.value == 0):
+            raise WillRaise(ValueError("ddof and correction can't be provided simultaneously."))
         correction = ddof if is_none(correction) else correction
         if not is_number(correction):
             raise frame.error(node, f"`ddof` of np.{name} that is not a number")
