@@ -24,7 +24,7 @@ CALLS = (
     "np.cross(m[:, :3], s[:, :3])", "np.kron(m[:8], s[:4])", "np.meshgrid(m[0], s[0])", "np.pad(m, 2, mode='reflect')", "np.add.reduce(m)",
     "np.select([x > 1, x < -1], [x, -x])", "np.array_equal(m, s)", "np.append(x, x)", "np.diag(m[0])",
     "np.sort(x)", "np.sort(m, axis=0)", "np.argsort(x)", "np.searchsorted(m[0], x)", "np.digitize(x, [-1.0, 0.0, 1.0])",
-    "np.bincount(np.argsort(x))", "np.median(x)", "np.median(m, axis=0)", "np.percentile(x, [5, 95])",
+    "np.bincount(np.argsort(x))", "np.median(x)", "np.median(m, axis=0)", "np.percentile(x, [5, 95])", "np.unique(np.argsort(x))",
     "np.linalg.solve(m, s[0])", "np.linalg.inv(m)", "np.linalg.det(m)", "np.linalg.cholesky(m @ m.T)", "np.linalg.qr(m)",
     "np.linalg.eigh(m + m.T)", "np.linalg.svd(m)", "np.linalg.svdvals(m)", "np.linalg.lstsq(m, s[0])",
     "np.linalg.pinv(m)", "np.linalg.cond(m)",

@@ -8,7 +8,7 @@ from families import statement
 REDUCE = ("sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin", "var", "std")
 SCANS = ("np.cumsum(X, axis=D)", "np.cumprod(X, axis=D)", "np.sort(X, axis=D)", "np.sort(X, kind='stable')", "np.argsort(X, axis=D)", "np.sort(X, axis=None)", "np.diff(X, axis=D)", "np.cumsum(X)", "np.cumprod(X)")
 OTHERS = ("np.count_nonzero(X)", "np.ptp(X)", "np.trace(X)", "np.linalg.norm(X)", "np.nonzero(X)[0]", "np.flatnonzero(X)", "np.count_nonzero(X, axis=D)",
-          "np.searchsorted(np.sort(X, axis=None), X)", "np.digitize(X, [-1.0, 0.0, 2.0])", "np.bincount(np.argsort(X, axis=None) // 2)", "np.median(X, axis=D)", "np.percentile(X, 30)", "np.interp(X, [-1.0, 0.0, 2.5], [3.0, 1.0, 2.0])")  # fmt: skip
+          "np.searchsorted(np.sort(X, axis=None), X)", "np.digitize(X, [-1.0, 0.0, 2.0])", "np.bincount(np.argsort(X, axis=None) // 2)", "np.median(X, axis=D)", "np.percentile(X, 30)", "np.unique(X)", "np.unique(X, return_counts=True)[1]", "np.interp(X, [-1.0, 0.0, 2.5], [3.0, 1.0, 2.0])")  # fmt: skip
 
 
 @statement("reductions", 4)

@@ -1,4 +1,4 @@
-"""NumPy's functions of sorted values, written as `numpy_rewritten.py` has them: medians and quantiles.
+"""NumPy's functions of sorted values, written as `numpy_rewritten.py` has them: medians, quantiles, what is there once.
 
 NumPy partitions, which gives the same values at the places that are read, but of 0.0 and -0.0 another one perhaps: where that could be seen
 the call is NumPy's.
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+_SETS: Any = np.lib._arraysetops_impl  # private, as the next
 _OWN: Any = np.lib._function_base_impl  # private: what NumPy's own code calls
 
 
@@ -92,7 +93,37 @@ def without_nans(a: Any, second: Any = None, overwrite_input: bool = False) -> A
     return a[~np.isnan(a)], None, overwrite_input
 
 
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *, equal_nan: bool = True,
+    inverse_shape: Any = None, axis: Any = None, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """Each int once, and where it was. Floats are left to NumPy by a function that is not translated: it is as quick there."""
+    ar = np.asanyarray(ar).reshape(-1)
+    n = len(ar)
+    if ar.dtype.kind == "f":
+        return _SETS._unique_hash(ar)
+    if n == 0 or axis is not None or not sorted:
+        raise ValueError(f"{ar}")
+    if return_index or return_inverse:
+        places = np.argsort(ar, kind="mergesort" if return_index else "quicksort")
+        values = ar[places]
+    else:
+        places, values = ar, np.sort(ar)
+    is_first = np.concatenate((np.ones(1, np.bool_), values[1:] != values[:-1]))
+    found: tuple[Any, ...] = (values[is_first],)
+    if return_index:
+        found += (places[is_first],)
+    if return_inverse:
+        inverse = np.empty(n, np.intp)
+        inverse[places] = np.cumsum(is_first) - 1
+        found += (inverse.reshape(inverse_shape),)
+    if return_counts:
+        found += (np.diff(np.concatenate((np.flatnonzero(is_first), np.asarray([n])))),)
+    return found
+
+
 OF_SORTED: dict[Any, Callable[..., Any]] = {
+    _SETS._unique1d: unique,
     _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
     np.lib._nanfunctions_impl._remove_nan_1d: without_nans,  # type: ignore[attr-defined]  # private
 }  # fmt: skip
