@@ -34,7 +34,7 @@ from tierup.frontend.python.building.gradient_spec import GradientSpec, function
 from tierup.frontend.python.building.knowledge import noted, settled
 from tierup.frontend.python.building.parameters import bind, external, parameter_value
 from tierup.frontend.python.building.source import Source, parse
-from tierup.frontend.python.building.templates import Same, Template, lower, raise_, scalar_ssa, template_of, types_of
+from tierup.frontend.python.building.templates import Same, Template, is_handed_over, lower, raise_, scalar_ssa, template_of, types_of
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -350,6 +350,8 @@ class ProgramBuilder:
                 if frame.is_numpys and found is not None:
                     found = settled(frame, found)
                 value = (found or NONE) if result_of is None else result_of(frame, found)
+                if not is_handed_over(value):
+                    raise frame.error(None, f"{describe(value)} as what `{function.__name__}` gives", "give what it is made of")
                 result = template_of(value)
                 results = lower(em, value, result)
                 em.create("func.return", results, [])

@@ -1,4 +1,4 @@
-"""Programs whose text a test makes."""
+"""Programs whose text a test makes; all graphs are verified."""
 
 import linecache
 from collections.abc import Callable
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verified_graphs import verify_graphs
+
+verify_graphs()
 
 
 @pytest.fixture

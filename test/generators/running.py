@@ -17,9 +17,12 @@ from typing import Any
 from arguments import Call, arguments
 from checking import Refused, difference, may_be_rounding, outcome, plain
 from numpy_programs import NumpyProgram
+from verified_graphs import verify_graphs
 
 import tierup
 from tierup.frontend.python.islands import worth
+
+verify_graphs()
 
 # without any code: cheap
 INTERPRETED: tuple[dict[str, Any], ...] = (

@@ -9,7 +9,8 @@ from types import FunctionType
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
 from tierup.frontend.python.building.knowledge import noted
-from tierup.frontend.python.building.values import NONE, Array, Const, Mapping_, Scalar, Sequence, Value
+from tierup.frontend.python.building.templates import is_handed_over
+from tierup.frontend.python.building.values import NONE, Array, Const, Mapping_, Scalar, Sequence, Value, describe
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
@@ -42,6 +43,8 @@ def bind(
         else:
             way = Access("default", name, (), function) if access is None else _to_default(access, function, name)
             given = frame.outside_value(node, parameter.default, way)
+        if not is_handed_over(given):
+            raise frame.error(node, f"{describe(given)} for `{name}` of `{function.__name__}`", "call it, or write it in the function")
         values[name] = given
     return values
 

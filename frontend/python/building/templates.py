@@ -16,10 +16,15 @@ from tierup.frontend.python.building.values import (
     Const,
     DTypeOf,
     IntList,
+    Iterable_,
     Mapping_,
+    Method,
+    Object,
+    OneOf,
     Scalar,
     Sequence,
     ShapeOf,
+    Slice,
     Value,
     is_number,
     is_numpy_scalar,
@@ -62,7 +67,7 @@ class OneOther:
 
 @dataclass(frozen=True)
 class Structure:
-    """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple."""
+    """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice."""
 
     kind: str
     items: tuple[Template, ...]
@@ -89,11 +94,23 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items), value.keys)
     if isinstance(value, Mapping_):
         return Structure("dict", tuple(template_of(v, generalise=generalise) for v in value.items.values()), tuple(value.items))
+    if isinstance(value, OneOf):
+        return Structure("either", (OneScalar("int"), *(template_of(v, generalise=generalise) for v in value.alternatives)))
+    if isinstance(value, Slice):
+        return Structure("slice", tuple(template_of(v, generalise=generalise) for v in (value.start, value.stop, value.step)))
     if generalise and is_number(value):
         return OneScalar(number_kind(value))
     if generalise and is_numpy_scalar(value):
         return OneArray(0, 0, value.value.dtype, True)  # type: ignore[union-attr]  # a Const
     return Same(value)
+
+
+def is_handed_over(value: Value) -> bool:
+    """Whether a function can be given a value, or give it: not what holds SSA values of the function that made it elsewhere than in its
+    template, as an iterator and an array's method do."""
+    if isinstance(value, (Sequence, Mapping_)):
+        return all(map(is_handed_over, value.items.values() if isinstance(value, Mapping_) else value.items))
+    return not isinstance(value, Iterable_) and (not isinstance(value, Method) or isinstance(value.owner, Object))
 
 
 def unify(a: Template, b: Template) -> Template | None:
@@ -169,7 +186,12 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         return [value.ssa]  # type: ignore[union-attr]  # an IntList or a DTypeOf
     if isinstance(value, ShapeOf):
         return [em.numpy("aten.size.int", [value.array.ssa, em.int(i)], em.types.int) for i in range(len(template.items))]
-    items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
+    if isinstance(value, OneOf):
+        items: list[Value] = [value.tag, *value.alternatives]
+    elif isinstance(value, Slice):
+        items = [value.start, value.stop, value.step]
+    else:
+        items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
 
 
@@ -186,6 +208,10 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
     if isinstance(template, OneOther):
         return template.make(next(ssa))
     items = [raise_(item, ssa, region, writes) for item in template.items]
+    if template.kind == "either":
+        return OneOf(items[0], tuple(items[1:]))
+    if template.kind == "slice":
+        return Slice(*items)
     if template.kind == "dict":
         return Mapping_(dict(zip(template.keys, items, strict=True)))
     return Sequence(template.kind, items, region, keys=template.keys)  # type: ignore[arg-type]  # a class
