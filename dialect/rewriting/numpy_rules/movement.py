@@ -139,8 +139,8 @@ def index_put(site: Site) -> list[ir.Value]:
 
 
 def take(dim: int | None) -> Rewrite:
-    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses. Of an array without
-    elements beside the axis NumPy looks at no index; x[..., i] does."""
+    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses. Where an axis before it has
+    no elements NumPy looks at no index; x[..., i] does."""
 
     def rewrite(site: Site) -> list[ir.Value]:
         axis = site.values[1] if dim is None else Int(dim)
@@ -149,11 +149,11 @@ def take(dim: int | None) -> Rewrite:
             raise Keep("np.take along an axis that is not known")
         shape = site.shape_of(site.operands[0])
         at = axis.value % max(len(shape), 1)
-        beside = [*shape[:at], *shape[at + 1 :]]
-        if 0 in beside:
+        if 0 in shape[:at]:
             raise Keep("np.take of no elements")
-        if not all(at_least(size, 1) for size in beside):
-            some = site.one("aten.gt.int", site.one("aten.numel", site.operands[0], type_="!torch.int"), 0, type_="!torch.bool")
+        for axis_before in (i for i, size in enumerate(shape[:at]) if not at_least(size, 1)):
+            size = site.one("aten.size.int", site.operands[0], axis_before, type_="!torch.int")
+            some = site.one("aten.gt.int", size, 0, type_="!torch.bool")
             picks = site.one("aten.mul.Scalar", picks, site.one("aten.Int.bool", some, type_="!torch.int"))
         items: list[Any] = [*[None] * at, picks]
         name = "aten.index.Tensor" if len(items) > 1 else "aten.index.Tensor_hacked_twin"
