@@ -459,21 +459,3 @@ def test_an_item_of_an_index_that_is_out_of_range_is_said_to_be_so_in_numpys_wor
                 except IndexError as e:
                     raised.append(str(e))
             assert raised[0] == raised[1]
-
-
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_take_looks_at_indices_where_numpy_does_of_arrays_without_elements(axis):
-    def taken(x, i):
-        return np.take(x * 2, i, axis=axis)
-
-    for options in ({}, {"optimize": False}):
-        made = tierup.jit(taken, **options)
-        for shape in ((3, 4, 5), (3, 4, 5), (4, 3, 2), (0, 3, 2), (2, 0, 3), (2, 3, 0), (0, 0, 3), (2, 2, 2), (0, 3, 0)):
-            for index in ([0, 1], [2, -1], [7]):
-                raised = []
-                for f in (taken, made):
-                    try:
-                        raised.append(f(np.ones(shape), np.array(index)).shape)
-                    except IndexError as e:
-                        raised.append(str(e))
-                assert raised[0] == raised[1]

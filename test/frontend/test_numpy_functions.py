@@ -374,7 +374,7 @@ def test_take_asks_an_index_only_where_numpy_picks_an_element_with_it(options, a
         return np.take(x, index, axis)
 
     jitted = tierup.jit(**options)(taken)
-    for shape in ((2, 3), (0, 3), (3, 0), (0, 0)):
+    for shape in ((2, 3), (0, 3), (3, 0), (0, 0), (2, 3, 2), (2, 0, 3), (2, 3, 0), (0, 0, 3), (4, 5, 3)):
         for index in (np.array([7]), np.array([[0, -1]]), np.array(-9), 1, 1.5, np.float64(0.5)):
             x = np.arange(np.prod(shape)).reshape(shape)
             want, got = outcome_of(taken, x, index), [outcome_of(jitted, x, index) for _ in range(3)]

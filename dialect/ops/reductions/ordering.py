@@ -181,7 +181,8 @@ def _back_by(order: str) -> Callable[[Backward], Gradients]:
 
     def rule(g: Backward) -> Gradients:
         x, dim, how = g.operands
-        return g.call("aten.scatter.src", g.zeros("self"), dim, g.call(f"tierup.{order}", x, dim, how), g.grad)
+        zeros = g.cast_like(g.zeros("self"), g.grad)  # the operand may be of ints or bools on the path taken
+        return g.cast_to(g.call("aten.scatter.src", zeros, dim, g.call(f"tierup.{order}", x, dim, how), g.grad), "self")
 
     return rule
 

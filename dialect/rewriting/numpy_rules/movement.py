@@ -139,8 +139,8 @@ def index_put(site: Site) -> list[ir.Value]:
 
 
 def take(dim: int | None) -> Rewrite:
-    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses. Where an axis before it has
-    no elements NumPy looks at no index; x[..., i] does."""
+    """np.take along an axis (operand 1 when `dim` is None): indices may be negative, which index_select refuses. Where an axis before it
+    has no elements NumPy looks at no index; x[..., i] does."""
 
     def rewrite(site: Site) -> list[ir.Value]:
         axis = site.values[1] if dim is None else Int(dim)
