@@ -1,5 +1,6 @@
 """Functions that NumPy writes in Python are translated from NumPy's own code: natively, with NumPy's values, dtypes, types and errors."""
 
+import inspect
 import sys
 import textwrap
 
@@ -144,3 +145,11 @@ def test_two_numbers_of_degrees_of_freedom_are_refused_as_numpy_does():
             assert tierup.jit(both, optimize=False)(x, 0) == both(x, 0)
             with pytest.raises(ValueError, match="ddof and correction can't be provided simultaneously"):
                 tierup.jit(both, optimize=False)(x, 2)
+
+
+def test_what_stands_for_a_function_of_numpys_has_its_parameters():
+    from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
+
+    for original, ours in REWRITTEN.items():
+        if getattr(original, "__name__", "") not in ("reduce", "_monotonicity"):  # the ufunc's are more; the other says none
+            assert list(inspect.signature(original).parameters) == list(inspect.signature(ours).parameters), original

@@ -86,11 +86,11 @@ def quantile_is_valid(q: Any) -> Any:
     return np.all((q >= 0) & (q <= 1))
 
 
-def without_nans(a: Any, second: Any = None, overwrite_input: bool = False) -> Any:
+def without_nans(arr1d: Any, second_arr1d: Any = None, overwrite_input: bool = False) -> Any:
     """The elements of a vector that are numbers."""
-    if second is not None or a.dtype.kind != "f":
-        raise ValueError(f"{a}")
-    return a[~np.isnan(a)], None, overwrite_input
+    if second_arr1d is not None or arr1d.dtype.kind != "f":
+        raise ValueError(f"{arr1d}")
+    return arr1d[~np.isnan(arr1d)], None, overwrite_input
 
 
 def unique(
