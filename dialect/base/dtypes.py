@@ -96,6 +96,11 @@ def from_numpy(dtype: Any) -> DType | None:
     return _BY_NUMPY.get(np.dtype(dtype))
 
 
+def native(dtype: np.dtype) -> np.dtype:
+    """A dtype in native byte order: itself where it is that, or has none, as variable strings have."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
 def scalar_type(dtype: np.dtype) -> str:
     """torch's name of an element type in its messages: Float, Long, ..."""
     known = from_numpy(dtype)

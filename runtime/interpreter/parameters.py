@@ -88,7 +88,7 @@ def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
         raise _wrong(parameter, "tensor", value)
     array = value if type(value) is np.ndarray else value.view(np.ndarray)
     if array.dtype not in NATIVE:
-        native = array.dtype.newbyteorder("=")
+        native = dtypes.native(array.dtype)
         if native not in NATIVE:
             known = ", ".join(d.numpy.name for d in dtypes.ALL)
             raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is not supported; programs take {known}")

@@ -93,3 +93,15 @@ def test_numbers_among_what_is_flattened_have_no_dtype():
     jitted = tierup.jit(flattened)
     for x in (np.float32(1), np.ones(2, np.float16), np.ones(2, int)):
         assert jitted(x).dtype == flattened(x).dtype
+
+
+STRINGS = np.array(["b", "abc", "a"], np.dtypes.StringDType())
+
+
+def test_arrays_of_strings_of_any_length_are_pythons():
+    def sorted_beside(x: Any, y: Any) -> Any:
+        return np.lexsort((x,)), x[::-1].tolist(), y * 2, STRINGS[1]
+
+    jitted = tierup.jit(sorted_beside)
+    for _ in range(3):
+        np.testing.assert_equal(jitted(STRINGS, np.ones(3)), sorted_beside(STRINGS, np.ones(3)))
