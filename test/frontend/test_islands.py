@@ -80,7 +80,8 @@ def words(text: str) -> Any:
     return found
 
 
-def test_a_function_with_nothing_to_compile_is_plain_python_and_says_so_once() -> None:
+def test_a_function_with_nothing_to_compile_is_plain_python_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worth, "_TINY", 0.5)  # whatever the machine is at
     jitted, told = tierup.jit(words), []
     with tierup.events.subscribe(told.append):
         for _ in range(100):
