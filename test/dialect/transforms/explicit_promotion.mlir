@@ -120,13 +120,14 @@ func.func @squeezed(%x: !torch.vtensor<[3],f32>, %y: !torch.vtensor<[3,1],f32>, 
 }
 
 // -----
-// np.take of an array without elements beside the axis looks at no index, x[:, i] does: it stays NumPy's, or takes the first where the run
-// finds out.
+// np.take of an array that has no elements along an axis before that of the indices looks at none, x[:, i] does: it stays NumPy's, or takes
+// the first where the run finds out.
 // CHECK-LABEL: func.func @taken
 // CHECK: torch.aten.index_select {{.*}} {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>
 // CHECK: torch.aten.index_select {{.*}} {tierup.promotion = "numpy"} : !torch.vtensor<[0,3],f32>
 // CHECK: torch.aten.index.Tensor %{{.+}} : !torch.vtensor<[2,3],f32>
-// CHECK: torch.aten.numel
+// CHECK: torch.aten.size.int
+// CHECK: torch.aten.gt.int
 // CHECK: torch.aten.mul.Scalar
 // CHECK: torch.prim.ListConstruct
 // CHECK-NEXT: torch.aten.index.Tensor %{{.+}} : !torch.vtensor<[?,3],f32>

@@ -54,8 +54,8 @@ func.func @counted(%n: !torch.int, %x: !torch.vtensor<[4],f32>) -> !torch.vtenso
 // CHECK-NEXT: [[BOTH:%.+]] = arith.andi [[BELOW]], [[MORE]] : i1
 // CHECK-NEXT: scf.condition([[BOTH]]) [[I]], [[MORE]], [[V]]
 // CHECK: ^bb0([[J:%.+]]: i64, %{{.+}}: i1, %{{.+}}: f64):
-// CHECK: torch.aten.lt.float
 // CHECK: [[NEXT:%.+]] = arith.addi [[J]], %c1_i64 : i64
+// CHECK: torch.aten.lt.float
 // CHECK: scf.yield [[NEXT]],
 func.func @conditional(%n: !torch.int, %go: !torch.bool, %f: !torch.float) -> !torch.float {
   %r = torch.prim.Loop %n, %go, init(%f) {
