@@ -187,5 +187,5 @@ def _back_by(order: str) -> Callable[[Backward], Gradients]:
     return rule
 
 
-numpy_sort.vjp(reads=("self",))(_back_by("argsort"))
-numpy_partition.vjp(reads=("self",))(_back_by("argpartition"))
+numpy_sort.vjp(reads=("self", "dim", "stable"))(_back_by("argsort"))
+numpy_partition.vjp(reads=("self", "dim", "kth"))(_back_by("argpartition"))

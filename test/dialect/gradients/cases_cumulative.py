@@ -19,6 +19,8 @@ def one_dim(op: str, *rest: Any, **settings: Any) -> list[Case]:
 TAKEN = [
     *(c for op in ("max", "min") for c in one_dim(f"aten.{op}.dim")),
     *(case("aten.sort", x, dim, down) for x, dim, down in ((LETTERS, -1, False), (VIEW, 0, True), (EMPTY, 0, False))),
+    *(case("tierup.sort", x, dim, stable) for x, dim, stable in ((LETTERS, -1, False), (VIEW, 0, True), (EMPTY, 0, False))),
+    case("tierup.partition", LETTERS, -1, [1]), case("tierup.partition", VIEW, 0, [0]),
     *(case("aten.topk", x, 2, dim, largest, True) for x, dim, largest in ((LETTERS, -1, True), (VIEW, 1, False), (NO_ROWS, 1, True))),
 ]  # fmt: skip
 
@@ -37,6 +39,7 @@ PRODUCTS = [
 ]  # fmt: skip
 
 CASES = [*TAKEN, *PRODUCTS]
+UNKNOWN_TO_TORCH = ("tierup.sort", "tierup.partition")
 
 CORNERS = [
     *(case(f"aten.{op}.dim", x, dim, False) for op in ("max", "min") for x in (TIES, NAN) for dim in (0, 1)),

@@ -100,4 +100,5 @@ def test_a_rule_reads_what_it_says_that_it_captures_and_no_more(monkeypatch: pyt
         arrays = [any(isinstance(w, np.ndarray) for w in (v if isinstance(v, list) else [v])) for v in given.operands]
         numbers = {name for name, is_array in zip(rule.operands, arrays, strict=False) if not is_array}
         unread[given.op] = unread.get(given.op, captures) - read - numbers
-    assert not {op: names for op, names in unread.items() if names}
+    of_second_results = {"tierup.linalg_slogdet": {"a"}}  # cases ask for the gradient of the first
+    assert {op: names for op, names in unread.items() if names} == of_second_results

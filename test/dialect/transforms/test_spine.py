@@ -44,7 +44,8 @@ def loop_and_branch(x, n):
 
 
 def sort_between(x):
-    y = np.partition(np.tanh(x) * 2, -1)
+    y = np.tanh(x) * 2
+    y = np.partition(y.reshape(-1), 1).reshape(y.shape) * 2
     return np.exp(y) - y
 
 
