@@ -30,7 +30,7 @@ def symbol(name: str, dtype: np.dtype, kind: int) -> str:
 
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
-    """The addresses of those of the loops that are among `names`. RuntimeError with a NumPy whose tables may lie otherwise."""
+    """The addresses of those of the loops that are among `names`. RuntimeError where NumPy's tables lie otherwise, or lack one."""
     return {name: _address(*name.removeprefix(PREFIX).split("_")) for name in names if name.startswith(PREFIX)}
 
 
@@ -38,7 +38,10 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
 def _address(name: str, dtype: str, kind: str) -> int:
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(_api()[_GET_ARR_FUNCS] or 0)
     table = (ctypes.c_void_p * 39).from_address(get(np.dtype(dtype)))
-    return table[_FIRST[name] + int(kind)] or 0
+    address = table[_FIRST[name] + int(kind)]
+    if address is None:
+        raise RuntimeError(f"this NumPy has no {name} of {dtype} in the table of its loops")
+    return address
 
 
 @cache

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 from sampling import drawn
 
 import tierup
+from tierup.lowering.externals import numpy_sorts
 
 DTYPES = ("f8", "f4", "f2", "i1", "i2", "i4", "i8", "u1", "?")
 SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
@@ -160,3 +163,24 @@ def test_what_numpy_refuses_is_refused_alike(number: int) -> None:
     for _ in range(3):
         x = np.array([3.0, 1.0, 2.0])
         assert raised(jitted, x) == raised(program, x)
+
+
+def test_a_numpy_without_these_loops_has_its_sorts_in_tier_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numpy_sorts, "_FIRST", {"sort": 0, "argsort": 0})
+    monkeypatch.setattr(numpy_sorts, "_api", lambda: (ctypes.c_void_p * 366)(*[GIVES_A_TABLE] * 366))
+    numpy_sorts._address.cache_clear()
+
+    @tierup.jit
+    def f(x):
+        return np.sort(x) * 2 + np.tanh(x)
+
+    x = np.array([3.0, 1.0, np.nan, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), f.__wrapped__(x))
+    assert not f.stats().hits and "this NumPy has no sort of float64" in f.explain()
+    numpy_sorts._address.cache_clear()
+
+
+EMPTY_TABLE = (ctypes.c_void_p * 39)()
+_gives = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(lambda dtype: ctypes.addressof(EMPTY_TABLE))
+GIVES_A_TABLE = ctypes.cast(_gives, ctypes.c_void_p).value

@@ -17,6 +17,7 @@ from tierup.frontend.python.syntax.conditionals import boundary_end
 from tierup.frontend.python.syntax.liveness import reads_first
 
 MAX_ROUNDS = 8
+_BROKE = "the loop was left"  # no program has such a name
 
 
 class Changes(Exception):
@@ -157,9 +158,6 @@ def _tested(frame: Frame, test: ast.expr, end: Jump) -> Ends:
         frame.env[_BROKE] = end.broke
         statement = ast.If(ast.Name(_BROKE, ast.Load()), [ast.Break()], [statement])
     return frame.execute([ast.fix_missing_locations(ast.copy_location(statement, test))], tail=True) or boundary_end(frame)
-
-
-_BROKE = "the loop was left"  # no program has such a name
 
 
 def _again(frame: Frame, body: LoopBody, broke: Value) -> ir.Value:
