@@ -306,6 +306,14 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     return tuple(b if no_a else a if no_b else walker.join_at(site, a, b) for site, a, b, no_a, no_b in rows)
 
 
+def _if_then_else(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+    """A prim.If whose arms compute nothing: what it was known to give before, it is known to give now."""
+    condition, then, otherwise = operands
+    if isinstance(condition, Bool) and condition.value is not None:
+        return (then if condition.value else otherwise,)
+    return (walker.join_at(op.results[0], then, otherwise),)
+
+
 def _is_unset(value: ir.Value) -> bool:
     """Whether nobody looks at the value: it stands where the program was left, or raised."""
     owner = value.owner
@@ -438,6 +446,7 @@ _STRUCTURE = {
     "tierup.check": _guarded,
     "tierup.check_requires_grad": _refining,
     "tierup.constant_chunk": _chunk,
+    "tierup.if_then_else": _if_then_else,
     "tierup.differentiable": _differentiable,
     "tierup.fusion_group": _region,
     "tierup.fallback": _region,

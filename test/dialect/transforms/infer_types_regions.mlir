@@ -42,3 +42,21 @@ func.func @chunk_of_rank_0(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor {
   %0:2 = "tierup.constant_chunk"(%s) {chunks = 2 : i64, dim = 1 : i64} : (!torch.vtensor) -> (!torch.vtensor, !torch.vtensor)
   return %0#0 : !torch.vtensor
 }
+
+// -----
+// A choice between two values is known where the prim.If that it was is: by its condition, or where both values say the same.
+// CHECK-LABEL: func.func @if_then_else
+// CHECK-SAME: -> (!torch.vtensor<[1,3],f32>, !torch.vtensor<[?,3],f32>, !torch.vtensor<[2,3],f32>)
+func.func @if_then_else(%x: !torch.vtensor<[4,3],f32>, %n: !torch.int, %c: !torch.bool) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor) {
+  %int0 = torch.constant.int 0
+  %int1 = torch.constant.int 1
+  %int2 = torch.constant.int 2
+  %true = torch.constant.bool true
+  %0 = "tierup.if_then_else"(%true, %int1, %n) : (!torch.bool, !torch.int, !torch.int) -> !torch.int
+  %1 = torch.aten.slice.Tensor %x, %int0, %int0, %0, %int1 : !torch.vtensor<[4,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor
+  %2 = "tierup.if_then_else"(%c, %int1, %int2) : (!torch.bool, !torch.int, !torch.int) -> !torch.int
+  %3 = torch.aten.slice.Tensor %x, %int0, %int0, %2, %int1 : !torch.vtensor<[4,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor
+  %4 = "tierup.if_then_else"(%c, %int2, %int2) : (!torch.bool, !torch.int, !torch.int) -> !torch.int
+  %5 = torch.aten.slice.Tensor %x, %int0, %int0, %4, %int1 : !torch.vtensor<[4,3],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor
+  return %1, %3, %5 : !torch.vtensor, !torch.vtensor, !torch.vtensor
+}
