@@ -61,6 +61,13 @@ def test_everyday_programs_changed_in_a_few_places_do_what_python_does(tmp_path:
     assert compared > MANY
 
 
+@pytest.mark.parametrize(("result", "hangs"), [("float(y.std())", False), ("len(str(y.std()))", True), ("np.argmax([y[0] - y[0], 0 * y[1]])", False)])
+def test_a_program_hangs_on_roundings_where_the_last_digits_of_its_arguments_decide(tmp_path: Path, result: str, hangs: bool) -> None:
+    program = mutated_programs.MutatedProgram(0, "integrate", f"def integrate(y):\n    return {result}\n")
+    function = mutated_programs._function(program, tmp_path / "mutated_0.py")
+    assert mutated_programs._hangs_on_roundings(function, program) is hangs
+
+
 def test_generated_programs_have_the_gradients_of_central_differences(tmp_path: Path) -> None:
     compared = 0
     for number in range(FIRST, FIRST + MANY // 4):
