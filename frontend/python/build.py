@@ -34,7 +34,17 @@ from tierup.frontend.python.building.gradient_spec import GradientSpec, function
 from tierup.frontend.python.building.knowledge import noted, settled
 from tierup.frontend.python.building.parameters import bind, external, parameter_value
 from tierup.frontend.python.building.source import Source, parse
-from tierup.frontend.python.building.templates import Same, Template, is_handed_over, lower, raise_, scalar_ssa, template_of, types_of
+from tierup.frontend.python.building.templates import (
+    Same,
+    Template,
+    given_in,
+    is_handed_over,
+    lower,
+    raise_,
+    scalar_ssa,
+    template_of,
+    types_of,
+)
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -49,7 +59,9 @@ from tierup.frontend.python.building.values import (
     Sequence,
     ShapeOf,
     Value,
+    containers_in,
     describe,
+    tie,
 )  # fmt: skip
 from tierup.frontend.python.functions import (  # noqa: F401 - importing them registers the functions that programs may call
     builtins,
@@ -250,8 +262,10 @@ class ProgramBuilder:
             value = Sequence("tuple", shape_items(frame, None, value))
         if isinstance(value, (Sequence, Mapping_)):
             if isinstance(value, Mapping_) or value.kind == "list":
-                if value.external or any(value is other for other in self.returned):
-                    what = "that is returned twice" if not value.external else "from outside"
+                alike = value.perhaps or [value]
+                is_outside = any(one.external for one in alike)
+                if is_outside or any(one is other for one in alike for other in self.returned):
+                    what = "that is returned twice" if not is_outside else "from outside"
                     raise frame.error(None, f"returning {describe(value)} {what}, itself and no copy", "return a new one")
                 self.returned.append(value)
             items = list(value.items.values()) if isinstance(value, Mapping_) else value.items
@@ -315,7 +329,11 @@ class ProgramBuilder:
         em.writes += callee.writes
         if not callee.returns:  # what comes after the call is not reached
             raise WillRaise(RuntimeError(f"{callee.name} returned"))
-        return noted(frame, raise_(callee.result, iter(results), em.region, em.writes))
+        result = raise_(callee.result, iter(results), em.region, em.writes)
+        given = [*given_in(result, callee.result)]
+        if given:
+            tie([*given, *(c for value in bound.values() for c in containers_in(value))])
+        return noted(frame, result)
 
     def build_callee(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -14,8 +15,31 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
-from tierup.frontend.python.building.templates import OneScalar, Template, lower, raise_, scalar_ssa, template_of, types_of, unify
-from tierup.frontend.python.building.values import Const, Jump, OneOf, Scalar, Unknown, Unset, Value, describe, is_number, number_kind
+from tierup.frontend.python.building.templates import (
+    OneScalar,
+    Template,
+    counterparts,
+    lower,
+    raise_,
+    scalar_ssa,
+    template_of,
+    types_of,
+    unify,
+)
+from tierup.frontend.python.building.values import (
+    Const,
+    Jump,
+    OneOf,
+    Scalar,
+    Unknown,
+    Unset,
+    Value,
+    containers_in,
+    describe,
+    is_number,
+    number_kind,
+    tie,
+)
 
 
 @dataclass
@@ -86,7 +110,18 @@ class PendingIf:
                     value = row.arms[index]
                     yields += [unset(em, t) for t in types_of(em, row.template)] if value is None else lower(em, value, row.template)
         results = iter(self.finish(lowered, [t for row in rows for t in types_of(em, row.template)]))
-        return [raise_(row.template, results, em.region) for row in rows]
+        made = [raise_(row.template, results, em.region) for row in rows]
+        self._tie(rows, made)
+        return made
+
+    def _tie(self, rows: Sequence[Row], made: list[Value]) -> None:
+        """Note which lists and dicts may be others than the paths': all but those that an arm made and hands on under one name."""
+        seen = Counter(id(c) for row in rows for arm in row.arms if arm is not None for c in containers_in(arm))
+        for row, value in zip(rows, made, strict=True):
+            for index, arm in enumerate(row.arms):
+                for mine, theirs in counterparts(value, arm):
+                    if theirs.perhaps or theirs.region != self._regions[index] or theirs.external or seen[id(theirs)] > 1:
+                        tie([mine, theirs])
 
 
 @contextmanager

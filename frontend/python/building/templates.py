@@ -14,6 +14,7 @@ from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.values import (
     Array,
     Const,
+    Container,
     DTypeOf,
     IntList,
     Iterable_,
@@ -29,6 +30,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     is_numpy_scalar,
     number_kind,
+    tie,
 )  # fmt: skip
 from tierup.runtime.arguments.hidden import same_number
 
@@ -72,6 +74,7 @@ class Structure:
     kind: str
     items: tuple[Template, ...]
     keys: tuple[object, ...] = ()
+    is_given: bool = False  # a list or dict that came in, and is no new one
 
 
 Template = Same | OneScalar | OneArray | OneOther | Structure
@@ -91,9 +94,10 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
             return OneOther(IntList)
         return Structure("tuple", tuple(OneScalar("int") for _ in range(value.array.rank)))
     if isinstance(value, Sequence):
-        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items), value.keys)
+        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items), value.keys, _is_given(value))
     if isinstance(value, Mapping_):
-        return Structure("dict", tuple(template_of(v, generalise=generalise) for v in value.items.values()), tuple(value.items))
+        items = tuple(template_of(v, generalise=generalise) for v in value.items.values())
+        return Structure("dict", items, tuple(value.items), _is_given(value))
     if isinstance(value, OneOf):
         return Structure("either", (OneScalar("int"), *(template_of(v, generalise=generalise) for v in value.alternatives)))
     if isinstance(value, Slice):
@@ -103,6 +107,35 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
     if generalise and is_numpy_scalar(value):
         return OneArray(0, 0, value.value.dtype, True)  # type: ignore[union-attr]  # a Const
     return Same(value)
+
+
+def _is_given(value: Container) -> bool:
+    return any(one.external for one in (value, *value.perhaps))
+
+
+def given_in(value: Value, template: Template) -> Iterator[Container]:
+    """The lists and dicts in a value that are, by its template, what came in."""
+    if isinstance(template, Structure) and isinstance(value, (Sequence, Mapping_)):
+        if template.is_given and template.kind != "tuple":
+            yield value
+        for item, inner in zip(value.items.values() if isinstance(value, Mapping_) else value.items, template.items, strict=True):
+            yield from given_in(item, inner)
+
+
+def counterparts(a: Value, b: Value | None) -> Iterator[tuple[Container, Container]]:
+    """The lists and dicts of two values of one structure, place by place."""
+    if not isinstance(a, (Sequence, Mapping_)) or not isinstance(b, (Sequence, Mapping_)):
+        return
+    if isinstance(a, Mapping_) or a.kind == "list":
+        yield a, b
+    for one, other in zip(*(v.items.values() if isinstance(v, Mapping_) else v.items for v in (a, b)), strict=False):
+        yield from counterparts(one, other)
+
+
+def tie_to(value: Value, other: Value | None) -> None:
+    """Note that the lists and dicts in a value may be those in the other."""
+    for pair in counterparts(value, other):
+        tie(pair)
 
 
 def is_handed_over(value: Value) -> bool:
@@ -129,7 +162,8 @@ def unify(a: Template, b: Template) -> Template | None:
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
             return None
         items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
-        return None if any(i is None for i in items) else Structure(a.kind, items, a.keys)  # type: ignore[arg-type]  # none is None
+        is_given = a.is_given or b.is_given
+        return None if any(i is None for i in items) else Structure(a.kind, items, a.keys, is_given)  # type: ignore[arg-type]  # none is None
     return a if a == b else None
 
 

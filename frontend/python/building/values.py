@@ -6,7 +6,7 @@ for the run is arrays and Python scalars, each an SSA value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -85,15 +85,17 @@ class Sequence:
     external: bool = False
     access: Access | None = None
     keys: tuple[type, ...] = ()
+    perhaps: list[Container] = field(default_factory=list)  # what `tie` put together, itself among them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Mapping_:
     """A dict with constant keys. One made by the body may change in the region that made it; one from outside may not."""
 
     items: dict[Any, Value]
     external: bool = False
     region: int = -1
+    perhaps: list[Container] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +193,26 @@ PYTHON_SCALARS = (bool, int, float)
 NONE = Const(None)
 FALSE, TRUE = Const(False), Const(True)
 ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
+
+
+Container = Sequence | Mapping_
+
+
+def containers_in(value: Value) -> Iterator[Container]:
+    """The lists and dicts in a value, itself among them: those that may change."""
+    if isinstance(value, (Sequence, Mapping_)):
+        if isinstance(value, Mapping_) or value.kind == "list":
+            yield value
+        for item in value.items.values() if isinstance(value, Mapping_) else value.items:
+            yield from containers_in(item)
+
+
+def tie(containers: Iterable[Container]) -> None:
+    """Note that these may be one object: what paths that meet have, or a function took and gave, is built as a value of its own. None of
+    them may change from here on, nor be returned beside another."""
+    together = list({id(other): other for one in containers for other in (one, *one.perhaps)}.values())
+    for one in together:
+        one.perhaps = together
 
 
 def copies_in(value: Value) -> Iterator[Array]:

@@ -264,6 +264,8 @@ def require_own(frame: Frame, node: ast.AST, owner: Sequence | Mapping_) -> None
     kind = "dict" if isinstance(owner, Mapping_) else "list"
     if owner.external:
         raise frame.error(node, f"changing a {kind} from outside the function", f"return a new {kind}")
+    if owner.perhaps:
+        raise frame.error(node, f"changing a {kind} that may be another one of the function's, by the path taken", f"change a new {kind}")
     if owner.region != frame.em.region:
         remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
         raise frame.error(node, f"changing a {kind} inside a branch or loop that the run decides", remedy, NeedsStatic)

@@ -10,7 +10,17 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
 from tierup.frontend.python.building.frame import Follows, Frame, assigned_names
-from tierup.frontend.python.building.templates import OneScalar, Template, general, lower, raise_, template_of, types_of, unify
+from tierup.frontend.python.building.templates import (
+    OneScalar,
+    Template,
+    general,
+    lower,
+    raise_,
+    template_of,
+    tie_to,
+    types_of,
+    unify,
+)
 from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
@@ -84,6 +94,8 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         with em.at_end(block):
             values = iter(arguments[1:])
             inside = {name: raise_(templates[name], values, em.region) for name in names}
+            for name in names:
+                tie_to(inside[name], outer.get(name))
             unset = (name for name in assigned if name not in inside or name in plan.late)
             frame.env = {**outer, **inside, **_unset(unset, f"the loop at line {line} has not set it yet", outer)}
             frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
@@ -111,8 +123,9 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         if not done:
             loop.erase()
             frame.duplicates = duplicates
-    frame.env = {**outer, **_unset(assigned, f"the loop at line {line} may not run", outer, end.env)}
-    _leave(frame, body, plan, list(loop.results))
+    last = end.env
+    frame.env = {**outer, **_unset(assigned, f"the loop at line {line} may not run", outer, last)}
+    _leave(frame, body, plan, list(loop.results), outer, last)
     return None
 
 
@@ -121,12 +134,14 @@ def _unset(names: Iterable[str], why: str, *envs: dict[str, Value]) -> dict[str,
     return {n: next((v for env in envs if isinstance(v := env.get(n), Unknown)), Unset(why)) for n in names}
 
 
-def _leave(frame: Frame, body: LoopBody, plan: _Plan, results: list[ir.Value]) -> None:
-    """The names that the loop carries, after it."""
+def _leave(frame: Frame, body: LoopBody, plan: _Plan, results: list[ir.Value], *before: dict[str, Value]) -> None:
+    """The names that the loop carries, after it. `before`: what they may be, from before it and from its last round."""
     em = frame.em
     ssa = iter(results)
     for name, template in plan.templates.items():
         value = raise_(template, ssa, em.region)
+        for env in before:
+            tie_to(value, env.get(name))
         frame.env[name] = _perhaps(frame, body, name, value) if name in plan.late and not body.runs else value
 
 
