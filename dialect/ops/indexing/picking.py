@@ -95,7 +95,7 @@ def _(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
 
 @index_select.vjp(reads=("dim", "index"))
 def _(g: Backward) -> Gradients:
-    """As if the dim were the first one, and the index a vector."""
+    """As if the dim were the first one, and the index a vector. NumPy looks at no index where nothing is taken."""
     where, dim, grad = g.operands[2], int(g.constant("dim")), g.grad
     flat = g.call("aten.reshape", where, [-1])
     if g.numpy:  # an index of any rank stands where the dim was
@@ -103,12 +103,22 @@ def _(g: Backward) -> Gradients:
     zeros = g.zeros("self")
     if g.rank("self") is None or g.rank("self") == 0:
         zeros, grad = g.call("aten.atleast_1d", zeros), g.call("aten.atleast_1d", grad)
-    if dim == 0:
-        added = put_gradient(g, zeros, g.value([flat]), grad, adds=True)
-    else:
+
+    def added() -> ir.Value:
+        if dim == 0:
+            return put_gradient(g, zeros, g.value([flat]), grad, adds=True)
         turned = [g.call("aten.transpose.int", v, 0, dim) for v in (zeros, grad)]
-        added = g.call("aten.transpose.int", put_gradient(g, turned[0], g.value([flat]), turned[1], adds=True), 0, dim)
-    return g.call("aten.reshape", added, g.operand_size("self")) if g.rank("self") is None or g.rank("self") == 0 else added
+        return g.call("aten.transpose.int", put_gradient(g, turned[0], g.value([flat]), turned[1], adds=True), 0, dim)
+
+    made = g.choose(_takes_some(g), added, lambda: zeros)
+    return g.call("aten.reshape", made, g.operand_size("self")) if g.rank("self") is None or g.rank("self") == 0 else made
+
+
+def _takes_some(g: Backward) -> ir.Value | bool:
+    sizes = g.tensor(g.grad).shape
+    if not g.numpy or sizes is not None and all(isinstance(size, int) and size for size in sizes):
+        return True
+    return g.call("aten.gt.int", g.call("aten.numel", g.grad, type_="!torch.int"), 0, type_="!torch.bool")
 
 
 @or_unknown
@@ -234,11 +244,39 @@ def _interp(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @_op(
     "tierup.interp(Tensor x, Tensor xp, Tensor fp, float? left, float? right) -> Tensor", infer=_interp, on_device=False,
-    differentiable=False, no_gradient="NumPy's alone", note="of float64; native for points in order",
+    note="of float64; native for points in order",
 )  # fmt: skip
 def interp(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, left: float | None, right: float | None) -> np.ndarray:
     """np.interp."""
     return np.asarray(np.interp(x, xp, fp, left, right))
+
+
+@interp.vjp(reads=("x", "xp", "fp"))
+def _(g: Backward) -> Gradients:
+    """Between points i and i + 1 the result is (1 - t) fp[i] + t fp[i + 1], t being how far x is from xp[i] to xp[i + 1], and s the slope: its
+    gradients are s for x, 1 - t and t for fp, and -s times these for xp. Beyond the ends it is the end's fp, or what was given instead."""
+    x, xp, fp = g.operands[:3]
+    if any(g.given(end) and g.wants(end) for end in ("left", "right")):
+        raise g.no_gradient("of `left` and `right`: choose them with np.where")
+    last = g.minus(g.size_of(xp, 0), 1)
+    found = g.call("aten.sub.Scalar", g.call("aten.bucketize.Tensor", x, xp, False, True), 1, 1)
+    first = g.call("aten.clamp", g.call("aten.clamp", found, None, g.minus(last, 1)), 0, None)
+    second = g.call("aten.clamp", g.call("aten.add.Scalar", first, 1, 1), None, last)
+    start, end, low, high = (taken_gradient(g, of, g.value([at])) for of in (xp, fp) for at in (first, second))
+    below, above = g.compare("lt", x, start), g.compare("gt", x, end)
+    width = g.sub(end, start)
+    width = g.where(g.compare("eq", width, 0), 1.0, width)  # one point alone
+    t = g.where(below, 0.0, g.where(above, 1.0, g.div(g.sub(x, start), width)))
+    grad = g.where(below, 0.0, g.grad) if g.given("left") else g.grad
+    grad = g.where(above, 0.0, grad) if g.given("right") else grad
+    of_x = g.where(below, 0.0, g.where(above, 0.0, g.mul(grad, g.div(g.sub(high, low), width))))
+
+    def of_points(which: str, grad: ir.Value) -> ir.Value:
+        from_end = g.mul(grad, t)
+        made = put_gradient(g, g.zeros(which), g.value([first]), g.sub(grad, from_end), adds=True)
+        return put_gradient(g, made, g.value([second]), from_end, adds=True)
+
+    return of_x, of_points("xp", g.neg(of_x)), of_points("fp", grad)
 
 
 def _bincount(ctx: Infer, operands: Sequence[Value]) -> Tensor:
@@ -253,11 +291,17 @@ def _bincount(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @_op(
     "tierup.bincount(Tensor self, Tensor? weights, int minlength) -> Tensor", infer=_bincount, on_device=False, raises=True,
-    differentiable=False, no_gradient="counts", note="weights of nothing give ints",
+    note="weights of nothing give ints",
 )  # fmt: skip
 def bincount(x: np.ndarray, weights: np.ndarray | None, minlength: int) -> np.ndarray:
     """np.bincount."""
     return np.bincount(x, weights, minlength)
+
+
+@bincount.vjp(reads=("self",))
+def _(g: Backward) -> Gradients:
+    """Each weight counts once, in the place of its number."""
+    return None, g.cast_to(taken_gradient(g, g.grad, g.value([g.operands[0]])), "weights") if g.given("weights") else None
 
 
 def _nonzero(ctx: Infer, operands: Sequence[Value]) -> Tensor:

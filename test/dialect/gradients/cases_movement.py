@@ -35,6 +35,12 @@ INDEXING: list[Case] = [
         (X, 0, ints(1, 0, 1)), (LETTERS, -1, ints(3, 3, 0)), (TURNED, 1, ints(2)), (X, 1, np.array(2)), (EMPTY, 1, ints(0, 0)),
         (POINT, 0, ints(0)), (VECTOR, -1, ints(4, 4)), (X, 0, ints().reshape(0)), (VECTOR, 0, np.array([1, 1], np.int32)),
     )),
+    *(case("tierup.interp", x, np.array([-1.0, 0.0, 2.5]), ROW, left, right) for x, left, right in (
+        (np.array([-0.5, 0.3, 1.7, 3.0, -2.0]), None, None), (np.array([[-0.5, 2.4]]), 0.5, None), (np.array(1.0), None, -1.0), (np.zeros((0,)), 0.5, 1.0),
+        (np.array([-3.0, 4.0]), None, 2.0),
+    )),
+    case("tierup.interp", np.array([-0.5, 0.3]), np.array([0.1]), POINT.reshape(1), None, None),
+    *(case("tierup.bincount", x, weights, 0) for x, weights in ((ints(0, 2, 2), ROW), (ints(1, 1, 0), ROW))),
     *(case("aten.embedding", X, i, -1, False, False) for i in (
         ints([1, 0], [1, 1]), np.array(1), ints(0, 1, 1), np.array([1, 1], np.int32),
     )),
@@ -54,6 +60,8 @@ INDEXING: list[Case] = [
     *(case("aten.masked_select", x, m) for x, m in ((X, MASK), (TURNED, array(4, 3, 2, seed=6).T > 0), (COLUMN, MASK), (X, MASK[0]), (X, ~MASK & MASK), (EMPTY, EMPTY > 0))),
     *(case("aten.masked_scatter", x, m, s) for x, m, s in ((X, MASK, Y), (X, MASK, array(4, 2, seed=9)), (COLUMN, MASK, LETTERS), (X, MASK & ~MASK, ROW))),
 ]  # fmt: skip
+
+UNKNOWN_TO_TORCH = ("tierup.interp", "tierup.bincount")
 
 PARTS: list[Case] = [
     *(case("aten.narrow", LETTERS, *where) for where in ((0, 1, 1), (1, -2, 2), (-1, 0, 4), (2, -4, 1), (1, 3, 0), (1, 2, 0))),

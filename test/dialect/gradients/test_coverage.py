@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.facts.values import Float, Int, NoneValue, Tensor
 from tierup.dialect.ops import gradients
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.ops.pointwise.elementary import erf
 from tierup.dialect.passes.autodiff.differentiability import Gradient, gradient_of
 
@@ -22,6 +25,22 @@ def test_an_op_without_rule_and_reason_is_found(monkeypatch: pytest.MonkeyPatch)
     assert gradient_of(row) is None
 
 
+def test_no_op_that_gives_floats_of_floats_is_said_to_have_no_gradient_but_what_ends_one() -> None:
+    """Its gradient would be zero, and nobody told."""
+    x, number, nothing = Tensor(dtypes.f64, (3,)), Float(0.5), NoneValue()
+    calls = [[x] * n for n in range(1, 5)] + [[x, number], [x, x, Int(1)], [x, x, x, nothing, nothing], [Tensor(dtypes.i64, (3,)), x, Int(0)]]
+    found = set()
+    for op, row in optable.table().items():
+        if row.differentiable or row.writes or row.asks or gradient_of(row) is not Gradient.NONE:
+            continue
+        for operands in calls:
+            answers = [answer for promotion in Promotion if (answer := row.answer(operands, promotion)) is not None]
+            if any(isinstance(v, Tensor) and v.dtype is dtypes.f64 for values, _ in answers for v in values):
+                found.add(op)
+    assert {op for op in found if optable.table()[op].why_no_gradient not in _ENDS_ONE} == set()
+
+
+_ENDS_ONE = ("stopped by wish", "truth values", "bits of integers", "made of numbers and sizes; of a tensor only sizes and dtype are read")
 _UNWRITTEN = {f"tierup.linalg_{name}" for name in ("qr_r_raw", "qr_reduced", "qr_complete", "svd_f", "lstsq")}  # asking for it is an error
 
 

@@ -24,7 +24,7 @@ def ints(*items: Any, dtype: Any = np.int64) -> np.ndarray:
 NUMPY: list[Case] = [
     *(case("aten.index_select", x, d, i, numpy=True) for x, d, i in (
         (X, 0, ints(-1, 0, -1)), (LETTERS, -2, ints([1, 1], [-1, 0])), (LETTERS, 1, np.array(-1)), (VECTOR, -1, ints(4, 1, dtype=np.uint8)),
-        (LETTERS, -1, ints([[0, 3]])),
+        (LETTERS, -1, ints([[0, 3]])), (np.zeros((0, 0)), 1, np.array(0)), (np.zeros((0, 2)), 1, ints(1, 1)),
     )),
     *(case("aten.embedding", x, i, -1, False, False, numpy=True) for x, i in ((LETTERS, ints(-1, 1, -1)), (VECTOR, ints([4, -1, 0])))),
     *(case("aten.gather", x, d, i, False, numpy=True) for x, d, i in (
