@@ -8,8 +8,8 @@ from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Float, Int, NoneValue, Tensor
 from tierup.dialect.ops import gradients
-from tierup.dialect.optable.core import Promotion
 from tierup.dialect.ops.pointwise.elementary import erf
+from tierup.dialect.optable.core import Promotion
 from tierup.dialect.passes.autodiff.differentiability import Gradient, gradient_of
 
 
