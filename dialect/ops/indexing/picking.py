@@ -19,6 +19,7 @@ from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import or_unknown
 
 if TYPE_CHECKING:
+    from tierup.dialect.mlir import ir
     from tierup.dialect.ops.gradients.core import Backward, Gradients
 
 _INT32, _INT64 = dtypes.i32.numpy, dtypes.i64.numpy
@@ -253,8 +254,8 @@ def interp(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, left: float | None, ri
 
 @interp.vjp(reads=("x", "xp", "fp"))
 def _(g: Backward) -> Gradients:
-    """Between points i and i + 1 the result is (1 - t) fp[i] + t fp[i + 1], t being how far x is from xp[i] to xp[i + 1], and s the slope: its
-    gradients are s for x, 1 - t and t for fp, and -s times these for xp. Beyond the ends it is the end's fp, or what was given instead."""
+    """Between points i and i + 1 the result is (1 - t) fp[i] + t fp[i + 1], where t says how far x is from xp[i] to xp[i + 1], and s is the
+    slope. Its gradients are s for x, 1 - t and t for fp, and -s times these for xp. Beyond the ends it is the end's fp, or given."""
     x, xp, fp = g.operands[:3]
     if any(g.given(end) and g.wants(end) for end in ("left", "right")):
         raise g.no_gradient("of `left` and `right`: choose them with np.where")

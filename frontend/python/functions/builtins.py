@@ -27,7 +27,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, iteration
+from tierup.frontend.python.operations import array_operators, arrays, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate
@@ -87,12 +87,7 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
         em = frame.em
         return Scalar(em.scalar("prim.max.int", [arrays.as_int(frame, node, obj.length), em.int(0)], em.types.int), "int")
     if isinstance(obj, Array):
-        if obj.rank == 0:
-            raise WillRaise(TypeError("len() of unsized object"))
-        if obj.at_least == 0:
-            none = frame.em.scalar("aten.eq.int", [arrays.rank_ssa(frame, obj), frame.em.int(0)], frame.em.types.bool)
-            raise_if(frame, none, "TypeError", "len() of unsized object")
-        return arrays.size(frame, obj, 0)
+        return lengths.length(frame, node, obj, lengths.Use.LENGTH)
     raise frame.error(node, f"len() of {describe(obj)}")
 
 

@@ -22,7 +22,7 @@ from tierup.frontend.python.building.values import (
     is_array_like,
     is_none,
 )
-from tierup.frontend.python.operations import arrays
+from tierup.frontend.python.operations import arrays, lengths
 from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
 from tierup.frontend.python.operations.index_items import (
     Items,
@@ -170,9 +170,7 @@ def _unpack_message(have: int, want: int) -> str:
 
 def _unpack_array(frame: Frame, node: ast.AST, value: Array, count: int) -> list[Value]:
     em = frame.em
-    if value.rank == 0:
-        raise WillRaise(TypeError("cannot unpack non-iterable numpy scalar or rank-0 array"))
-    length = em.numpy("aten.size.int", [value.ssa, em.int(0)], em.types.int)
+    length = lengths.length(frame, node, value, lengths.Use.UNPACKING).ssa
     too_many = em.scalar("aten.gt.int", [length, em.int(count)], em.types.bool)
     raise_if(frame, too_many, "ValueError", _unpack_message(count + 1, count))
     too_few = em.scalar("aten.lt.int", [length, em.int(count)], em.types.bool)

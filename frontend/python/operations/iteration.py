@@ -20,7 +20,7 @@ from tierup.frontend.python.building.values import (
     is_array_like,
     is_number,
 )
-from tierup.frontend.python.operations import array_operators, arrays, indexing
+from tierup.frontend.python.operations import array_operators, arrays, indexing, lengths
 from tierup.frontend.python.operations.scalars import binary, compare, of_ints
 
 MAX_UNROLLED = 512
@@ -38,10 +38,12 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
         items = list(value.items)
         return Iterable_(Const(len(items)), lambda i: items[i.value], needs_static_index=True)  # type: ignore[union-attr]  # a Const
     if isinstance(value, Array):
-        if value.rank == 0:
-            raise WillRaise(TypeError("iteration over a 0-d array"))
-        return Iterable_(arrays.size(frame, value, 0), lambda i: indexing.load(frame, node, value, i))
+        return _rows(frame, node, value, lengths.Use.ITERATION)
     raise frame.error(node, f"iterating over {describe(value)}")
+
+
+def _rows(frame: Frame, node: ast.AST, array: Array, use: lengths.Use) -> Iterable_:
+    return Iterable_(lengths.length(frame, node, array, use), lambda i: indexing.load(frame, node, array, i))
 
 
 def static_items(frame: Frame, node: ast.AST, value: Value) -> list[Value]:
@@ -157,7 +159,7 @@ def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
     """reversed(sequence)."""
-    inner = iterate(frame, node, sequence)
+    inner = _rows(frame, node, sequence, lengths.Use.REVERSAL) if isinstance(sequence, Array) else iterate(frame, node, sequence)
 
     def item(i: Value) -> Value:
         length = inner.length
