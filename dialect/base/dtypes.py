@@ -45,6 +45,24 @@ class DType:
         """Whether the elements are floating-point numbers."""
         return self.category is Category.FLOAT
 
+    @property
+    def signed(self) -> bool:
+        """Whether the elements are integers that may be negative."""
+        return self.numpy.kind == "i"
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest of integers, or of truth values."""
+        if self.category is Category.BOOL:
+            return 0, 1
+        info = np.iinfo(self.numpy)
+        return int(info.min), int(info.max)
+
+    @property
+    def of_numpy_alone(self) -> bool:
+        """Whether PyTorch has the dtype but few ops on it: its programs with such tensors stay its own."""
+        return self.numpy.kind == "u" and self.itemsize > 1
+
     def __repr__(self) -> str:
         return self.name
 
@@ -63,8 +81,12 @@ f32 = _row("f32", "f32", np.float32, Category.FLOAT, 6)
 f64 = _row("f64", "f64", np.float64, Category.FLOAT, 7)
 bool_ = _row("bool", "i1", np.bool_, Category.BOOL, 11)
 bf16 = _row("bf16", "bf16", bfloat16, Category.FLOAT, 15)
+u16 = _row("u16", "ui16", np.uint16, Category.INT, 27)
+u32 = _row("u32", "ui32", np.uint32, Category.INT, 28)
+u64 = _row("u64", "ui64", np.uint64, Category.INT, 29)
 
-ALL: tuple[DType, ...] = (bool_, u8, i8, i16, i32, i64, f16, bf16, f32, f64)
+ALL: tuple[DType, ...] = (bool_, u8, i8, i16, i32, i64, f16, bf16, f32, f64, u16, u32, u64)
+OF_TORCH = tuple(d for d in ALL if not d.of_numpy_alone)
 FLOATS = tuple(d for d in ALL if d.is_float)
 INTS = tuple(d for d in ALL if d.category is Category.INT)
 
@@ -73,16 +95,16 @@ BY_MLIR = {d.mlir: d for d in ALL}
 BY_CODE = {d.code: d for d in ALL}
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _CODES = {
-    **{d.numpy: d.code for d in ALL},  # and of those that no program computes in, but NumPy gives: np.cumsum of uint8, np.fft
-    **{np.dtype(t): code for t, code in ((np.complex64, 9), (np.complex128, 10), (np.uint16, 27), (np.uint32, 28), (np.uint64, 29))},
+    **{d.numpy: d.code for d in ALL},  # and of those that no program computes in, but NumPy gives: np.fft
+    **{np.dtype(t): code for t, code in ((np.complex64, 9), (np.complex128, 10))},
 }
 NUMPY_BY_CODE = {code: dtype for dtype, code in _CODES.items()}
 
 
 def refuses_some(target: DType, source: DType, *, weak: bool) -> bool:
     """Whether an assignment of a NumPy scalar, or of a Python number (`weak`), to elements of `target` may raise: signed integers refuse
-    what they cannot hold, uint8 does so of Python's numbers alone."""
-    is_asked = target.category is Category.INT and (weak or target is not u8)
+    what they cannot hold, unsigned ones do so of Python's numbers alone."""
+    is_asked = target.category is Category.INT and (weak or target.signed)
     return is_asked and not np.can_cast(source.numpy, target.numpy, "safe")
 
 
@@ -108,6 +130,6 @@ def scalar_type(dtype: np.dtype) -> str:
 
 
 _SCALAR_TYPES = {
-    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
+    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
     "f16": "Half", "bf16": "BFloat16", "f32": "Float", "f64": "Double",
 }  # fmt: skip

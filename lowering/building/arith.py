@@ -52,10 +52,9 @@ def _kind(name: str, numpy: type[np.generic]) -> DType:
     return DType(name, name, np.dtype(numpy), Category.INT, -1)
 
 
-# What programs have no dtype for: sizes and positions, not negative or perhaps so; bits
+# What programs have no dtype for: sizes and positions, not negative or perhaps so
 INDEX, SIGNED_INDEX = _kind("index", np.uint64), _kind("signed index", np.int64)
-U16, U32, U64 = _kind("u16", np.uint16), _kind("u32", np.uint32), _kind("u64", np.uint64)
-_OF_BITS = {2: U16, 4: U32, 8: U64}
+_OF_BITS = {2: dtypes.u16, 4: dtypes.u32, 8: dtypes.u64}
 _ELEMENTS = {
     "f16": ir.F16Type, "bf16": ir.BF16Type, "f32": ir.F32Type, "f64": ir.F64Type, "index": ir.IndexType, "signed index": ir.IndexType,
 }  # fmt: skip
@@ -150,7 +149,7 @@ class Scalar(_Value):
     @property
     def signed(self) -> bool:
         """Whether it is an integer with a sign."""
-        return self.dtype.numpy.kind == "i"
+        return self.dtype.signed
 
     # --- arithmetic: both sides of one dtype; integers wrap; bools: + is or, * is and
 
@@ -232,7 +231,7 @@ class Scalar(_Value):
         return self._made(name, [self, *map(self.like, others)], **attributes)
 
     def convert(self, name: str, dtype: DType) -> Scalar:
-        """An op of this value whose result has another dtype: `x.convert("arith.bitcast", U32)`."""
+        """An op of this value whose result has another dtype: `x.convert("arith.bitcast", dtypes.u32)`."""
         return self._made(name, [self], dtype)
 
     def _made(self, name: str, operands: list[Scalar], dtype: DType | None = None, **attributes: ir.Attribute) -> Scalar:
@@ -288,11 +287,14 @@ class Scalar(_Value):
     def _float_to_integer(self, dtype: DType) -> Scalar:
         if self.dtype.itemsize == 2:
             return self.cast(dtypes.f32).cast(dtype)
-        wide = dtype if dtype.itemsize >= 4 else dtypes.i64
-        bound = 2.0 ** (wide.itemsize * 8 - 1)
+        wide = dtype if dtype.signed and dtype.itemsize >= 4 else dtypes.i64
+        least, bound = wide.range[0], -float(wide.range[0])
+        if dtype is dtypes.u64:  # its upper half: what is left above the lower one, which is there the top bit
+            upper = self >= bound
+            return (select(upper, self - bound, self).cast(wide) ^ select(upper, constant(least, wide), 0)).cast(dtype)
         fits = (self >= -bound) & (self < bound)
         made = self.convert("arith.fptosi", wide)  # poison where it does not fit, and not chosen
-        return select(fits, made, -(1 << (wide.itemsize * 8 - 1))).cast(dtype)
+        return select(fits, made, least).cast(dtype)
 
     def _resized_integer(self, dtype: DType) -> Scalar:
         if self.is_bool:

@@ -176,7 +176,7 @@ class _Finder:
         export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.tensors.export)
         view = (ctypes.c_int64 * (layout.DL_SIZE // 8))()
         found = []
-        for dtype in (dtypes.f32, *dtypes.ALL):  # the likeliest first
+        for dtype in (dtypes.f32, *dtypes.OF_TORCH):  # the likeliest first
             sample = self.torch.zeros(2, dtype=getattr(self.torch, _NAMES.get(dtype.name, dtype.numpy.name)))
             if export(sample, view):
                 raise ProbeFailed(f"DLPack does not export {dtype.name}")

@@ -21,7 +21,8 @@ becomes
 * Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
 Lists are checked to have the items that are taken out, and windows without strides get those that they mean, their own size: torch-mlir
-reads beyond both. `tierup-restore-hidden` undoes the rest.
+reads beyond both. A dtype's number becomes a constant: of ui16 and ui64 torch-mlir knows none, and aborts. `tierup-restore-hidden` undoes
+the rest.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
@@ -65,6 +67,9 @@ class HideFromFolding(Pass):
         for op in b.unerased(b.walk(function)):
             if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
                 _hide_constants(op, hidden)
+            if op.name == "torch.prim.dtype":
+                _name_dtype(op)
+                continue
             if op.name in ("torch.prim.ListUnpack", "torch.aten.__getitem__.t"):
                 check_items(op)
             strides = _STRIDES.get(op.name)
@@ -77,6 +82,12 @@ class HideFromFolding(Pass):
                 end = ir.InsertionPoint.at_block_terminator(op.block)
                 ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)
         hide(function)
+
+
+def _name_dtype(op: ir.Operation) -> None:
+    dtype = torch_types.parse_tensor(str(op.operands[0].type))[1]
+    if dtype is not None:
+        take_place(op, [constant(dtype.code, ir.InsertionPoint(op), op.location)])
 
 
 def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:

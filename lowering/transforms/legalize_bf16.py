@@ -17,7 +17,7 @@ from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import U16, U32, dtype_of, of, select
+from tierup.lowering.building.arith import dtype_of, of, select
 
 # what lowering makes no use of, math on bf16: it is for programs that come from elsewhere, and crashes on ops of unregistered dialects
 _EXTEND = "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})"
@@ -59,7 +59,7 @@ def _touches(op: ir.Operation) -> bool:
 
 
 def _extended(x: ir.Value, target: ir.Type) -> ir.Value:
-    return (of(x).bits().cast(U32) << 16).convert("arith.bitcast", dtypes.f32).cast(dtype_of(target))
+    return (of(x).bits().cast(dtypes.u32) << 16).convert("arith.bitcast", dtypes.f32).cast(dtype_of(target))
 
 
 def _rounded(x: ir.Value, target: ir.Type) -> ir.Value:
@@ -70,4 +70,4 @@ def _rounded(x: ir.Value, target: ir.Type) -> ir.Value:
     bias = odd + 0x7FFF
     rounded = (bits + bias) >> 16
     is_nan = short.compare("uno", short)
-    return select(is_nan, upper | 0x40, rounded).cast(U16).convert("arith.bitcast", dtype_of(target))
+    return select(is_nan, upper | 0x40, rounded).cast(dtypes.u16).convert("arith.bitcast", dtype_of(target))

@@ -13,7 +13,7 @@ import tierup
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import arith
-from tierup.lowering.building.arith import INDEX, SIGNED_INDEX, U32, CmpF, CmpI, Scalar, constant, maximum, minimum, select
+from tierup.lowering.building.arith import INDEX, SIGNED_INDEX, CmpF, CmpI, Scalar, constant, maximum, minimum, select
 from tierup.lowering.math.constants import Constants
 
 LOWERING = Path(tierup.__file__).parent / "lowering"
@@ -57,7 +57,7 @@ SIGNED, UNSIGNED, BOOL, FLOAT = dtypes.i8, dtypes.u8, dtypes.bool_, dtypes.f32
         (operator.rshift, SIGNED, "arith.shrsi"),
         (operator.rshift, UNSIGNED, "arith.shrui"),
         (operator.floordiv, UNSIGNED, "arith.divui"),
-        (operator.mod, U32, "arith.remui"),
+        (operator.mod, dtypes.u32, "arith.remui"),
         (maximum, SIGNED, "arith.maxsi"),
         (maximum, UNSIGNED, "arith.maxui"),
         (minimum, FLOAT, "arith.minimumf"),

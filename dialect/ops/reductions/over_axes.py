@@ -73,7 +73,7 @@ def _refuse_rank_0(x: Value, dims: Value) -> None:
 @cache
 def numpy_result(function: str, dtype: DType, asked: DType | None = None) -> DType | None:
     """The dtype that NumPy's function gives for an array of `dtype`: asked of NumPy itself, on one element. None for a dtype
-    that programs cannot hold (uint64)."""
+    that programs cannot hold."""
     of = attrgetter(function)(np)
     one = np.ones(1, dtype.numpy)
     return dtypes.from_numpy((of(one) if asked is None else of(one, dtype=asked.numpy)).dtype)
@@ -191,7 +191,7 @@ def _tier0(
     def kernel(x: np.ndarray, *rest: Any) -> Any:
         named = dict(zip(operands[1:], rest, strict=False))
         of, asked = dtypes.from_numpy(x.dtype), named.get("dtype")
-        if of is not None:  # else NumPy's promotion gave it in a program of both rules: uint64
+        if of is not None:
             gives(of, None if asked is None else dtypes.from_numpy(dtype_named(asked)))
         dims, keepdim = named.pop("dim", None), named.pop("keepdim", False)
         axes = distinct_axes(dims, x.ndim) if empty_means_none and dims is not None else axes_of(dims, x.ndim)

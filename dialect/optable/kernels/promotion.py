@@ -32,10 +32,16 @@ class Strength(Enum):
 
 @cache
 def promote(a: DType, b: DType) -> DType:
-    """The smallest dtype that torch lets hold both: f16 with bf16 is f32, u8 with i8 is i16, int with float is the float."""
+    """The smallest dtype that torch lets hold both: f16 with bf16 is f32, u8 with i8 is i16, int with float is the float. Raises TypeError
+    for u16, u32 and u64 with what is no float."""
     if a is b:
         return a
     low, high = (a, b) if a.category <= b.category else (b, a)
+    if not high.is_float and (a.of_numpy_alone or b.of_numpy_alone):
+        raise TypeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {dtypes.scalar_type(a.numpy)} and {dtypes.scalar_type(b.numpy)}"
+        )
     if low.category is not high.category:
         return high
     if {a, b} == {dtypes.f16, dtypes.bf16}:

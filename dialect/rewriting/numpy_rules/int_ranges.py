@@ -98,8 +98,7 @@ class Ranges:
         known = self._inference.values.get(tensor)
         if not isinstance(known, Tensor) or known.dtype is None or known.dtype.is_float:
             return ALL
-        info = np.iinfo(known.dtype.numpy) if known.dtype.name != "bool" else None
-        return (0, 1) if info is None else (int(info.min), int(info.max))
+        return known.dtype.range
 
     # --- loops ---------------------------------------------------------------------------------------------------------------
 

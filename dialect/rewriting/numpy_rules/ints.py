@@ -68,8 +68,9 @@ def _conditions(site: Site) -> list[ir.Value]:
     if site.name in _FROM_FLOATS:
         number = operands[0]
         if site.is_tensor(0):
-            if not site.dtype_of(number).is_float:
-                return []
+            dtype = site.dtype_of(number)
+            if not dtype.is_float:
+                return [] if dtype.range[1] <= ALL[1] else [ask("aten.Bool.Tensor", site.one("aten.le.Scalar", number, ALL[1]))]
             number = site.one("aten.Float.Tensor", number, type_="!torch.float")
         return [ask("aten.ge.float", number, float(ALL[0])), ask("aten.lt.float", number, -float(ALL[0]))]
     if site.name == "aten.neg.int":

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category
 from tierup.dialect.facts.dims import at_least
-from tierup.dialect.facts.values import Float, Int, NoneValue
+from tierup.dialect.facts.values import Bool, Float, Int, NoneValue
 from tierup.dialect.ir.attributes import LOCKED
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
@@ -132,8 +133,13 @@ def _by_list(site: Site, name: str, at: int) -> str:
 
 
 def index_put(site: Site) -> list[ir.Value]:
-    """Assignment converts to the dtype of what is written."""
+    """Assignment converts to the dtype of what is written. np.add.at adds in the dtype that both have in common, and converts each sum."""
     x, values = site.operands[0], site.operands[2]
+    if len(site.values) > 3 and site.values[3] != Bool(False):
+        dtype = site.dtype_of(x)
+        common = dtypes.from_numpy(np.result_type(dtype.numpy, site.dtype_of(values).numpy))
+        if common is not dtype and not (common is not None and common.category is dtype.category is Category.INT):
+            raise Keep("sums that are converted one by one")
     name = _by_list(site, "aten.index_put", 1)
     return [site.one(name, x, _index_list(site, 1), site.cast(values, site.dtype_of(x)), *site.operands[3:])]
 

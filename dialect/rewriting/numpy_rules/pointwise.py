@@ -67,16 +67,33 @@ def scaled(ufunc: np.ufunc, swapped: bool = False) -> Rewrite:
 
 
 def comparison(ufunc: np.ufunc) -> Rewrite:
-    """Both operands in the dtype that NumPy compares in; Python ints are compared exactly, in int64."""
+    """Both operands in the dtype that NumPy compares in; Python ints are compared exactly, in int64, and so are uint64 and signed ones."""
 
     def rewrite(site: Site) -> list[ir.Value]:
         x, y = site.values[:2]
-        if isinstance(y, Int) and isinstance(x, Tensor) and x.dtype is not None and not x.dtype.is_float:
+        exact = isinstance(x, Tensor) and x.dtype is not None and not x.dtype.is_float and isinstance(y, (Int, Tensor))
+        if exact and dtypes.u64 in (kinds := [x.dtype, dtypes.i64 if isinstance(y, Int) else site.dtype_of(site.operands[1])]):
+            if any(d is not None and d.signed for d in kinds):
+                return [_unsigned_with_signed(site, ufunc)]
+        elif exact and isinstance(y, Int):
             return site.again([site.cast(site.operands[0], dtypes.i64), site.operands[1]])
         dtype = _loop(ufunc, x, y)[0]
         return site.again([site.either(0, dtype), site.either(1, dtype)])
 
     return rewrite
+
+
+def _unsigned_with_signed(site: Site, ufunc: np.ufunc) -> ir.Value:
+    """A comparison of uint64 and a signed integer, exactly: of what is negative the signs decide, all else is uint64."""
+    x, y = site.operands
+    if isinstance(site.values[1], Int):
+        y = site.one("aten.full", [], y, dtypes.i64.code, None, None, None)
+    left = site.dtype_of(x).signed
+    negative = site.one("aten.lt.Scalar", x if left else y, 0)
+    found = site.one(site.name.replace(".Scalar", ".Tensor"), site.cast(x, dtypes.u64), site.cast(y, dtypes.u64))
+    if ufunc(-1, 0) if left else ufunc(0, -1):
+        return site.one("aten.logical_or", found, negative)
+    return site.one("aten.logical_and", found, site.one("aten.logical_not", negative))
 
 
 def unary(site: Site) -> list[ir.Value]:
@@ -172,7 +189,7 @@ def power(site: Site) -> list[ir.Value]:
     dtype = _loop(np.power, *site.values[:2])[1]
     if not dtype.is_float:
         exponent = site.values[1]
-        unsigned = isinstance(exponent, Tensor) and exponent.dtype in (dtypes.u8, dtypes.bool_)
+        unsigned = isinstance(exponent, Tensor) and exponent.dtype is not None and exponent.dtype.range[0] == 0
         if not unsigned and not (isinstance(exponent, Int) and isinstance(exponent.value, int) and exponent.value >= 0):
             raise Keep("an integer to a power that may be negative")
     if dtype.is_float and site.is_tensor(0) and isinstance(site.values[1], (Int, Float)) and site.values[1].value in (None, -0.5, -2):
@@ -247,7 +264,7 @@ def fill(site: Site) -> list[ir.Value]:
 
 def _refuse_outside(site: Site, value: ir.Value, dtype: DType) -> None:
     """NumPy's exceptions for an element that an integer dtype cannot hold."""
-    low, high = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
+    low, high = dtype.range
     if site.dtype_of(value).is_float:
         value = site.cast(value, dtypes.f64)
         site.raise_if(site.one("aten.ne.Tensor", value, value), "ValueError", "cannot convert float NaN to integer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
-from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_one, is_scalar, one_like, weak
+from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_of, is_one, is_scalar, one_like, weak
 from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
@@ -235,32 +235,29 @@ def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
 
 def check_same_kind(frame: Frame, node: ast.AST | None, symbol: str, target: Array, result: Array) -> None:
     """NumPy's rule for in-place operators, for those that torch has no in-place op of: the result must cast to the
-    target's dtype under `same_kind`. A float target takes anything; a signed int takes ints; anything takes itself."""
+    target's dtype under `same_kind`, where kinds have an order: a target takes its own, and those before it."""
     if target.dtype is not None and result.dtype is not None and np.can_cast(result.dtype, target.dtype, "same_kind"):
         return
     em = frame.em
-    to, of = (em.numpy("prim.dtype", [a.ssa], em.types.int) for a in (target, result))
 
-    def is_(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
-        return em.scalar(f"aten.{name}.int", [x, y], em.types.bool)
+    def kind_of(array: Array) -> ir.Value:
+        """How many kinds come before the array's."""
+        kinds = range(max(map(_kind, dtypes.ALL)))
+        after = [is_of(frame, array, [d for d in dtypes.ALL if _kind(d) > kind]) for kind in kinds]
+        return reduce(lambda x, y: em.scalar("aten.add.int", [x, y], em.types.int), after)
 
-    def both(x: ir.Value, y: ir.Value) -> ir.Value:
-        return em.scalar("aten.__and__.bool", [x, y], em.types.bool)
-
-    def either(x: ir.Value, y: ir.Value) -> ir.Value:
-        return em.scalar("aten.__or__.bool", [x, y], em.types.bool)
-
-    signed = both(is_("ge", to, em.int(dtypes.i8.code)), is_("le", to, em.int(dtypes.i64.code)))
-    integral = either(is_("le", of, em.int(dtypes.i64.code)), is_("eq", of, em.int(dtypes.bool_.code)))
-    floating = em.numpy("aten.is_floating_point", [target.ssa], em.types.bool)
-    allowed = either(either(is_("eq", to, of), floating), both(signed, integral))
-    refused = em.scalar("aten.__not__", [allowed], em.types.bool)
+    refused = em.scalar("aten.gt.int", [kind_of(result), kind_of(target)], em.types.bool)
     raise_if(
         frame,
         refused,
         "TypeError",
         f"Cannot cast the result of `{symbol}=` to the dtype of the array it writes with casting rule 'same_kind'",
     )
+
+
+def _kind(dtype: dtypes.DType) -> int:
+    """The place of the kind of a dtype in the order of NumPy: bool, unsigned, signed, float."""
+    return dtype.category + (dtype.signed or dtype.category > dtypes.Category.INT)
 
 
 def is_operand(value: Value) -> bool:

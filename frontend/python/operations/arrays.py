@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -251,6 +251,14 @@ def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     return result
 
 
+def is_of(frame: Frame, x: Array, among: Iterable[dtypes.DType]) -> ir.Value:
+    """1 where the dtype of an array is one of these, else 0, as !torch.int: the bit that has torch's number of the dtype."""
+    em = frame.em
+    code = em.scalar("prim.dtype", [x.ssa], em.types.int)
+    bits = em.scalar("aten.__rshift__.int", [em.int(sum(1 << d.code for d in among)), code], em.types.int)
+    return em.scalar("aten.__and__.int", [bits, em.int(1)], em.types.int)
+
+
 _NO_INTEGER = "only integer scalar arrays can be converted to a scalar index"
 
 
@@ -265,8 +273,7 @@ def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an int
         return number(frame, value)
     if isinstance(value, Array) and value.rank == 0 and (value.dtype is None or value.dtype.kind in "iu"):
         if value.dtype is None:
-            code = em.scalar("prim.dtype", [value.ssa], em.types.int)
-            other = em.scalar("aten.gt.int", [code, em.int(dtypes.i64.code)], em.types.bool)  # codes of floats and bool
+            other = em.scalar("aten.eq.int", [is_of(frame, value, dtypes.INTS), em.int(0)], em.types.bool)
             scalar = what == "a slice" and value.decays is True
             text = "slice indices must be integers or None or have an __index__ method" if scalar else _NO_INTEGER
             raise_if(frame, other, "TypeError", text)

@@ -106,8 +106,7 @@ def where_integers(frame: Frame, node: ast.AST, items: Items) -> tuple[ir.Value,
         if item.rank is None or item.decays is not True:
             holds.append(arrays.is_scalar(frame, item))
         if item.dtype is None:
-            code = em.scalar("prim.dtype", [item.ssa], em.types.int)
-            holds.append(em.scalar("aten.le.int", [code, em.int(dtypes.i64.code)], em.types.bool))  # floats and bools have greater codes
+            holds.append(em.scalar("aten.ne.int", [arrays.is_of(frame, item, dtypes.INTS), em.int(0)], em.types.bool))
 
     def integer(item: Value) -> Value:
         return replace(item, rank=0) if isinstance(item, Array) else item

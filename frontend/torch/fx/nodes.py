@@ -16,7 +16,7 @@ from tierup.runtime.arguments.trees import Leaf
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PYTORCH = str(Path(torch.__file__).parent)
-TENSORS = {getattr(torch, d.numpy.name): d.code for d in dtypes.ALL}  # c10::ScalarType
+TENSORS = {getattr(torch, d.numpy.name): d.code for d in dtypes.OF_TORCH}  # c10::ScalarType
 
 
 def place_of(node: Node) -> tuple[str, int] | None:

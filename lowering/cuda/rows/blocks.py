@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import U32, U64, Scalar, minimum, of, select
+from tierup.lowering.building.arith import Scalar, minimum, of, select
 from tierup.lowering.building.loops import Span, when
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.cuda.rows.combining import Combiner
@@ -156,11 +157,11 @@ def shuffle(value: ir.Value, distance: int, mode: str = "xor") -> Scalar:
         return Scalar(made.results[0], dtype)
     bits = value.bits() if value.is_float else value
     if width == 8:
-        halves = bits.cast(U64), bits.cast(U64) >> 32
-        low, high = [shuffle(part.cast(U32), distance, mode) for part in halves]
-        bits = low.cast(U64) | (high.cast(U64) << 32)
+        halves = bits.cast(dtypes.u64), bits.cast(dtypes.u64) >> 32
+        low, high = [shuffle(part.cast(dtypes.u32), distance, mode) for part in halves]
+        bits = low.cast(dtypes.u64) | (high.cast(dtypes.u64) << 32)
     else:
-        bits = shuffle(bits.convert("arith.extui", U32), distance, mode).convert("arith.trunci", bits.dtype)
+        bits = shuffle(bits.convert("arith.extui", dtypes.u32), distance, mode).convert("arith.trunci", bits.dtype)
     return bits.convert("arith.bitcast", dtype) if value.is_float else Scalar(bits, dtype)
 
 

@@ -24,7 +24,7 @@ from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import INDEX, U64, Scalar, constant, minimum, of, select
+from tierup.lowering.building.arith import INDEX, Scalar, constant, minimum, of, select
 from tierup.lowering.building.loops import carried
 from tierup.lowering.cuda import launching as gpu
 from tierup.lowering.math.constants import F32, F64, Format
@@ -65,7 +65,7 @@ def _any(x: Scalar, y: Scalar) -> Scalar:
 def _remainder(x: Scalar, y: Scalar, form: Format) -> Scalar:
     """Magnitudes are integers: they compare as the floats do, infinity is the largest number, NaN is beyond it."""
     a, d = _magnitude(x, form), _magnitude(y, form)
-    infinity, nothing = constant(2 * form.exponent_bias + 1 << form.mantissa, U64), constant(0, U64)
+    infinity, nothing = constant(2 * form.exponent_bias + 1 << form.mantissa, dtypes.u64), constant(0, dtypes.u64)
     undefined = (a >= infinity) | d.equals(nothing) | (d.cast(dtypes.i64) > infinity)
     smaller = a < d
     most = _BITS - form.mantissa - 1  # bits that a remainder may be shifted without loss
@@ -75,18 +75,18 @@ def _remainder(x: Scalar, y: Scalar, form: Format) -> Scalar:
     steps = (bits + (most - 1)) // most
 
     def step(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        done = number.cast(U64) * most
-        return [(of(carried[0], U64) << minimum(bits - done, most)) % divisor]
+        done = number.cast(dtypes.u64) * most
+        return [(of(carried[0], dtypes.u64) << minimum(bits - done, most)) % divisor]
 
     (left,) = carried((b.index(0), steps.cast(INDEX), b.index(1)), [left % divisor], step)
-    found = _scaled(of(left, U64), least - (form.exponent_bias + form.mantissa), x.dtype)
+    found = _scaled(of(left, dtypes.u64), least - (form.exponent_bias + form.mantissa), x.dtype)
     found = select(smaller, x, found.call("math.copysign", x))
     return select(undefined, math.nan, found)
 
 
 def _magnitude(x: Scalar, form: Format) -> Scalar:
     """The bits without the sign, in 64."""
-    return x.bits().cast(U64) & ((1 << form.bits - 1) - 1)
+    return x.bits().cast(dtypes.u64) & ((1 << form.bits - 1) - 1)
 
 
 def _parts(magnitude: Scalar, form: Format) -> tuple[Scalar, Scalar]:

@@ -18,18 +18,12 @@ from tierup.lowering.ops.tensors import Tensor
 
 def least(dtype: DType) -> Number:
     """What any element is at least."""
-    if dtype.is_float:
-        return -math.inf
-    return 0 if dtype in (dtypes.u8, dtypes.bool_) else -(1 << (dtype.itemsize * 8 - 1))
+    return -math.inf if dtype.is_float else dtype.range[0]
 
 
 def greatest(dtype: DType) -> Number:
     """What any element is at most."""
-    if dtype.is_float:
-        return math.inf
-    if dtype is dtypes.bool_:
-        return 1
-    return 255 if dtype is dtypes.u8 else (1 << (dtype.itemsize * 8 - 1)) - 1
+    return math.inf if dtype.is_float else dtype.range[1]
 
 
 def refuse_empty(x: Tensor, axes: Sequence[int]) -> None:
