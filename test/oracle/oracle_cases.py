@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from tierup.dialect.base import dtypes
 
-DTYPES = {getattr(torch, d.numpy.name): d.name for d in dtypes.ALL}
+DTYPES = {getattr(torch, d.numpy.name): d.name for d in dtypes.OF_TORCH}
 _BY_NAME = {name: dtype for dtype, name in DTYPES.items()}
 
 

@@ -255,8 +255,8 @@ def is_of(frame: Frame, x: Array, among: Iterable[dtypes.DType]) -> ir.Value:
     """1 where the dtype of an array is one of these, else 0, as !torch.int: the bit that has torch's number of the dtype."""
     em = frame.em
     code = em.scalar("prim.dtype", [x.ssa], em.types.int)
-    bits = em.scalar("aten.__rshift__.int", [em.int(sum(1 << d.code for d in among)), code], em.types.int)
-    return em.scalar("aten.__and__.int", [bits, em.int(1)], em.types.int)
+    bits = em.numpy("aten.__rshift__.int", [em.int(sum(1 << d.code for d in among)), code], em.types.int)
+    return em.numpy("aten.__and__.int", [bits, em.int(1)], em.types.int)
 
 
 _NO_INTEGER = "only integer scalar arrays can be converted to a scalar index"

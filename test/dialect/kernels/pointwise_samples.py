@@ -105,7 +105,7 @@ def _operand(op: Operands, position: int, dtype: DType) -> np.ndarray:
         if op.small:
             return np.arange(7).astype(dtype.numpy)
         if op.nonzero:
-            return x[(x != 0) & (x != (x - x - 1 if dtype.name != "u8" else 0))]  # -1 too: the least integer by it traps in PyTorch
+            return x[(x != 0) & (x != (x - x - 1 if dtype.signed else 0))]  # -1 too: the least integer by it traps in PyTorch
     return x
 
 
@@ -139,5 +139,5 @@ def _cycled(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def dtype_pairs(tensors: int) -> Iterator[tuple[DType, ...]]:
     """Every dtype alone, every pair; for three tensors, pairs with the second one repeated."""
-    for kinds in itertools.product(dtypes.ALL, repeat=min(tensors, 2)):
+    for kinds in itertools.product(dtypes.OF_TORCH, repeat=min(tensors, 2)):
         yield (*kinds, *kinds[-1:])[:tensors] if tensors == 3 else kinds

@@ -23,7 +23,7 @@ def operands(x: tuple[int, ...], weight: tuple[int, ...], bias: int | None = Non
     return array(x, dtype, seed=1), array(weight, dtype, seed=2), None if bias is None else array((bias,), dtype, seed=3)
 
 
-@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("dtype", dtypes.OF_TORCH, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_convolutions_of_all_dtypes(n: int, dtype: dtypes.DType) -> None:
     x, weight, bias = operands((ONE, TWO, THREE)[n - 1], WEIGHTS[n], WEIGHTS[n][0], dtype)

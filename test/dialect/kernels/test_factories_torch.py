@@ -16,7 +16,7 @@ from tierup.dialect.facts.values import Float, Int, List, NoneValue, Tensor  # n
 from tierup.dialect.optable.core import Infer, ShapeError  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
-CODES = [None, *(d.code for d in dtypes.ALL)]
+CODES = [None, *(d.code for d in dtypes.OF_TORCH)]
 SIZES = ([], [0], [3], [2, 3], [2, 0, 3], [-1], [2, -3])
 INF, NAN = float("inf"), float("nan")
 
@@ -40,7 +40,7 @@ def test_full_takes_the_numbers_dtype_or_the_one_told(value: object) -> None:
 
 @pytest.mark.parametrize("op", ["zeros_like", "ones_like", "new_zeros", "new_ones"])
 def test_like_and_new_take_the_tensors_dtype(op: str) -> None:
-    for dtype in dtypes.ALL:
+    for dtype in dtypes.OF_TORCH:
         for code in CODES:
             size = () if op.endswith("like") else ([2, 0],)
             check(Sample(f"aten.{op}", (array((2, 3), dtype), *size, code), 0.0))

@@ -39,7 +39,7 @@ def test_max_pooling(op: str) -> None:
         check(Sample(f"aten.{op}", (x[0], *window), 0))
     for other in strided(x):
         check(Sample(f"aten.{op}", (other, [2], [2], [1], [1], False), 0))
-    for dtype in dtypes.ALL:
+    for dtype in dtypes.OF_TORCH:
         check(Sample(f"aten.{op}", (array(shape, dtype), [2], [1], [1], [1], False), 0))
     check(Sample(f"aten.{op}", (array((0, *shape[1:]), F32), [2], [1], [1], [1], False), 0))
     check(Sample(f"aten.{op}", (np.full(shape, -np.inf, np.float32), [2], [2], [1], [2], True), 0))
@@ -65,7 +65,7 @@ def test_average_pooling(op: str) -> None:
                 check(Sample(f"aten.{op}", (x[0], kernel, stride, padding, ceil, include, divisor)))
     for other in strided(x):
         check(Sample(f"aten.{op}", (other, [2], [2], [1], False, True)))
-    for dtype in dtypes.ALL:
+    for dtype in dtypes.OF_TORCH:
         if not (n == 3 and dtype.is_float and dtype.itemsize == 2):  # refused by PyTorch alone
             check(Sample(f"aten.{op}", (array(INPUTS[n], dtype), [2], [1], [1], False, True)))
     check(Sample(f"aten.{op}", (array(INPUTS[n], F32, special=True), [2], [1], [0], False, True)))
@@ -128,7 +128,7 @@ def test_adaptive_pooling(op: str) -> None:
     for special in (array(INPUTS[n], F32, special=True), np.full(INPUTS[n], -np.inf, np.float32)):
         if "max" in op:
             check(Sample(f"aten.{op}", (special, [3] * n), 0))
-    for dtype in dtypes.ALL:
+    for dtype in dtypes.OF_TORCH:
         if dtype.is_float or n != 1:
             check(Sample(f"aten.{op}", (array(INPUTS[n], dtype), [2] * n), 8.0))
     for other in strided(x):

@@ -23,6 +23,7 @@ from tierup.dialect.optable.core import Aliasing, Infer
 TORCH_DTYPES = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
+    "u16": torch.uint16, "u32": torch.uint32, "u64": torch.uint64,
 }  # fmt: skip
 EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
 

@@ -18,7 +18,7 @@ from tierup.runtime.cuda.arrays.arrays import put
 from tierup.runtime.cuda.device.devices import Device
 
 
-@pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
+@pytest.mark.parametrize("dtype", dtypes.OF_TORCH, ids=str)
 def test_pytorch_reads_our_capsules_in_our_memory(on: Device, dtype: dtypes.DType) -> None:
     there = put(on, np.arange(6).reshape(2, 3).astype(dtype.numpy))
     read = torch.from_dlpack(_OnHost(there))
