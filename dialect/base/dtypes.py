@@ -130,6 +130,7 @@ def scalar_type(dtype: np.dtype) -> str:
 
 
 _SCALAR_TYPES = {
-    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
+    "bool": "Bool", "u8": "Byte", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
+    "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
     "f16": "Half", "bf16": "BFloat16", "f32": "Float", "f64": "Double",
 }  # fmt: skip
