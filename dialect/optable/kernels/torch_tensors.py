@@ -40,14 +40,14 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A tensor's values, without a copy: writes are seen on both sides. What gradient it requires is not looked at.
 
     Raises TypeError, with the remedy, for a tensor that no array can stand for: on another device, sparse, quantized, meta,
-    complex, of a subclass with rules of its own.
+    complex, of a dtype that PyTorch computes little with, of a subclass with rules of its own.
     """
     if type(tensor) in _PLAIN:
         try:  # most are looked at so; which are not, and what to do then, is said below
             found: np.ndarray[Any, Any] = (tensor.detach() if tensor.requires_grad else tensor).numpy()
         except (TypeError, RuntimeError):
             return _other_array(tensor)
-        if found.dtype.kind != "c":
+        if found.dtype.kind not in "cu" or found.dtype.itemsize == 1:
             return found
     return _other_array(tensor)
 
@@ -70,6 +70,8 @@ def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     if found.dtype is torch.bfloat16:
         halves: np.ndarray[Any, Any] = found.view(torch.int16).numpy().view(_BFLOAT16)
         return halves
+    if found.dtype in (torch.uint16, torch.uint32, torch.uint64):
+        raise TypeError(f"a tensor of {found.dtype} is not supported: PyTorch has few ops on it, and their rules are not followed")
     if found.dtype.is_complex:
         raise TypeError(f"a tensor of {found.dtype} is not supported: tierup has no complex numbers")
     try:

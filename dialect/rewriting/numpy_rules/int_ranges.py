@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 
-
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Int, Tensor
 from tierup.dialect.ir.structure import handed_over
