@@ -8,8 +8,8 @@ import pytest
 
 import tierup
 
-USES = ("len({})", "[v for v in {}]", "[v for v in reversed({})]", "list(zip({}, {}))", "[v for v in enumerate({})]", "_unpacked({})")
-HEAD = "def _unpacked(v):\n    a, b = v\n    return a\n\ndef f(x):\n"
+USES = ("len({})", "[v for v in {}]", "[v for v in reversed({})]", "list(zip({}, {}))", "[v for v in enumerate({})]", "[a for a, b in [{}]]")
+HEAD = "def f(x):\n"
 
 
 def raised(f: Callable[..., Any], x: np.ndarray) -> tuple[type, str]:
