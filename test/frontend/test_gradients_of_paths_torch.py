@@ -79,6 +79,11 @@ PROGRAMS = {
         for i in range(n):
             y = y + ws[2 - i]
         return y""",
+    "a rounding": """
+        y = x.sqrt().floor() + x.sqrt().sign() * x
+        for i in range(n):
+            y = y * x
+        return y""",
     "a list that is cut": """
         a, b = x.sqrt().split([1, 2])
         y = x[:2]

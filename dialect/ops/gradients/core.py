@@ -150,13 +150,18 @@ class Backward(Emitter):
         assert found is None or isinstance(found, ir.Value), "a list has gradients of its items"
         return found
 
-    def leave_to_pytorch(self, why: str) -> None:
-        """Raises NoGradient in a program of PyTorch's: its autograd refuses this gradient, and the program then runs there."""
+    @property
+    def is_of_pytorch(self) -> bool:
+        """Whether the program is one of PyTorch's."""
         func = self.op
         while func.name != "func.func":
             func = func.parent.operation
         source = func.attributes["tierup.source"] if "tierup.source" in func.attributes else None
-        if source is not None and ir.StringAttr(source).value in ("torchscript", "fx"):
+        return source is not None and ir.StringAttr(source).value in ("torchscript", "fx")
+
+    def leave_to_pytorch(self, why: str) -> None:
+        """Raises NoGradient in a program of PyTorch's: its autograd refuses this gradient, and the program then runs there."""
+        if self.is_of_pytorch:
             raise NoGradient(why)
 
     def _index(self, which: Which) -> int:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from tierup.dialect.ops.gradients.core import Backward
 
 
-def zero_gradient(g: Backward) -> None:
-    """Of what is constant between its jumps, or overwritten."""
+def zero_gradient(g: Backward) -> ir.Value | None:
+    """Of what is constant between its jumps, or overwritten. PyTorch's zeros go on as numbers do: to NaN at an infinite derivative."""
+    return g.zeros(0) if g.is_of_pytorch else None
 
 
 def refused_gradient(g: Backward) -> None:
