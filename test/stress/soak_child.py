@@ -27,8 +27,10 @@ def main() -> None:
     from soak_kinds import KINDS, Report
 
     _, run = KINDS[name]
+    told = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # programs print, too
     for seed in range(first, first + count):
-        report = Report()
+        report = Report(told=told)
         report.emit(start=seed)
         run(seed, report)
         report.emit(done=seed, calls=report.calls)

@@ -12,19 +12,20 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 _PLACE = re.compile(r"^\S+\.py:\d+: ")  # of a generated program
 
 
 @dataclass
 class Report:
-    """What one program did. `emit` tells the parent at once: a crash must not take it along."""
+    """What one program did. `emit` tells the parent at once: a crash must not take it along. `told`: where to, which no program writes."""
 
     calls: int = 0
+    told: TextIO | None = None
 
     def emit(self, **line: Any) -> None:
-        print(json.dumps(line), file=sys.__stdout__, flush=True)
+        print(json.dumps(line), file=self.told or sys.__stdout__, flush=True)
 
     def wrong(self, title: str, script: str) -> None:
         self.emit(wrong=title, script=script)
