@@ -23,6 +23,7 @@ class Category(IntEnum):
     BOOL = 0
     INT = 1
     FLOAT = 2
+    COMPLEX = 3
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,16 @@ class DType:
         """Whether PyTorch has the dtype but few ops on it: its programs with such tensors stay its own."""
         return self.numpy.kind == "u" and self.itemsize > 1
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers: two floats, as `part` says."""
+        return self.category is Category.COMPLEX
+
+    @property
+    def part(self) -> DType:
+        """What the real part of an element is: of a complex number one of its two floats, of all others itself."""
+        return (f32 if self.itemsize == 8 else f64) if self.is_complex else self
+
     def __repr__(self) -> str:
         return self.name
 
@@ -84,20 +95,22 @@ bf16 = _row("bf16", "bf16", bfloat16, Category.FLOAT, 15)
 u16 = _row("u16", "ui16", np.uint16, Category.INT, 27)
 u32 = _row("u32", "ui32", np.uint32, Category.INT, 28)
 u64 = _row("u64", "ui64", np.uint64, Category.INT, 29)
+c64 = _row("c64", "complex<f32>", np.complex64, Category.COMPLEX, 9)
+c128 = _row("c128", "complex<f64>", np.complex128, Category.COMPLEX, 10)
 
 ALL: tuple[DType, ...] = (bool_, u8, i8, i16, i32, i64, f16, bf16, f32, f64, u16, u32, u64)
 OF_TORCH = tuple(d for d in ALL if not d.of_numpy_alone)
 FLOATS = tuple(d for d in ALL if d.is_float)
 INTS = tuple(d for d in ALL if d.category is Category.INT)
 
-BY_NAME = {d.name: d for d in ALL}
-BY_MLIR = {d.mlir: d for d in ALL}
-BY_CODE = {d.code: d for d in ALL}
-_BY_NUMPY = {d.numpy: d for d in ALL}
-_CODES = {
-    **{d.numpy: d.code for d in ALL},  # and of those that no program computes in, but NumPy gives: np.fft
-    **{np.dtype(t): code for t, code in ((np.complex64, 9), (np.complex128, 10))},
-}
+COMPLEX = (c64, c128)  # those of which only ops whose rows say `takes_complex` have operands and results (docs/architecture.md)
+_KNOWN = (*ALL, *COMPLEX)
+
+BY_NAME = {d.name: d for d in _KNOWN}
+BY_MLIR = {d.mlir: d for d in _KNOWN}
+BY_CODE = {d.code: d for d in _KNOWN}
+_BY_NUMPY = {d.numpy: d for d in _KNOWN}
+_CODES = {d.numpy: d.code for d in _KNOWN}
 NUMPY_BY_CODE = {code: dtype for dtype, code in _CODES.items()}
 
 
@@ -114,7 +127,7 @@ def code_of(dtype: np.dtype) -> int | None:
 
 
 def from_numpy(dtype: Any) -> DType | None:
-    """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, complex, >f4, ...)."""
+    """The element type of a NumPy dtype in native byte order; None for one that programs cannot hold (object, >f4, ...)."""
     return _BY_NUMPY.get(np.dtype(dtype))
 
 

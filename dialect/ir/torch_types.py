@@ -10,7 +10,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Number, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.mlir import ir
 
-_TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)(?:<(?P<sizes>\*|\[[^\]]*\]|unk),(?P<dtype>[^,>]+).*>)?$")
+_TENSOR = re.compile(r"!torch\.(?P<kind>v?tensor)(?:<(?P<sizes>\*|\[[^\]]*\]|unk),(?P<dtype>complex<\w+>|[^,>]+).*>)?$")
 
 
 def is_tensor(type_: ir.Type) -> bool:

@@ -20,7 +20,7 @@ from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ops.movement.padding import check_element
 from tierup.dialect.ops.pointwise.casts import copy
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError
+from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, TakesComplex
 from tierup.dialect.optable.define import DefinedOp, Kernel, op
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.casts import cast
@@ -175,8 +175,13 @@ def _in_place(name: str, infer: InferRule, kernel: str, numpy: str | None) -> De
     of = _FUNCTIONAL[functional_name(name)]
     return DefinedOp(
         f"aten.{name}", of.kind, kernel, infer, aliasing=Aliasing.SELF, functional=of.name, numpy=numpy, native=of.native,
-        tolerance=of.tolerance, raises=of.raises, note=of.note, operands=of.operands,
+        tolerance=of.tolerance, raises=of.raises, note=of.note, operands=of.operands, takes_complex=_of_twin(of),
     )  # fmt: skip
+
+
+def _of_twin(of: Op) -> TakesComplex:
+    """What the functional op takes; of complex numbers that become real ones NumPy warns, or refuses them."""
+    return of.complex_operands if of.complex_operands is TakesComplex.NONE else TakesComplex.KEPT
 
 
 def _twin(name: str) -> DefinedOp[Any]:
@@ -194,7 +199,7 @@ def _of_part(name: str, kernel: str, numpy: str | None) -> DefinedOp[Any]:
 
 
 _assignment = partial(
-    op, kind=Kind.MOVEMENT, aliasing=Aliasing.SELF, overwrites=True, tolerance=EXACT,
+    op, kind=Kind.MOVEMENT, aliasing=Aliasing.SELF, overwrites=True, tolerance=EXACT, takes_complex=TakesComplex.KEPT,
     note="converts to operand 0's dtype, whatever that loses",
 )  # fmt: skip
 

@@ -58,6 +58,14 @@ class Layout(Enum):
     COLUMNS = "column-major"
 
 
+class TakesComplex(Enum):
+    """Of which complex numbers tier 0, under NumPy's rules, gives what NumPy gives. Front ends leave all else to Python."""
+
+    NONE = "none"
+    ALL = "all"
+    KEPT = "those that stay complex, or become truth values"  # a complex number that a real one is made of is a warning in NumPy
+
+
 NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does
 
 
@@ -123,6 +131,8 @@ class Op:
     puts: bool = False  # gives operand 0 with a part replaced
     overwrites: bool = False  # writes operand 0, and reads nothing of it
     asks: bool = False  # a tensor for its sizes or its dtype alone
+    takes_complex: TakesComplex | None = None  # None: all where NumPy itself computes it, or no element is looked at, else none
+    native_complex: bool = False  # whether native code takes them, too; views and sizes need not say so
     refuses_some: bool = False  # of numbers and lists: raises for some of them
     note: str = ""  # one line for the docs: the edge that surprises
     operands: tuple[str, ...] = ()  # their names, where the schema is given
@@ -137,6 +147,22 @@ class Op:
     def why_no_gradient(self) -> str | None:
         """Why the op has no gradient by nature, in a few words for the documentation; None when nothing says that it has none."""
         return self.no_gradient or (None if self.differentiable else _NO_GRADIENT.get(self.kind))
+
+    @property
+    def complex_operands(self) -> TakesComplex:
+        """Of which complex numbers the op gives what NumPy gives."""
+        if self.takes_complex is not None:
+            return self.takes_complex
+        return TakesComplex.ALL if self._looks_at_none or self.numpy_function is not None else TakesComplex.NONE
+
+    @property
+    def has_native_complex(self) -> bool:
+        """Whether native code takes complex numbers."""
+        return self.native_complex or self._looks_at_none
+
+    @property
+    def _looks_at_none(self) -> bool:
+        return self.asks or self.kind is Kind.VIEW
 
     @property
     def writes(self) -> bool:

@@ -168,7 +168,7 @@ class Site:
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
             return self.value(_converted(known.value, dtype))
-        exact = {Int: ("bool", "i64", "f32", "f64"), Float: ("bool", "f32", "f64"), Bool: ("bool",)}[type(known)]
+        exact = {Int: ("bool", "i64", "f32", "f64", "c64", "c128"), Float: ("bool", "f32", "f64", "c64", "c128"), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
         return self.operands[i]
@@ -220,10 +220,10 @@ def _converted(value: Any, dtype: DType) -> int | float:
     """A number as NumPy converts it to a dtype, as a Python number that is exactly that."""
     try:
         with np.errstate(all="ignore"):
-            exact = np.asarray(value, dtype.numpy)
+            exact = np.asarray(value, dtype.part.numpy)
     except (OverflowError, ValueError) as e:  # out of range; NaN to an integer
         raise Keep(str(e)) from e
-    if dtype.is_float:
+    if dtype.part.is_float:
         return float(exact)
     return int(exact)  # of a bool too: the torch dialect's scalar operands are numbers
 

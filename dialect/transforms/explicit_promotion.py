@@ -18,6 +18,7 @@ from __future__ import annotations
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.inference.refine import is_called, match_edges, splice
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.ir.walking import walk
@@ -61,7 +62,7 @@ class ExplicitPromotion(Pass):
 
 def _rewrite(op: ir.Operation, inference: Inference) -> None:
     row = row_of(op)
-    if row is None:
+    if row is None or not row.has_native_complex and _meets_complex(op, inference):
         return
     if row.numpy is None:  # one kernel serves both rules
         del op.attributes[PROMOTION]
@@ -74,3 +75,8 @@ def _rewrite(op: ir.Operation, inference: Inference) -> None:
         site.accept(rewrite(site))
     except Keep:
         site.undo()
+
+
+def _meets_complex(op: ir.Operation, inference: Inference) -> bool:
+    known = (inference.values.get(v) for v in (*op.operands, *op.results))
+    return any(isinstance(k, Tensor) and k.dtype is not None and k.dtype.is_complex for k in known)

@@ -20,9 +20,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
+from tierup.frontend.python.building.complex_numbers import check_complex
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import (
     Frame,
+    NeedsComplex,
     NeedsDtypes,
     NeedsIndexDtypes,
     NeedsMutation,
@@ -100,17 +102,21 @@ def build(
     """
     context = thread_context()
     mutable, knows_dtypes = False, "no" if arguments else None
+    has_complex = any(leaf.is_complex for name, tree in shape.parameters for _, leaf in leaf_names(tree, name))
+    if has_complex and arguments:
+        knows_dtypes = "all"
     try:
         with context:
             while True:
+                outside = Outside(numbers, knows_dtypes, has_complex=has_complex)
                 try:
-                    return ProgramBuilder(context, mutable, outside=Outside(numbers, knows_dtypes)).build(target, shape, arguments or {})
+                    return ProgramBuilder(context, mutable, outside=outside).build(target, shape, arguments or {})
                 except NeedsMutation:
                     mutable = True
                 except NeedsIndexDtypes:
                     knows_dtypes = "indices"
-                except NeedsDtypes:
-                    knows_dtypes = "all"
+                except NeedsDtypes as e:
+                    knows_dtypes, has_complex = "all", has_complex or isinstance(e, NeedsComplex)
     except UnsupportedSyntax as e:
         raise e if len(e.errors) > 1 else e.plain() from None
 
@@ -193,6 +199,8 @@ class ProgramBuilder:
                 raise first.with_others(others)
             results, output = each_once(*self._outputs(frame, value))
             em.create("func.return", results, [])
+        if self.outside.has_complex:
+            check_complex(frame, func, isinstance(target, GradientSpec))
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
         finish_function(func, results, [n for n, _ in leaves] + [str(h.access) for h in hidden])
         self._drop_unused(func)
@@ -384,7 +392,7 @@ class ProgramBuilder:
     def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""
         if isinstance(value, Const):
-            number = value.value is None or isinstance(value.value, (bool, int, float, str, np.generic))
+            number = value.value is None or isinstance(value.value, (bool, int, float, complex, str, np.generic))
             self.kept.append(value.value)
             return "const", type(value.value), repr(value.value) if number else id(value.value)
         if isinstance(value, Object):
@@ -398,7 +406,7 @@ class ProgramBuilder:
         return id(template) if isinstance(template, Same) else template
 
 
-_RETURNABLE = (type(None), type(...), bool, int, float, str, np.generic, np.dtype, type)
+_RETURNABLE = (type(None), type(...), bool, int, float, complex, str, np.generic, np.dtype, type)
 
 
 def _calls(func: ir.Operation) -> set[str]:

@@ -61,7 +61,9 @@ _ELEMENTS = {
 
 
 def element_type(dtype: DType) -> ir.Type:
-    """The builtin type of elements: i1, i8 for both u8 and i8, f32, bf16, ..."""
+    """The builtin type of elements: i1, i8 for both u8 and i8, f32, bf16, complex<f32>, ..."""
+    if dtype.is_complex:
+        return ir.ComplexType.get(element_type(dtype.part))
     known = _ELEMENTS.get(dtype.name)
     return ir.IntegerType.get_signless(_bits(dtype)) if known is None else known.get()
 
@@ -70,6 +72,8 @@ def dtype_of(type_: ir.Type) -> DType:
     """What values of a builtin type, or vectors of it, are: integers signed, index not."""
     if isinstance(type_, ir.ShapedType):
         return dtype_of(ir.ShapedType(type_).element_type)
+    if isinstance(type_, ir.ComplexType):
+        return dtypes.BY_MLIR[str(type_)]
     return INDEX if isinstance(type_, ir.IndexType) else dtypes.bool_ if (name := str(type_)) == "i1" else dtypes.BY_NAME[name]
 
 
@@ -85,7 +89,7 @@ def of(value: ir.Value, dtype: DType | None = None) -> Scalar:
 
 def lifted(values: Iterable[ir.Value]) -> list[Any]:
     """Values with operators where they are numbers or vectors, the others as they are."""
-    numbers = (ir.IndexType, ir.IntegerType, ir.FloatType, ir.VectorType)
+    numbers = (ir.IndexType, ir.IntegerType, ir.FloatType, ir.ComplexType, ir.VectorType)
     return [of(v) if isinstance(v.type, numbers) else v for v in values]
 
 
@@ -151,24 +155,55 @@ class Scalar(_Value):
         """Whether it is an integer with a sign."""
         return self.dtype.signed
 
-    # --- arithmetic: both sides of one dtype; integers wrap; bools: + is or, * is and
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is a complex number."""
+        return self.dtype.is_complex
+
+    @property
+    def real(self) -> Scalar:
+        """The real part of a complex number; any other number itself."""
+        return self._part("complex.re") if self.is_complex else self
+
+    @property
+    def imag(self) -> Scalar:
+        """The imaginary part of a complex number; 0 of any other."""
+        return self._part("complex.im") if self.is_complex else self.like(0)
+
+    def _part(self, name: str) -> Scalar:
+        made = self.owner
+        if not isinstance(made, ir.Block) and made.operation.name == "complex.create":
+            return Scalar(made.operation.operands[name == "complex.im"], self.dtype.part, self.home)
+        return self.convert(name, self.dtype.part)
+
+    # --- arithmetic: both sides of one dtype; integers wrap; bools: + is or, * is and. Of complex numbers as NumPy's loops do it
 
     # of sizes and positions + 0, - 0 and * 1 are no ops
 
     def __add__(self, other: Operand) -> Scalar:
         if self.dtype is INDEX and _is(other, 0):
             return self
+        if self.is_complex:
+            right = self.like(other)
+            return complex_of(self.real + right.real, self.imag + right.imag)
         return self.call("arith.ori" if self.is_bool else "arith.addf" if self.is_float else "arith.addi", other)
 
     def __sub__(self, other: Operand) -> Scalar:
+        if self.is_complex:
+            right = self.like(other)
+            return complex_of(self.real - right.real, self.imag - right.imag)
         return self if self.dtype is INDEX and _is(other, 0) else self.call("arith.subf" if self.is_float else "arith.subi", other)
 
     def __mul__(self, other: Operand) -> Scalar:
         if self.dtype is INDEX and _is(other, 1):
             return self
+        if self.is_complex:
+            return _complex_product(self, self.like(other))
         return self.call("arith.andi" if self.is_bool else "arith.mulf" if self.is_float else "arith.muli", other)
 
     def __truediv__(self, other: Operand) -> Scalar:
+        if self.is_complex:
+            return _complex_quotient(self, self.like(other))
         if not self.is_float:
             raise TypeError("true division is of floats; cast first")
         return self.call("arith.divf", other)
@@ -189,6 +224,8 @@ class Scalar(_Value):
     __rfloordiv__, __rmod__ = _swapped(operator.floordiv), _swapped(operator.mod)
 
     def __neg__(self) -> Scalar:
+        if self.is_complex:
+            return complex_of(-self.real, -self.imag)
         return self._made("arith.negf", [self]) if self.is_float else self.like(0) - self
 
     # --- bits and truth
@@ -207,6 +244,8 @@ class Scalar(_Value):
     def compare(self, how: str, other: Operand) -> Scalar:
         """`how`: eq, ne, lt, le, gt, ge; of floats also uno: whether either is NaN."""
         right = self.like(other)
+        if self.is_complex:
+            return _complex_comparison(self, how, right)
         name, known = ("arith.cmpf", _FLOAT) if self.is_float else ("arith.cmpi", _SIGNED if self.signed else _UNSIGNED)
         predicate = i64(known[how])
         return self._made(name, [self, right], dtypes.bool_, predicate=predicate)
@@ -233,6 +272,10 @@ class Scalar(_Value):
     def convert(self, name: str, dtype: DType) -> Scalar:
         """An op of this value whose result has another dtype: `x.convert("arith.bitcast", dtypes.u32)`."""
         return self._made(name, [self], dtype)
+
+    def call_to(self, name: str, dtype: DType, *others: Operand) -> Scalar:
+        """As `call`, of an op whose result has another dtype."""
+        return self._made(name, [self, *map(self.like, others)], dtype)
 
     def _made(self, name: str, operands: list[Scalar], dtype: DType | None = None, **attributes: ir.Attribute) -> Scalar:
         if self.home is not None:
@@ -264,6 +307,8 @@ class Scalar(_Value):
         of i64, NaN to True, integers wrap. A float that i64 (i32 for i32) cannot hold gives its least number, as x86 has it."""
         if dtype is self.dtype:
             return self
+        if dtype.is_complex:
+            return complex_of(self.real.cast(dtype.part), self.imag.cast(dtype.part))
         if self.is_float and dtype.is_float:
             return self._resized_float(dtype)
         if dtype is dtypes.bool_:
@@ -331,11 +376,48 @@ def attribute(number: Number, dtype: DType) -> ir.Attribute:
 
 def constant(number: Number, dtype: DType, type_: ir.Type | None = None) -> Scalar:
     """A Python number in `dtype`, as `attribute` has it. `type_`: a scalar's, which nobody needs to say, or a vector's."""
+    if dtype.is_complex:
+        return complex_of(constant(number, dtype.part), constant(0.0, dtype.part))
     value = attribute(number, dtype)
     if isinstance(type_, ir.VectorType):
         value = ir.DenseElementsAttr.get_splat(type_, value)
     made = ir.Operation.create("arith.constant", results=[type_ or element_type(dtype)], attributes={"value": value})
     return Scalar(made.results[0], dtype)
+
+
+def complex_of(real: Scalar, imag: Scalar) -> Scalar:
+    """The complex number of two parts, floats of one dtype."""
+    dtype = dtypes.c64 if real.dtype is dtypes.f32 else dtypes.c128
+    return real.call_to("complex.create", dtype, imag)
+
+
+def _complex_product(x: Scalar, y: Scalar) -> Scalar:
+    """As NumPy's vector loops have it (loops_arithm_fp.dispatch.c.src): the first product of each part goes unrounded into the sum."""
+    real = x.real.call("math.fma", y.real, -(x.imag * y.imag))
+    return complex_of(real, x.real.call("math.fma", y.imag, x.imag * y.real))
+
+
+def _complex_quotient(x: Scalar, y: Scalar) -> Scalar:
+    """Smith's algorithm, as NumPy's loops have it: by the larger part of the divisor; a divisor of 0 divides each part."""
+    size_re, size_im = absolute(y.real), absolute(y.imag)
+    by_real = size_re >= size_im
+    larger, smaller = select(by_real, y.real, y.imag), select(by_real, y.imag, y.real)
+    ratio = smaller / larger
+    scale = 1.0 / (larger + smaller * ratio)
+    first_re, second_re = select(by_real, x.real, x.imag), select(by_real, x.imag, x.real)
+    real = (first_re + second_re * ratio) * scale
+    turned = second_re - first_re * ratio  # x.imag - x.real * ratio, or its negative: x.imag * ratio - x.real
+    imag = select(by_real, turned, first_re * ratio - second_re) * scale
+    by_zero = size_re.equals(0) & size_im.equals(0)
+    return complex_of(select(by_zero, x.real / size_re, real), select(by_zero, x.imag / size_re, imag))
+
+
+def _complex_comparison(x: Scalar, how: str, y: Scalar) -> Scalar:
+    """eq, ne: by both parts. The others, by the first part in which they differ, are none of native code's."""
+    real, imag = x.real.compare(how, y.real), x.imag.compare(how, y.imag)
+    if how not in ("eq", "ne"):
+        raise TypeError("complex numbers have no order")
+    return real & imag if how == "eq" else real | imag
 
 
 def zero(type_: ir.Type) -> Scalar:
@@ -395,8 +477,8 @@ def halves_of_product(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def isnan(x: Scalar) -> Scalar:
-    """Whether it is a NaN: false for integers."""
-    return x.differs(x) if x.is_float else constant(False, dtypes.bool_)
+    """Whether it, or a part of it, is a NaN: false for integers."""
+    return x.differs(x) if x.is_float or x.is_complex else constant(False, dtypes.bool_)
 
 
 def absolute(x: Scalar) -> Scalar:

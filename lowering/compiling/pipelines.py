@@ -152,7 +152,7 @@ LLVM = NamedPipeline(
         "lower-affine",
         "convert-scf-to-cf",
         "tierup-convert-math",
-        "convert-to-llvm{filter-dialects=arith,cf,func,index,memref,ub}",  # one walk: half the time of a pass for each
+        "convert-to-llvm{filter-dialects=arith,cf,complex,func,index,memref,ub}",  # one walk: half the time of a pass for each
         "reconcile-unrealized-casts",
         "canonicalize",
         "cse",

@@ -106,7 +106,8 @@ class HiddenInput:
             now = flatten(value, [], str(self.access))
         except TypeError:
             return False
-        return isinstance(now, Leaf) and now.kind == self.leaf.kind and self.leaf.ndim in (None, now.ndim)
+        same = isinstance(now, Leaf) and now.kind == self.leaf.kind and now.is_complex == self.leaf.is_complex
+        return same and self.leaf.ndim in (None, now.ndim)
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,6 @@ def same_value(a: object, b: object) -> bool:
 
 def same_number(a: object, b: object) -> bool:
     """Equality that tells 0.0 from -0.0 and finds NaN equal to itself: a constant's bits are what was compiled."""
-    if isinstance(a, (float, np.floating)):
+    if isinstance(a, (float, complex, np.inexact)):
         return np.asarray(a).tobytes() == np.asarray(b).tobytes()
     return bool(a == b)

@@ -18,6 +18,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.runtime.base.errors import UnsupportedArgument
 
+COMPLEX = "complex"
 STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
@@ -34,12 +35,18 @@ class Leaf:
     in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "other" (what only programs in MLIR take: lists), or static:
     "none", "str", "object".
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
-    `value`: the string of a "str", the type of an "object".
+    `value`: the string of a "str", the type of an "object"; of arrays and NumPy scalars whether they are complex (COMPLEX or None): a
+    graph for complex numbers is another.
     """
 
     kind: str
     ndim: int | None = None
     value: object = None
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is an array, or a NumPy scalar, of complex numbers."""
+        return self.value is COMPLEX and self.kind in ("array", "scalar")
 
     @property
     def is_static(self) -> bool:
@@ -80,7 +87,7 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
     kind = type(value)
     if kind is np.ndarray:
         leaves.append(value)
-        return Leaf("array", value.ndim)
+        return Leaf("array", value.ndim, COMPLEX if value.dtype.kind == "c" else None)
     if kind is float or kind is bool:
         leaves.append(value)
         return Leaf(kind.__name__)
@@ -102,12 +109,12 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return Node("dict", items, tuple(value))
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
-        return Leaf("scalar", 0)
+        return Leaf("scalar", 0, COMPLEX if value.dtype.kind == "c" else None)
     if isinstance(value, np.ndarray):
         if not is_plain(value):
             raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
         leaves.append(value)
-        return Leaf("array", value.ndim)
+        return Leaf("array", value.ndim, COMPLEX if value.dtype.kind == "c" else None)
     if isinstance(value, complex):
         raise UnsupportedArgument(f"argument {name}: complex numbers are not supported")
     if is_on_device(value):

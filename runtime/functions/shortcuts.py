@@ -147,6 +147,8 @@ class _Text:
             return
         else:
             raise _NoShortcut
+        if leaf.kind in ("array", "scalar"):
+            self.unless(f"{variable}.dtype.kind {'==' if leaf.is_complex else '!='} 'c'")
         leaves.append(variable)
 
     # --- what is read from outside -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from tierup.dialect.base.records import dataclass
 from tierup.runtime.base.errors import UnsupportedArgument
 
 Convert = Callable[[object, "Kind", "Parameter"], object]
-NATIVE = frozenset(d.numpy for d in dtypes.ALL)
+REAL = frozenset(d.numpy for d in dtypes.ALL)
+NATIVE = REAL | {d.numpy for d in dtypes.COMPLEX}
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,13 @@ class Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument of the entry. `written`: whether some run of the program may write the argument's memory."""
+    """One argument of the entry. `written`: whether some run of the program may write the argument's memory. `takes_complex`: whether it
+    may be an array of complex numbers: the front end of Python code has seen to it that each op takes those that it meets."""
 
     name: str
     kind: Kind
     written: bool = False
+    takes_complex: bool = False
 
     def convert(self, value: object) -> object:
         """The value as kernels take it: the same object where it fits as it is.
@@ -94,6 +98,8 @@ def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
             raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is not supported; programs take {known}")
         array = array.astype(native)
         array.flags.writeable = not parameter.written
+    if array.dtype.kind == "c" and not parameter.takes_complex:
+        raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is supported in functions under tierup.jit alone")
     if kind.dtype is not None and array.dtype != kind.dtype.numpy:
         raise TypeError(f"argument {parameter.name}: expected dtype {kind.dtype.numpy.name}, got {array.dtype.name}")
     if kind.sizes is not None and not fits(array.shape, kind.sizes):
@@ -142,7 +148,7 @@ def _none(value: object, kind: Kind, parameter: Parameter) -> None:
 def _list(value: object, kind: Kind, parameter: Parameter) -> list[object]:
     if not isinstance(value, (list, tuple)):
         raise _wrong(parameter, kind, value)
-    return [_convert(v, kind.items[0], Parameter(f"{parameter.name}[{i}]", kind.items[0], parameter.written)) for i, v in enumerate(value)]
+    return [_convert(v, kind.items[0], replace(parameter, name=f"{parameter.name}[{i}]", kind=kind.items[0])) for i, v in enumerate(value)]
 
 
 def _tuple(value: object, kind: Kind, parameter: Parameter) -> tuple[object, ...]:
@@ -151,7 +157,7 @@ def _tuple(value: object, kind: Kind, parameter: Parameter) -> tuple[object, ...
     if len(value) != len(kind.items):
         raise TypeError(f"argument {parameter.name}: expected {len(kind.items)} items, got {len(value)}")
     pairs = zip(value, kind.items, strict=True)
-    return tuple(_convert(v, k, Parameter(f"{parameter.name}[{i}]", k, parameter.written)) for i, (v, k) in enumerate(pairs))
+    return tuple(_convert(v, k, replace(parameter, name=f"{parameter.name}[{i}]", kind=k)) for i, (v, k) in enumerate(pairs))
 
 
 def _optional(value: object, kind: Kind, parameter: Parameter) -> object:

@@ -11,6 +11,7 @@ from tierup.dialect.ir.walking import function_names, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.rewriting.float_constants import is_from_python
 from tierup.dialect.speculation import CONTINUATION
 from tierup.runtime.interpreter import structural, tierup_ops
 from tierup.runtime.interpreter.emit import FunctionEmitter, Source
@@ -65,8 +66,9 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
     memory = Memory(functions, entry)
     func = declared[entry]
     block = func.regions[0].blocks[0]
+    takes_complex = is_from_python(func)
     parameters = tuple(
-        Parameter(name, _kind(str(argument_bound(func, i) or argument.type)), i in memory.written)
+        Parameter(name, _kind(str(argument_bound(func, i) or argument.type)), i in memory.written, takes_complex)
         for i, (name, argument) in enumerate(zip(argument_names(func), block.arguments, strict=True))
     )
     names = Names(identifier(a.hint) for f in functions.values() for a in f.body.arguments)  # those stay the user's
@@ -83,7 +85,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
         if name == entry:
             for argument, parameter in zip(function.body.arguments, parameters, strict=True):
                 variable = emitter.variable(argument)
-                test = _misfit(variable, parameter.kind, constants)
+                test = _misfit(variable, parameter, constants)
                 if test:
                     check = names.pick(f"check_{variable}")
                     constants[check] = parameter.convert
@@ -127,8 +129,9 @@ def _globals(functions: Mapping[str, Function]) -> list[Global]:
     return [atom for piece in pieces for atom in atoms(piece) if isinstance(atom, Global)]
 
 
-def _misfit(name: str, kind: Kind, constants: dict[str, object]) -> str:
+def _misfit(name: str, parameter: Parameter, constants: dict[str, object]) -> str:
     """A quick test, as source, that says when an argument needs `Parameter.convert`: to be made to fit, or refused."""
+    kind = parameter.kind
     if kind.name == "any":
         return ""
     if kind.name in _PYTHON_TYPES:
@@ -139,7 +142,9 @@ def _misfit(name: str, kind: Kind, constants: dict[str, object]) -> str:
         return "True"
     test = f"type({name}) is not ndarray or "
     if kind.dtype is None:
-        test += f"{name}.dtype not in dtypes"
+        test += f"{name}.dtype not in {'dtypes' if parameter.takes_complex else 'real_dtypes'}"
+    elif kind.dtype.is_complex and not parameter.takes_complex:
+        return "True"
     else:
         constants[f"dtype_{kind.dtype.name}"] = kind.dtype.numpy
         test += f"{name}.dtype is not dtype_{kind.dtype.name}"

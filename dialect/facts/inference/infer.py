@@ -7,7 +7,7 @@ transforms/infer_types.py for that.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,15 +65,17 @@ class Inference:
 
 
 def infer_function(
-    func: ir.Operation, arguments: Sequence[Value] | None = None, *, rules: Infer | None = None, tolerant: bool = False
-) -> Inference:
+    func: ir.Operation, arguments: Sequence[Value] | None = None, *, rules: Infer | None = None, tolerant: bool = False,
+    visit: Visit | None = None,
+) -> Inference:  # fmt: skip
     """Infer all values of `func` when it is called with `arguments`, those of its types if not given. `rules`: what the op table's rules
-    report to, if not a plain Infer.
+    report to, if not a plain Infer. `visit` is called with each op of the table whenever it is inferred, its row, and what is known of its
+    operands and results then.
 
     Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
     reads them is never reached.
     """
-    walker = _Walker(rules or Infer(items=_items), tolerant)
+    walker = _Walker(rules or Infer(items=_items), tolerant, visit)
     walker.lists_change = not all(LIST_WRITERS.isdisjoint(names_in(f)) for f in with_callees(func))
     walker.out.results = walker.function(func, argument_values(func) if arguments is None else arguments)
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
@@ -100,10 +102,14 @@ def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> li
     return sorted({leaf for of in joined_from[dim] for leaf in _leaves(of, joined_from, seen)}, key=str)
 
 
+Visit = Callable[[ir.Operation, Op, Sequence[Value], Sequence[Value]], None]
+
+
 class _Walker:
-    def __init__(self, rules: Infer, tolerant: bool) -> None:
+    def __init__(self, rules: Infer, tolerant: bool, visit: Visit | None) -> None:
         self.ctx = rules
         self.tolerant = tolerant
+        self.visit = visit
         self.out = Inference()
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
@@ -153,8 +159,12 @@ class _Walker:
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
         row = row_of(op)
-        if row is None or row.infer is declared:
-            return self.declared(op)
+        results = self.declared(op) if row is None or row.infer is declared else self.by_rule(op, row, operands)
+        if self.visit is not None and row is not None:
+            self.visit(op, row, operands, results)
+        return results
+
+    def by_rule(self, op: ir.Operation, row: Op, operands: list[Value]) -> tuple[Value, ...]:
         self.ctx.promotion, self.ctx.given = promotion(op), op.operands
         try:
             results = row.infer(self.ctx, operands)

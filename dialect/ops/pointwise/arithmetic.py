@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.base.dtypes import Category, DType
-from tierup.dialect.ops.pointwise.elementary import refused_gradient
+from tierup.dialect.ops.pointwise.elementary import length, refused_gradient
 from tierup.dialect.ops.pointwise.elements import Element, Elements, Parameter
 from tierup.dialect.ops.pointwise.elementwise import pointwise
 from tierup.dialect.optable.kernels.promotion import Accepts, Gives, Strength
@@ -48,7 +48,7 @@ def _no_bools(operands: _Parts) -> str | None:
 @pointwise(
     "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    promoting=2, scale=2, numpy=_add, form="sum",
+    promoting=2, scale=2, numpy=_add, form="sum", native_complex=True,
 )  # fmt: skip
 def add(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     """x + alpha*y. Bools: logical or."""
@@ -63,7 +63,7 @@ def _(g: Backward) -> Gradients:
 @pointwise(
     "aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    promoting=2, scale=2, refuse=_no_bools, numpy=_subtract, form="difference",
+    promoting=2, scale=2, refuse=_no_bools, numpy=_subtract, form="difference", native_complex=True,
 )  # fmt: skip
 def sub(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     """x - alpha*y."""
@@ -87,6 +87,7 @@ sub.vjp("Scalar")(_as_it_is)
 @pointwise(
     "aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     promoting=2, scale=2, refuse=_no_bools, numpy=lambda x, y, alpha=1: _subtract(y, x, alpha), form="difference",
+    native_complex=True,
 )  # fmt: skip
 def rsub(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     """y - alpha*x."""
@@ -100,7 +101,7 @@ def _(g: Backward) -> Gradients:
 
 @pointwise(
     "aten.mul.Tensor(Tensor self, Tensor other) -> Tensor", "aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
-    promoting=2, exact_second=True, numpy=np.multiply,
+    promoting=2, exact_second=True, numpy=np.multiply, native_complex=True,
 )  # fmt: skip
 def mul(m: Elements, x: Element, y: Element) -> Element:
     """x * y. Bools: logical and."""
@@ -218,13 +219,15 @@ def _no_negative_powers_of_integers(operands: Sequence[Any], dtype: DType | None
 
 @pointwise(
     "aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", promoting=2, check=_no_negative_powers_of_integers, as_it_came=1,
-    numpy=_power, form="power", note="0.5 is sqrt: NaN for -inf, -0.0 for -0.0",
+    numpy=_power, form="power", note="0.5 is sqrt: NaN for -inf, -0.0 for -0.0", native_complex=True,
 )  # fmt: skip
 def pow_scalar(m: Elements, x: Element, exponent: Element, as_it_came: Parameter) -> Element:
     """As in torch, exponent 0.5 is sqrt and integers refuse negative exponents."""
     if m.is_bool(x):
         return x | ~exponent
     known = float(as_it_came) if m.is_number(as_it_came) else None
+    if m.is_complex(x):  # by a number that numpy_rules lets through
+        return m.whole_power(x, int(as_it_came))
     if not m.is_float(x):
         return m.integer_power(x, exponent) if known is None else m.whole_power(x, int(as_it_came))
     if known in _SPECIAL_POWERS:
@@ -294,11 +297,7 @@ def _(g: Backward) -> Gradients:
 @pointwise("aten.hypot(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.FLOAT, numpy=np.hypot)
 def hypot(m: Elements, x: Element, y: Element) -> Element:
     """sqrt(x**2 + y**2), which overflows only where the result does; infinite where an operand is, also beside NaN."""
-    x, y = m.absolute(x), m.absolute(y)
-    small, large = m.minimum(x, y), m.maximum(x, y)
-    ratio = small / m.select(m.equal(large, 0), m.number(1, large), large)
-    length = large * m.sqrt(1 + ratio * ratio)
-    return m.select(m.equal(x, math.inf) | m.equal(y, math.inf), m.number(math.inf, x), length)
+    return length(m, x, y)
 
 
 @hypot.vjp(reads=("self", "other", "result"))

@@ -27,12 +27,14 @@ _bits = partial(pointwise, exact=True, no_gradient="bits of integers")
 _relation = partial(_truth, promoting=2, form="comparison", note="False with NaN; ne is True")
 
 
-@_relation("aten.eq.Tensor(Tensor self, Tensor other) -> Tensor", "aten.eq.Scalar(Tensor self, Scalar other) -> Tensor", numpy=np.equal)
+@_relation("aten.eq.Tensor(Tensor self, Tensor other) -> Tensor", "aten.eq.Scalar(Tensor self, Scalar other) -> Tensor", numpy=np.equal,
+           native_complex=True)  # fmt: skip
 def eq(m: Elements, x: Element, y: Element) -> Element:
     return m.equal(x, y)
 
 
-@_relation("aten.ne.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ne.Scalar(Tensor self, Scalar other) -> Tensor", numpy=np.not_equal)
+@_relation("aten.ne.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ne.Scalar(Tensor self, Scalar other) -> Tensor", numpy=np.not_equal,
+           native_complex=True)  # fmt: skip
 def ne(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, y)
 
@@ -98,22 +100,22 @@ def _(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = 
 # --- truth: anything but 0 is true, NaN included -----------------------------------------------------------------------
 
 
-@_truth("aten.logical_and(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_and, form="as_is")
+@_truth("aten.logical_and(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_and, form="as_is", native_complex=True)
 def logical_and(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) & m.differ(y, 0)
 
 
-@_truth("aten.logical_or(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_or, form="as_is")
+@_truth("aten.logical_or(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_or, form="as_is", native_complex=True)
 def logical_or(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) | m.differ(y, 0)
 
 
-@_truth("aten.logical_xor(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_xor, form="as_is")
+@_truth("aten.logical_xor(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_xor, form="as_is", native_complex=True)
 def logical_xor(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) ^ m.differ(y, 0)
 
 
-@_truth("aten.logical_not(Tensor self) -> Tensor", numpy=np.logical_not, form="as_is")
+@_truth("aten.logical_not(Tensor self) -> Tensor", numpy=np.logical_not, form="as_is", native_complex=True)
 def logical_not(m: Elements, x: Element) -> Element:
     return m.equal(x, 0)
 
@@ -167,18 +169,22 @@ def bitwise_right_shift(m: Elements, x: Element, y: Element) -> Element:
 # --- what a float is ---------------------------------------------------------------------------------------------------
 
 
-@_truth("aten.isnan(Tensor self) -> Tensor", numpy=np.isnan, form="as_is")
+@_truth("aten.isnan(Tensor self) -> Tensor", numpy=np.isnan, form="as_is", native_complex=True)
 def isnan(m: Elements, x: Element) -> Element:
-    return m.is_nan(x) if m.is_float(x) else m.differ(x, x)
+    return m.is_nan(x) if m.is_float(x) or m.is_complex(x) else m.differ(x, x)
 
 
-@_truth("aten.isinf(Tensor self) -> Tensor", numpy=np.isinf, form="as_is")
+@_truth("aten.isinf(Tensor self) -> Tensor", numpy=np.isinf, form="as_is", native_complex=True)
 def isinf(m: Elements, x: Element) -> Element:
+    if m.is_complex(x):
+        return m.equal(m.absolute(m.real(x)), math.inf) | m.equal(m.absolute(m.imag(x)), math.inf)
     return m.equal(m.absolute(x), math.inf) if m.is_float(x) else m.differ(x, x)
 
 
-@_truth("aten.isfinite(Tensor self) -> Tensor", numpy=np.isfinite, form="as_is")
+@_truth("aten.isfinite(Tensor self) -> Tensor", numpy=np.isfinite, form="as_is", native_complex=True)
 def isfinite(m: Elements, x: Element) -> Element:
+    if m.is_complex(x):
+        return (m.absolute(m.real(x)) < math.inf) & (m.absolute(m.imag(x)) < math.inf)
     return m.absolute(x) < math.inf if m.is_float(x) else m.equal(x, x)
 
 

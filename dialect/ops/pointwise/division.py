@@ -29,7 +29,7 @@ _ZERO = "ZeroDivisionError for integers and a zero divisor (NumPy's flavour: 0)"
 
 @pointwise(
     "aten.div.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
-    promoting=2, gives=Gives.FLOAT, exact_second=True, numpy=np.true_divide,
+    promoting=2, gives=Gives.FLOAT, exact_second=True, numpy=np.true_divide, native_complex=True,
 )  # fmt: skip
 def div(m: Elements, x: Element, y: Element) -> Element:
     """x / y, a float even for integers."""

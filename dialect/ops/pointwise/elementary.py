@@ -106,9 +106,16 @@ def _(g: Backward) -> ir.Value:
     return g.mul(g.mul(g.grad, g.mul(g.mul(y, y), y)), -0.5)
 
 
-@pointwise("aten.reciprocal(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.reciprocal)
+@pointwise("aten.reciprocal(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.reciprocal, native_complex=True)
 def reciprocal(m: Elements, x: Element) -> Element:
-    return 1.0 / x
+    """1/x; of complex numbers by the larger part, as in NumPy's loop."""
+    if not m.is_complex(x):
+        return 1.0 / x
+    re, im = m.real(x), m.imag(x)
+    by_real = m.absolute(im) <= m.absolute(re)
+    ratio = m.select(by_real, im, re) / m.select(by_real, re, im)
+    scale = m.select(by_real, re + im * ratio, re * ratio + im)
+    return m.complex(m.select(by_real, m.number(1, re), ratio) / scale, -m.select(by_real, ratio, m.number(1, re)) / scale)
 
 
 @reciprocal.vjp(reads=_RESULT)
@@ -175,7 +182,7 @@ def _(g: Backward) -> ir.Value:
 # --- numbers of all dtypes ---------------------------------------------------------------------------------------------
 
 
-@pointwise("aten.neg(Tensor self) -> Tensor", accepts=Accepts.NOT_BOOL, numpy=np.negative, exact=True)
+@pointwise("aten.neg(Tensor self) -> Tensor", accepts=Accepts.NOT_BOOL, numpy=np.negative, exact=True, native_complex=True)
 def neg(m: Elements, x: Element) -> Element:
     """-x; integers wrap."""
     return m.negative(x)
@@ -188,11 +195,21 @@ def _(g: Backward) -> ir.Value:
 
 @pointwise(
     "aten.abs(Tensor self) -> Tensor", "aten.absolute(Tensor self) -> Tensor",
-    accepts=Accepts.NOT_BOOL, numpy=np.absolute, exact=True,
+    accepts=Accepts.NOT_BOOL, gives=Gives.REAL, numpy=np.absolute, form="magnitude", native_complex=True,
+    note="exact but of complex numbers",
 )  # fmt: skip
 def absolute(m: Elements, x: Element) -> Element:
     """|x|; the most negative integer stays."""
-    return m.absolute(x)
+    return length(m, m.real(x), m.imag(x)) if m.is_complex(x) else m.absolute(x)
+
+
+def length(m: Elements, x: Element, y: Element) -> Element:
+    """sqrt(x**2 + y**2), which overflows only where the result does; infinite where an operand is, also beside NaN."""
+    x, y = m.absolute(x), m.absolute(y)
+    small, large = m.minimum(x, y), m.maximum(x, y)
+    ratio = small / m.select(m.equal(large, 0), m.number(1, large), large)
+    found = large * m.sqrt(1 + ratio * ratio)
+    return m.select(m.equal(x, math.inf) | m.equal(y, math.inf), m.number(math.inf, x), found)
 
 
 @absolute.vjp(reads=("self",))
@@ -213,7 +230,7 @@ def sign(m: Elements, x: Element) -> Element:
 sign.vjp()(zero_gradient)
 
 
-@pointwise("aten.square(Tensor self) -> Tensor", bool_as=dtypes.i64, numpy=np.square)
+@pointwise("aten.square(Tensor self) -> Tensor", bool_as=dtypes.i64, numpy=np.square, native_complex=True)
 def square(m: Elements, x: Element) -> Element:
     """x*x; int64 of bools."""
     return x * x

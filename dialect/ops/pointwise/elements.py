@@ -74,6 +74,10 @@ class Elements:
     equal: Binary
     differ: Binary
     is_nan: Unary  # False for integers
+    # of complex numbers; the parts of any other are itself and 0
+    real: Unary
+    imag: Unary
+    complex: Binary  # of two floats of one dtype
     # of integers
     integer_power: Binary  # wraps; for a negative exponent 0, but 1 for base 1 and +-1 for base -1
     floor_quotient: Binary  # a divisor of 0 is a ZeroDivisionError: native code has it checked before (tierup-insert-bounds-checks)
@@ -108,6 +112,10 @@ class Elements:
     def is_float(self, x: Element) -> bool:
         """Whether an element is of a floating dtype."""
         return self.dtype(x).is_float
+
+    def is_complex(self, x: Element) -> bool:
+        """Whether an element is a complex number."""
+        return self.dtype(x).is_complex
 
     def is_bool(self, x: Element) -> bool:
         """Whether an element is a truth value."""
@@ -152,6 +160,12 @@ def _float_power(x: Element, y: Element) -> Element:
     return np.power(x, y) if np.size(y) != 1 else np.float_power(x, y).astype(y.dtype)
 
 
+def _complex(real: Element, imag: Element) -> Element:
+    made = np.empty(np.broadcast(real, imag).shape, np.result_type(real, imag, np.complex64))
+    made.real, made.imag = real, imag
+    return made
+
+
 def _error_function(name: str) -> Unary:
     def compute(x: Element) -> Element:
         from tierup.dialect.ops.pointwise import erf
@@ -175,10 +189,11 @@ class Arrays(Elements):
     absolute, negative, equal, differ = np.absolute, np.negative, np.equal, np.not_equal
     fmod, floor_quotient, trunc_quotient = staticmethod(_fmod), staticmethod(_floor_quotient), staticmethod(_trunc_quotient)
     left_shift, right_shift = np.left_shift, np.right_shift
+    real, imag, complex = np.real, np.imag, staticmethod(_complex)
 
     def is_nan(self, x: Element) -> Element:
         """Where an array is NaN; nowhere, for integers and truth values."""
-        return np.isnan(x) if np.asarray(x).dtype.kind == "f" else np.zeros(np.shape(x), np.bool_)
+        return np.isnan(x) if np.asarray(x).dtype.kind in "fc" else np.zeros(np.shape(x), np.bool_)
 
     def select(self, condition: Element, yes: Element, no: Element) -> Element:
         """yes where condition, else no, broadcast against each other. One of them may be a number."""

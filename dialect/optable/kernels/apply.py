@@ -22,7 +22,7 @@ _I64 = np.dtype(np.int64)
 
 def number(x: Any, dtype: np.dtype) -> Any:
     """A Python number as a NumPy scalar, wrapping if it is an int too large."""
-    return dtype.type(x) if dtype.kind in "fb" else dtype.type(np.asarray(x, _I64).astype(dtype))
+    return dtype.type(x) if dtype.kind in "fbc" else dtype.type(np.asarray(x, _I64).astype(dtype))
 
 
 def operand(x: Any, common: np.dtype, compute: np.dtype) -> Any:

@@ -42,6 +42,8 @@ def check_number(value: Any, dtype: np.dtype) -> None:
     unsigned, and wrap), or NaN for an integer. c10/util/TypeCast.h, `overflows`."""
     if type(value) not in (int, float) or dtype == np.bool_:
         return
+    if dtype.kind == "c":
+        dtype = np.zeros((), dtype).real.dtype
     if is_float(dtype):
         fits = value != value or abs(value) == math.inf or abs(value) <= float(ml_dtypes.finfo(dtype).max)
     elif type(value) is float:

@@ -43,7 +43,7 @@ def promote(a: DType, b: DType) -> DType:
             f"attempted to promote {dtypes.scalar_type(a.numpy)} and {dtypes.scalar_type(b.numpy)}"
         )
     if low.category is not high.category:
-        return high
+        return dtypes.c128 if high.is_complex and low is dtypes.f64 else high
     if {a, b} == {dtypes.f16, dtypes.bf16}:
         return dtypes.f32
     if {a, b} == {dtypes.u8, dtypes.i8}:
@@ -86,12 +86,14 @@ class Gives(Enum):
     COMMON = "common"
     FLOAT = "float"  # the common dtype if it is a float, else float32
     BOOL = "bool"
+    REAL = "real"  # the common dtype; of complex numbers what their parts are
+    COMPLEX = "complex"  # the complex dtype whose parts hold the common dtype: complex64 of floats of at most 32 bits
     SELF = "self"  # operand 0's own dtype, which is also what is computed in
 
 
 _CATEGORIES = {
     Accepts.ALL: frozenset(Category),
-    Accepts.NOT_BOOL: frozenset({Category.INT, Category.FLOAT}),
+    Accepts.NOT_BOOL: frozenset(Category) - {Category.BOOL},
     Accepts.FLOAT: frozenset({Category.FLOAT}),
     Accepts.INTEGRAL: frozenset({Category.BOOL, Category.INT}),
     Accepts.INTEGER: frozenset({Category.INT}),
@@ -144,11 +146,13 @@ def _types(typing: Typing, operands: tuple[tuple[DType, Strength], ...]) -> tupl
     common = operands[0][0] if typing.gives is Gives.SELF else result_type(operands)
     if common is dtypes.bool_:
         common = typing.bool_as
-    if typing.gives is Gives.FLOAT and not common.is_float:
+    if typing.gives is Gives.FLOAT and not common.is_float and not common.is_complex:
         common = FLOAT_DEFAULT
+    if typing.gives is Gives.COMPLEX and not common.is_complex:
+        common = dtypes.c64 if common.is_float and common.itemsize <= 4 else dtypes.c128
     if common.category not in _CATEGORIES[typing.accepts]:
         raise TypeError(f"{typing.op}: not implemented for {common.name}; it takes {typing.accepts.value} tensors")
-    return common, dtypes.bool_ if typing.gives is Gives.BOOL else common
+    return common, dtypes.bool_ if typing.gives is Gives.BOOL else common.part if typing.gives is Gives.REAL else common
 
 
 # --- over run-time values ------------------------------------------------------------------------------------------------

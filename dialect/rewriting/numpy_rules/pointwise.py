@@ -101,6 +101,11 @@ def unary(site: Site) -> list[ir.Value]:
     return site.again([site.cast(site.operands[0], site.dtype), *site.operands[1:]])
 
 
+def magnitude(site: Site) -> list[ir.Value]:
+    """The operand as it is: a complex one gives a float."""
+    return site.again() if site.dtype_of(site.operands[0]).is_complex else unary(site)
+
+
 def as_is(site: Site) -> list[ir.Value]:
     """torch's op gives what NumPy's does, as far as the check of dtype and shape can tell them apart."""
     return site.again()
@@ -187,6 +192,8 @@ def division_mode(site: Site) -> list[ir.Value]:
 def power(site: Site) -> list[ir.Value]:
     """Integers to a negative integer power are an error in NumPy: only powers that cannot be are taken."""
     dtype = _loop(np.power, *site.values[:2])[1]
+    if dtype.is_complex:
+        return _complex_power(site, dtype)
     if not dtype.is_float:
         exponent = site.values[1]
         unsigned = isinstance(exponent, Tensor) and exponent.dtype is not None and exponent.dtype.range[0] == 0
@@ -195,6 +202,14 @@ def power(site: Site) -> list[ir.Value]:
     if dtype.is_float and site.is_tensor(0) and isinstance(site.values[1], (Int, Float)) and site.values[1].value in (None, -0.5, -2):
         return [_power_by_number(site, dtype, site.values[1])]
     return binary(np.power)(site)
+
+
+def _complex_power(site: Site, dtype: DType) -> list[ir.Value]:
+    """Squares are products in NumPy; higher powers, and others, go their own ways there."""
+    exponent = site.values[1]
+    if not site.is_tensor(0) or not isinstance(exponent, (Int, Float)) or exponent.value != 2:
+        raise Keep("a complex power")
+    return site.again([site.cast(site.operands[0], dtype), site.value(2)])
 
 
 def _power_by_number(site: Site, dtype: DType, exponent: Int | Float) -> ir.Value:
@@ -299,6 +314,7 @@ FORMS: dict[str, Callable[[Op], Rewrite | None]] = {
     "none": lambda row: None,
     "as_is": lambda row: as_is,
     "unary": lambda row: unary,
+    "magnitude": lambda row: magnitude,
     "binary": lambda row: binary(_function(row)),
     "comparison": lambda row: comparison(_function(row)),
     "sum": lambda row: scaled(np.add),

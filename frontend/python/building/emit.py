@@ -5,6 +5,7 @@ Ops are made by name (`ir.Operation.create`): the generated op classes of the bi
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
@@ -65,6 +66,8 @@ class Emitter:
         self._constants: dict[tuple[type, str], ir.Value] = {}
         self._made: list[ir.Operation] = []
         self._types: dict[str, ir.Type] = {}
+        self.node: ast.AST | None = None  # of the user's function, for which the next op is made
+        self.nodes: dict[ir.Value, ast.AST | None] = {}  # first results of ops of the table: for which node they were made
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
         self.depth = 0  # branches and loops around the next op
         self.writes = 0  # of arrays so far; a loop may come back to one, and begins with one more
@@ -155,7 +158,9 @@ class Emitter:
 
     def scalar(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """An op of Python scalars or lists: no promotion rule."""
-        return self.create(f"torch.{name}", operands, [result]).results[0]
+        made = self.create(f"torch.{name}", operands, [result]).results[0]
+        self.nodes[made] = self.node
+        return made
 
     def numpy(
         self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None, ranks: Sequence[builtins.int | None] = (None,)
@@ -195,6 +200,8 @@ class Emitter:
         elif self.types.tensor not in results:  # a number made of a tensor
             operands = self.given(operands)
         made = self.op(name, operands, results, attributes)
+        if made:
+            self.nodes[made[0]] = self.node
         return made if keeps else self.given(made)
 
     def given(self, values: Sequence[ir.Value]) -> Sequence[ir.Value]:
@@ -268,6 +275,10 @@ class Emitter:
 
     def literal(self, array: np.ndarray, dtype: dtypes.DType) -> ir.Value:
         """A small constant array, fresh each time: whoever gets it may write it."""
+        if array.ndim == 0 and dtype.is_complex:
+            value = complex(array)
+            zero = self.literal(np.zeros((), dtype.part.numpy), dtype.part)
+            return self.numpy("tierup.weak_complex", [zero, self.float(value.real), self.float(value.imag)])
         if array.ndim == 0:
             value = array[()]
             number = (

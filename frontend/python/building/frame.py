@@ -64,6 +64,10 @@ class NeedsDtypes(Exception):
     """What is built asks for the dtype of an array: the graph must be for the dtypes of its inputs."""
 
 
+class NeedsComplex(NeedsDtypes):
+    """Complex numbers come up: it must be known which ops meet them, too."""
+
+
 class WillRaise(Exception):
     """Evaluating an expression raises `error` whatever the arguments are: the graph raises it there, when reached."""
 
@@ -77,9 +81,12 @@ class Outside:
     `knows_dtypes`: whether the graph is for the dtypes of its inputs: "no", of those that are "indices" alone, of "all"; None where there
     are no inputs yet."""
 
-    def __init__(self, numbers: frozenset[Access] = frozenset(), knows_dtypes: str | None = None) -> None:
+    def __init__(
+        self, numbers: frozenset[Access] = frozenset(), knows_dtypes: str | None = None, *, has_complex: bool = False
+    ) -> None:  # fmt: skip
+        """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py)."""
         self.numbers = numbers
-        self.knows_dtypes = knows_dtypes
+        self.knows_dtypes, self.has_complex = knows_dtypes, has_complex
         self.dtypes: dict[Access, np.dtype | None] = {}
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
@@ -158,6 +165,8 @@ class Frame:
 
     def at(self, node: ast.AST) -> None:
         """Locate the next ops at `node`: file, line, and column counted from 1. NumPy's own code stands where it is called."""
+        if self.is_entry:
+            self.em.node = node
         if self.is_numpys:
             return
         line = getattr(node, "lineno", None)
@@ -195,6 +204,15 @@ class Frame:
             yield
         finally:
             self.links = saved
+
+    def meets_complex(self, node: ast.AST | None, what: str) -> None:
+        """Say that complex numbers come up. Raises NeedsComplex where the graph was built for none; UnsupportedSyntax where the dtypes of its
+        inputs cannot be known."""
+        if self.outside.has_complex:
+            return
+        if self.outside.knows_dtypes is None:
+            raise self.error(node, what)
+        raise NeedsComplex
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -248,7 +266,9 @@ class Frame:
             return Mapping_({k: self.outside_value(node, v, access.item(k)) for k, v in value.items()}, external=True)
         if access in self.outside.numbers and is_number_to_read(value):
             return self._hidden(value, access)
-        if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, str) or isinstance(value, (np.generic, np.dtype)):
+        if kind is complex or isinstance(value, np.complexfloating):
+            self.meets_complex(node, f"`{access}`, a complex number")
+        if value is None or value is Ellipsis or kind in (*PYTHON_SCALARS, complex, str) or isinstance(value, (np.generic, np.dtype)):
             self.outside.constant(access, "value", value)
             return Const(value, access)
         if value is NOT_GIVEN:
@@ -270,6 +290,8 @@ class Frame:
     def _hidden(self, value: object, access: Access) -> Value:
         leaf = flatten(value, [], str(access))
         assert isinstance(leaf, Leaf)
+        if leaf.is_complex:
+            self.meets_complex(None, f"`{access}`, an array of complex numbers")
         self.outside.hidden.setdefault(access, HiddenInput(access, leaf))
         self.outside.dtype(access, value)
         return self.hidden_input(access)

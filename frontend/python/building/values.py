@@ -237,6 +237,11 @@ def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (isinstance(value, Const) and type(value.value) in PYTHON_SCALARS)
 
 
+def is_complex_number(value: Value) -> bool:
+    """A Python complex number, which is known when the graph is built."""
+    return isinstance(value, Const) and type(value.value) is complex
+
+
 def is_numpy_scalar(value: Value) -> bool:
     """Whether a value is a NumPy scalar that is known when the graph is built."""
     return isinstance(value, Const) and isinstance(value.value, np.generic)
@@ -259,7 +264,7 @@ def describe(value: Value) -> str:
             return "None"
         return (
             f"the constant {value.value!r}"
-            if isinstance(value.value, (*PYTHON_SCALARS, str, np.generic))
+            if isinstance(value.value, (*PYTHON_SCALARS, complex, str, np.generic))
             else f"a {type(value.value).__name__}"
         )
     if isinstance(value, Scalar):

@@ -34,7 +34,7 @@ from tierup.frontend.python.building.values import (
 from tierup.frontend.python.functions import numpy_factories, numpy_internals
 from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import stores
-from tierup.frontend.python.operations.arrays import as_array, strong
+from tierup.frontend.python.operations.arrays import as_array, beside, strong
 
 _NO_EFFECT = ("order", "subok")  # of layouts that programs do not promise, and subclasses that they do not hold
 
@@ -52,6 +52,8 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
     dtype = named.pop("dtype", NONE)
     if not is_none(dtype):
         args = _converted(frame, node, ufunc, args, dtype, casting)
+    if len(args) == 2:
+        args = [beside(frame, node, a, b) for a, b in (args, args[::-1])]
     result = table.invoke(frame, node, ufunc, handler, args, named)
     return _given(frame, node, ufunc, result, out, mask, casting)
 

@@ -23,10 +23,11 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_array_like,
+    is_complex_number,
     is_number,
     number_kind,
 )
-from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, is_of, is_one, is_scalar, one_like, weak
+from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_of, is_one, is_scalar, one_like, weak
 from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
@@ -103,7 +104,7 @@ def ufunc_dtype(ufunc: np.ufunc, *operands: Value) -> np.dtype | None:
             types.append(value.value.dtype)
         else:
             kind = number_kind(value)
-            types.append(KIND_DTYPES["bool"] if kind == "bool" else {"int": int, "float": float}[kind])
+            types.append(KIND_DTYPES["bool"] if kind == "bool" else {"int": int, "float": float, "complex": complex}[kind])
     try:
         return ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))[-1]
     except TypeError:
@@ -119,6 +120,7 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
                 both = frame.em.scalar("aten.__and__.bool", [is_scalar(frame, a), is_scalar(frame, b)], frame.em.types.bool)
                 raise_if(frame, both, "TypeError", "unsupported operand type(s) for @: two NumPy scalars")
         return matmul(frame, node, a, b)
+    a, b = (beside(frame, node, v, other) for v, other in ((a, b), (b, a)))
     a = a if is_number(a) else as_array(frame, node, a)
     b = b if is_number(b) else as_array(frame, node, b)
     if op is ast.Pow and isinstance(a, Array) and a.rank == 0 and a.decays:
@@ -177,7 +179,7 @@ def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value, function: Cal
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
     """`+a`, `-a` or `~a`, always another array."""
     if op is ast.UAdd:
-        if a.dtype is not None and a.dtype.kind != "b":
+        if a.dtype is not None and a.dtype.kind not in "bc":
             return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False, loads=())
         return unary(frame, node, ast.USub, unary(frame, node, ast.USub, a))  # raises for bools
     if op is ast.USub:
@@ -208,6 +210,7 @@ def require_mutation(frame: Frame) -> None:
 def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
     """`target op= value`: writes an array, and gives a new value when NumPy has a scalar there. Returns what the name is then."""
     require_mutation(frame)
+    value = beside(frame, node, value, target)
     if not is_number(value):
         value = as_array(frame, node, value)
     if target.rank == 0 and target.decays is True:
@@ -262,4 +265,4 @@ def _kind(dtype: dtypes.DType) -> int:
 
 def is_operand(value: Value) -> bool:
     """What an array operator takes on its other side."""
-    return is_array_like(value) or is_number(value) or isinstance(value, (Sequence, ShapeOf))
+    return is_array_like(value) or is_number(value) or is_complex_number(value) or isinstance(value, (Sequence, ShapeOf))

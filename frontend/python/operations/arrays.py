@@ -23,12 +23,13 @@ from tierup.frontend.python.building.values import (
     ShapeOf,
     Value,
     describe,
+    is_complex_number,
     is_number,
     number_kind,
 )  # fmt: skip
 from tierup.frontend.python.operations.scalars import number, raise_if
 
-KIND_DTYPES = {"bool": np.dtype(bool), "int": np.dtype(np.int64), "float": np.dtype(np.float64)}
+KIND_DTYPES = {"bool": np.dtype(bool), "int": np.dtype(np.int64), "float": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 
 
 # --- from Python values --------------------------------------------------------------------------------------------------
@@ -41,8 +42,10 @@ def program_dtype(frame: Frame, node: ast.AST | None, dtype: Any) -> dtypes.DTyp
     except TypeError:
         found = None
     if found is None:
-        names = ", ".join(d.numpy.name for d in dtypes.ALL)
+        names = ", ".join(d.numpy.name for d in (*dtypes.ALL, *dtypes.COMPLEX))
         raise frame.error(node, f"the dtype {dtype!r}", f"programs hold {names}")
+    if found.is_complex:
+        frame.meets_complex(node, f"the dtype {found.numpy}")
     return found
 
 
@@ -63,6 +66,13 @@ def weak(frame: Frame, value: Value, like: Array) -> Array:
     em = frame.em
     if number_kind(value) == "bool":
         return strong(frame, None, value)  # bool is the lowest dtype: weak and strong are the same
+    if is_complex_number(value):
+        number_ = value.value  # type: ignore[union-attr]  # a Const
+        ssa = em.numpy("tierup.weak_complex", [one_like(frame, like).ssa, em.float(number_.real), em.float(number_.imag)])
+        return Array(ssa, 0, dtype=None if like.dtype is None else np.result_type(like.dtype, 1j))
+    if frame.outside.has_complex:
+        known = dtype_of(frame, None, like, "a number beside an array of a dtype")
+        return strong(frame, None, value, np.result_type(known, _sample(value)))
     dtype = None if like.dtype is None else np.result_type(like.dtype, _sample(value))
     return Array(em.numpy("aten.mul.Scalar", [one_like(frame, like).ssa, number(frame, value)]), 0, dtype=dtype)
 
@@ -82,6 +92,11 @@ def one_like(frame: Frame, like: Array) -> Array:
     """1 in the dtype of `like`. Divided by `like`, it gives what the int 1 does, of bools too."""
     em = frame.em
     return Array(em.numpy("aten.new_ones", [like.ssa, em.int_list([]), em.none, em.none, em.none, em.none]), 0, dtype=like.dtype)
+
+
+def beside(frame: Frame, node: ast.AST, value: Value, other: Value) -> Value:
+    """A value; a Python complex number as NumPy's rule for weak scalars makes it beside another operand."""
+    return weak(frame, value, as_array(frame, node, other)) if is_complex_number(value) else value
 
 
 def is_one(value: Value) -> bool:
@@ -122,7 +137,7 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
         return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)
     if not items:
         return Array(frame.em.literal(np.array([]), dtypes.f64), 1, dtype=np.dtype(np.float64), decays=False)
-    parts = [as_array(frame, node, item) for item in items]
+    parts = [strong(frame, node, item) if is_complex_number(item) else as_array(frame, node, item) for item in items]
     ssa = frame.em.numpy("aten.stack", [frame.em.tensor_list([p.ssa for p in parts]), frame.em.int(0)])
     rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
     if rank is None or rank > 2:  # np.array lays its parts out in C order, where np.stack keeps theirs
@@ -144,7 +159,7 @@ def as_index(frame: Frame, node: ast.AST | None, value: Sequence) -> Array:
 def _static(value: Value) -> Any:
     """The Python object that a value is, when all of it is known; else None."""
     if isinstance(value, Const) and isinstance(value.value, (bool, int, float, np.generic)):
-        return value.value
+        return None if isinstance(value.value, np.complexfloating) else value.value  # of which there are no literals
     if isinstance(value, Sequence):
         items = [_static(v) for v in value.items]
         return None if any(i is None for i in items) else items

@@ -33,7 +33,7 @@ from tierup.frontend.python.operations.array_operators import is_operand, truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, not_
 
 Operands = Operands_[Callable[[], Value]]
-FOLDABLE = (bool, int, float, np.generic, frozenset)
+FOLDABLE = (bool, int, float, complex, np.generic, frozenset)
 
 
 def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
@@ -79,7 +79,7 @@ def folded(frame: Frame, node: ast.AST, compute: Callable[[], Any]) -> Value:
     except _OF_NUMBERS as e:
         raise WillRaise(e) from e
     if isinstance(value, complex):
-        raise frame.error(node, "a complex number")
+        frame.meets_complex(node, "a complex number")
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         raise frame.error(node, "an integer of more than 64 bits")
     return Const(value)

@@ -47,7 +47,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
     while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
         pending.append(getattr(pending[-1], head))
     em, copied_at = frame.em, frame.em.copied_at
-    outer = em.location, em.has_gradients, frame.nested
+    outer = em.location, em.has_gradients, frame.nested, em.node
     frame.nested += 1
     em.copied_at = None
     value: Value | None = None
@@ -65,7 +65,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
             if em.mutable:
                 _refuse_stale(frame, node, value)
     finally:
-        em.location, em.has_gradients, frame.nested = outer
+        em.location, em.has_gradients, frame.nested, em.node = outer
         em.copied_at = em.copied_at if copied_at is None else copied_at
     assert value is not None
     return value
@@ -102,8 +102,10 @@ _REFUSED: dict[type, tuple[str, str]] = {
 
 
 def _constant(frame: Frame, node: ast.Constant) -> Value:
-    if isinstance(node.value, (complex, bytes)):
-        raise frame.error(node, f"a {type(node.value).__name__} constant")
+    if isinstance(node.value, bytes):
+        raise frame.error(node, "a bytes constant")
+    if isinstance(node.value, complex):
+        frame.meets_complex(node, "a complex constant")
     if isinstance(node.value, int) and not -(1 << 63) <= node.value < 1 << 63:
         raise frame.error(node, "an integer constant of more than 64 bits")
     return Const(node.value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ops.pointwise.elements import Elements, Parameter
-from tierup.lowering.building.arith import Operand, Scalar, absolute, constant, isnan, maximum, minimum, select, whole_power
+from tierup.lowering.building.arith import Operand, Scalar, absolute, complex_of, constant, isnan, maximum, minimum, select, whole_power
 
 
 def _static(function: Any) -> Any:
@@ -32,6 +32,7 @@ class Scalars(Elements):
     atan2, copysign, power = map(_math, ("atan2", "copysign", "powf"))
     maximum, minimum, absolute = _static(maximum), _static(minimum), _static(absolute)
     is_nan, whole_power = _static(isnan), _static(whole_power)
+    real, imag, complex = _static(lambda x: x.real), _static(lambda x: x.imag), _static(complex_of)
 
     def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
         """log(exp(x) + exp(y)), without overflow on the way."""

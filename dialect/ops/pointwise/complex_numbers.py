@@ -1,0 +1,35 @@
+"""Complex numbers: their conjugates, and what Python's complex numbers are beside arrays. None has a gradient."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tierup.dialect.ops.pointwise.elementwise import pointwise
+from tierup.dialect.ops.pointwise.elements import Element, Elements, Parameter
+from tierup.dialect.optable.core import TakesComplex
+from tierup.dialect.optable.kernels.promotion import Gives
+
+_of_complex = partial(
+    pointwise, takes_complex=TakesComplex.ALL, native_complex=True, no_gradient="complex numbers have none yet",
+)  # fmt: skip
+
+
+def _weak(like: Any, real: Any, imag: Any) -> Any:
+    return np.full(np.shape(like), complex(real, imag), np.result_type(like.dtype, 1j))
+
+
+@_of_complex("tierup.weak_complex(Tensor like, float real, float imag) -> Tensor", gives=Gives.COMPLEX, numpy=_weak, form="unary", exact=True)
+def weak_complex(m: Elements, like: Element, real: Parameter, imag: Parameter) -> Element:
+    """A Python complex number in the complex dtype that it gives beside arrays like `like` (NEP 50)."""
+    part = m.real(like)
+    return m.complex(m.number(real, part), m.number(imag, part))
+
+
+@_of_complex("aten.conj_physical(Tensor self) -> Tensor", numpy=np.conjugate, exact=True)
+def conj_physical(m: Elements, x: Element) -> Element:
+    """The conjugate; of a real number itself."""
+    return m.complex(m.real(x), -m.imag(x)) if m.is_complex(x) else x
+
