@@ -1,4 +1,4 @@
-"""Complex numbers: their conjugates, and what Python's complex numbers are beside arrays. None has a gradient."""
+"""Complex numbers: their parts, their conjugates, and what Python's complex numbers are beside arrays. None has a gradient."""
 
 from __future__ import annotations
 
@@ -33,3 +33,14 @@ def conj_physical(m: Elements, x: Element) -> Element:
     """The conjugate; of a real number itself."""
     return m.complex(m.real(x), -m.imag(x)) if m.is_complex(x) else x
 
+
+@_of_complex("aten.real(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.real.copy(), form="as_is", exact=True)
+def real(m: Elements, x: Element) -> Element:
+    """The real part, as values of their own."""
+    return m.real(x)
+
+
+@_of_complex("aten.imag(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.imag.copy(), form="as_is", exact=True)
+def imag(m: Elements, x: Element) -> Element:
+    """The imaginary part, as values of their own."""
+    return m.imag(x)

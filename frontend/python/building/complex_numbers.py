@@ -18,12 +18,15 @@ from tierup.frontend.errors import NotDifferentiable, UnsupportedSyntax
 from tierup.frontend.python.building.frame import Frame
 
 
+NO_COMPLEX = "a gradient in a function with complex numbers", "take that of a function of their real and imaginary parts"
+
+
 def check_complex(frame: Frame, function: ir.Operation, is_gradient: bool) -> None:
     """Raises UnsupportedSyntax, with all that is refused, for the ops of a finished graph that may meet complex numbers and do not take them;
     NotDifferentiable where the graph is of gradients."""
     em = frame.em
     if is_gradient:
-        raise frame.error(None, "a gradient through complex numbers", "take that of a function of their real and imaginary parts", NotDifferentiable)
+        raise frame.error(None, *NO_COMPLEX, NotDifferentiable)
     refused: dict[object, UnsupportedSyntax] = {}
 
     def visit(op: ir.Operation, row: Op, operands: Sequence[Value], results: Sequence[Value]) -> None:

@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.table import function, method
 from tierup.frontend.python.building.values import (
     NONE,
@@ -118,11 +118,29 @@ def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) 
     return where(frame, node, mask, replace(x, ssa=em.numpy("aten.type_as", [x.ssa, kept.ssa]), dtype=kept.dtype), kept)
 
 
+def is_complex(frame: Frame, node: ast.AST, x: Array) -> bool:
+    """Whether an array is one of complex numbers. Raises UnsupportedSyntax where only the run knows."""
+    return frame.outside.has_complex and dtype_of(frame, node, x).kind == "c"
+
+
+def part_of(frame: Frame, x: Array, name: str) -> Array:
+    """The real or the imaginary part of a complex array, a copy where NumPy has a view."""
+    x = settled(frame, x)  # type: ignore[assignment]  # an array
+    assert x.dtype is not None
+    dtype, shares = np.zeros((), x.dtype).real.dtype, x.rank != 0 or x.decays is not True
+    return replace(x, ssa=frame.em.numpy(f"aten.{name}", [x.ssa]), dtype=dtype, detached=shares, writes=frame.em.writes)
+
+
+def _conjugated(frame: Frame, x: Array) -> Array:
+    return replace(x, ssa=frame.em.numpy("aten.conj_physical", [x.ssa]), decays=True, detached=False, loads=())
+
+
 @method("conj")
 def conj(frame: Frame, node: ast.AST, a: Value, out: Value = NONE) -> Value:
     if not is_none(out):
         raise frame.error(node, "the method `.conj` with an array for its result")
-    return as_array(frame, node, a)
+    x = as_array(frame, node, a)
+    return _conjugated(frame, x) if is_complex(frame, node, x) else x
 
 
 method("conjugate")(conj)
@@ -133,16 +151,25 @@ def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
     operand = as_array(frame, node, x)
     if dtype_of(frame, node, operand) == np.bool_:
         raise frame.error(node, "np.conjugate of bools, which gives int8")
+    if is_complex(frame, node, operand):
+        return _conjugated(frame, operand)
     return array_operators.unary(frame, node, ast.UAdd, operand)
 
 
 @function(np.real)
 def real(frame: Frame, node: ast.AST, val: Value) -> Value:
-    return val if is_number(val) else as_array(frame, node, val)
+    if is_number(val):
+        return val
+    x = as_array(frame, node, val)
+    return part_of(frame, x, "real") if is_complex(frame, node, x) else x
 
 
 @function(np.iscomplexobj)
 def iscomplexobj(frame: Frame, node: ast.AST, x: Value) -> Value:
     if isinstance(x, Object):
         raise frame.error(node, f"np.iscomplexobj of {describe(x)}")
-    return Const(False)
+    if isinstance(x, Const):
+        return Const(np.iscomplexobj(x.value))
+    if not frame.outside.has_complex:
+        return Const(False)
+    return Const(not is_number(x) and is_complex(frame, node, as_array(frame, node, x)))

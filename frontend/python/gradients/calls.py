@@ -30,6 +30,7 @@ from tierup.dialect.passes.autodiff.reverse import reverse
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Place
 from tierup.frontend.errors import NotDifferentiable
+from tierup.frontend.python.building.complex_numbers import NO_COMPLEX
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, WillRaise
 from tierup.frontend.python.building.gradient_spec import GradientSpec
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 def call(program: ProgramBuilder, frame: Frame, node: ast.AST | None, spec: GradientSpec, bound: Mapping[str, Value]) -> Value:
     """The value and the gradients for arguments by parameter. Raises NotDifferentiable."""
+    if frame.outside.has_complex:
+        raise frame.error(node, *NO_COMPLEX, NotDifferentiable)
     arguments = prepared(frame, node, spec, bound)
     key = (spec, tuple(program.key(v) for v in arguments.values()))
     callee = program.callees.get(key)
