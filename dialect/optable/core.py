@@ -66,6 +66,10 @@ class TakesComplex(Enum):
     KEPT = "those that stay complex, or become truth values"  # a complex number that a real one is made of is a warning in NumPy
 
 
+OF_COMPLEX: Any = {"takes_complex": TakesComplex.ALL, "native_complex": True}
+KEPT_COMPLEX: Any = {"takes_complex": TakesComplex.KEPT, "native_complex": True}
+"""Fields of an op that tier 0 and native code compute of complex numbers, too."""
+
 NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does
 
 

@@ -168,7 +168,7 @@ class Site:
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
             return self.value(_converted(known.value, dtype))
-        exact = {Int: ("bool", "i64", "f32", "f64", "c64", "c128"), Float: ("bool", "f32", "f64", "c64", "c128"), Bool: ("bool",)}[type(known)]
+        exact = {Int: ("bool", "i64", *_FLOATING), Float: ("bool", *_FLOATING), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
         return self.operands[i]
@@ -208,6 +208,9 @@ class Site:
         for op in reversed(self.made):
             op.erase()
         self.made.clear()
+
+
+_FLOATING = ("f32", "f64", "c64", "c128")
 
 
 def _underived(value: ir.Value) -> ir.Value:

@@ -198,7 +198,7 @@ class Scalar(_Value):
         if self.dtype is INDEX and _is(other, 1):
             return self
         if self.is_complex:
-            return _complex_product(self, self.like(other))
+            return complex_product(self, self.like(other))
         return self.call("arith.andi" if self.is_bool else "arith.mulf" if self.is_float else "arith.muli", other)
 
     def __truediv__(self, other: Operand) -> Scalar:
@@ -391,8 +391,11 @@ def complex_of(real: Scalar, imag: Scalar) -> Scalar:
     return real.call_to("complex.create", dtype, imag)
 
 
-def _complex_product(x: Scalar, y: Scalar) -> Scalar:
-    """As NumPy's vector loops have it (loops_arithm_fp.dispatch.c.src): the first product of each part goes unrounded into the sum."""
+def complex_product(x: Scalar, y: Scalar, fused: bool = True) -> Scalar:
+    """As NumPy's vector loops have it (loops_arithm_fp.dispatch.c.src): the first product of each part goes unrounded into the sum. Not
+    `fused`: as its scalars have it, with two rounded products."""
+    if not fused:
+        return complex_of(x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real)
     real = x.real.call("math.fma", y.real, -(x.imag * y.imag))
     return complex_of(real, x.real.call("math.fma", y.imag, x.imag * y.real))
 

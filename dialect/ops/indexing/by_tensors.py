@@ -12,7 +12,7 @@ from tierup.dialect.base.dtypes import DType, scalar_type
 from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.values import NoneValue, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError
+from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, OF_COMPLEX, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import quiet
@@ -137,7 +137,7 @@ def _torch_text(error: IndexError) -> IndexError:
 @op(
     "aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     "aten.index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_index, tolerance=EXACT, raises=True, note="negative indices count from the end",
+    kind=Kind.MOVEMENT, infer=_index, tolerance=EXACT, raises=True, **OF_COMPLEX, note="negative indices count from the end",
 )  # fmt: skip
 def index(x: np.ndarray, indices: Indices) -> np.ndarray:
     """x[indices], with None for a whole dim. Index tensors broadcast; their dims come where the first one
@@ -220,7 +220,7 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
     "aten.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten.index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten._unsafe_index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_index_put, puts=True, tolerance=EXACT, raises=True, note="negative indices count from the end",
+    kind=Kind.MOVEMENT, infer=_index_put, puts=True, tolerance=EXACT, raises=True, **KEPT_COMPLEX, note="negative indices count from the end",
 )  # fmt: skip
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """A copy of x with x[indices] = values, or += with every repeated index counted."""

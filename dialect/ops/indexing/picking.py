@@ -14,7 +14,7 @@ from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.ops.indexing.by_tensors import put_gradient, taken_gradient
 from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Layout, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.operands import or_unknown
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _INT32, _INT64 = dtypes.i32.numpy, dtypes.i64.numpy
 NEGATIVE = "negative indices are out of range; not under NumPy's rules"
 
-_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT)
+_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT, **OF_COMPLEX)
 
 
 def check_integers(op: str, index: Value) -> None:

@@ -12,7 +12,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.axes import in_rows
 from tierup.dialect.optable.kernels.casts import cast
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Tensors = Sequence[np.ndarray]
 
-_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT)
+_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT, **OF_COMPLEX)
 
 
 @cache

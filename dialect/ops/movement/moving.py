@@ -13,7 +13,7 @@ from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import distinct_axes, in_rows
 from tierup.dialect.optable.kernels.overlap import fills_memory
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tierup.dialect.ops.gradients.core import Backward, Gradients
     from tierup.dialect.ops.gradients.emitter import Operand
 
-_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT)
+_op = partial(op, kind=Kind.MOVEMENT, tolerance=EXACT, **OF_COMPLEX)
 
 
 def by_positions(g: Backward, *rest: Operand) -> ir.Value:

@@ -12,7 +12,7 @@ import numpy as np
 from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.values import Int, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.casts import cast
 from tierup.dialect.optable.kernels.overlap import same_strides
@@ -259,7 +259,7 @@ def _put_gradients(g: Backward, view: str, where: Sequence[Operand]) -> Gradient
 
 @op(
     "aten.slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_infer_put(slice_), puts=True, tolerance=EXACT,
+    kind=Kind.MOVEMENT, infer=_infer_put(slice_), puts=True, tolerance=EXACT, **KEPT_COMPLEX,
 )  # fmt: skip
 def slice_scatter(x: np.ndarray, source: np.ndarray, *where: int | None) -> np.ndarray:
     return _put(slice_scatter, slice_, x, source, *where)
@@ -272,7 +272,7 @@ def _(g: Backward) -> Gradients:
 
 @op(
     "aten.select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_infer_put(select), puts=True, tolerance=EXACT, raises=True,
+    kind=Kind.MOVEMENT, infer=_infer_put(select), puts=True, tolerance=EXACT, **KEPT_COMPLEX, raises=True,
 )  # fmt: skip
 def select_scatter(x: np.ndarray, source: np.ndarray, dim: int, index: int) -> np.ndarray:
     return _put(select_scatter, select, x, source, dim, index)
@@ -285,7 +285,7 @@ def _(g: Backward) -> Gradients:
 
 @op(
     "aten.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_infer_put(diagonal), puts=True, tolerance=EXACT,
+    kind=Kind.MOVEMENT, infer=_infer_put(diagonal), puts=True, tolerance=EXACT, **KEPT_COMPLEX,
 )  # fmt: skip
 def diagonal_scatter(x: np.ndarray, source: np.ndarray, *where: int) -> np.ndarray:
     return _put(diagonal_scatter, diagonal, x, source, *where)

@@ -105,7 +105,14 @@ def _(g: Backward) -> Gradients:
 )  # fmt: skip
 def mul(m: Elements, x: Element, y: Element) -> Element:
     """x * y. Bools: logical and."""
-    return x * y
+    return m.product(x, y)
+
+
+@mul.under_numpy(form="binary")
+def _(x: Any, y: Any) -> np.ndarray:
+    """Of NumPy's scalars the operator, which rounds products of complex numbers as its scalars do."""
+    x, y = _scalars(x, y)
+    return np.asarray(x * y)
 
 
 @mul.vjp("Tensor", reads=("self", "other"))
@@ -168,7 +175,16 @@ def _(g: Backward) -> Gradients:
 
 def _power(x: Any, y: Any) -> Any:
     """The operator, not np.power: NumPy's ** takes shortcuts for exponents such as 2 and 0.5."""
+    x, y = _scalars(x, y)
     return x**y
+
+
+def _scalars(*operands: Any) -> Sequence[Any]:
+    """Operands as NumPy's scalars where they are that and complex: their operators round otherwise than those of arrays."""
+    is_scalar = all(not isinstance(v, np.ndarray) or not v.ndim for v in operands)
+    if not is_scalar or not any(isinstance(v, np.ndarray) and v.dtype.kind == "c" for v in operands):
+        return operands
+    return [v[()] if isinstance(v, np.ndarray) else v for v in operands]
 
 
 _NEGATIVE_POWER = "integers with a negative exponent: 0, or +-1 for base +-1 (NumPy's flavour: ValueError)"
@@ -226,8 +242,8 @@ def pow_scalar(m: Elements, x: Element, exponent: Element, as_it_came: Parameter
     if m.is_bool(x):
         return x | ~exponent
     known = float(as_it_came) if m.is_number(as_it_came) else None
-    if m.is_complex(x):  # by a number that numpy_rules lets through
-        return m.whole_power(x, int(as_it_came))
+    if m.is_complex(x):  # by 2, all that numpy_rules lets through
+        return m.product(x, x)
     if not m.is_float(x):
         return m.integer_power(x, exponent) if known is None else m.whole_power(x, int(as_it_came))
     if known in _SPECIAL_POWERS:

@@ -12,6 +12,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import (
     EITHER,
     EXACT,
+    KEPT_COMPLEX,
     Aliasing,
     GradientRule,
     Infer,
@@ -19,7 +20,6 @@ from tierup.dialect.optable.core import (
     Layout,
     Promotion,
     ShapeError,
-    TakesComplex,
     format_shape,
     like,
 )
@@ -39,7 +39,6 @@ def _tensor(value: Value) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-_OF_COMPLEX: Any = {"takes_complex": TakesComplex.KEPT, "native_complex": True}
 _CONTIGUOUS = 0  # torch's number of contiguous_format, the one MemoryFormat that asks for an order
 
 
@@ -91,7 +90,7 @@ def _conversion(schema: str, *, fresh: bool = False, gradient: GradientRule = _c
 
     aliasing = Aliasing.FRESH if fresh else Aliasing.MAY_VIEW
     made = define(schema, tier0, kind=Kind.POINTWISE, infer=infer, aliasing=aliasing, may_be_operand=EITHER,
-                  tolerance=EXACT, note=_OUT_OF_RANGE, **_OF_COMPLEX, **fields)  # fmt: skip
+                  tolerance=EXACT, note=_OUT_OF_RANGE, **KEPT_COMPLEX, **fields)  # fmt: skip
     made.under_numpy(form="as_is")(numpy_tier0)
     made.vjp()(gradient)
     return made
@@ -145,7 +144,7 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 @op(
     "aten.copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     kind=Kind.POINTWISE, infer=_copy, tolerance=EXACT,
-    note=_OUT_OF_RANGE, **_OF_COMPLEX,
+    note=_OUT_OF_RANGE, **KEPT_COMPLEX,
 )  # fmt: skip
 def copy(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """Source broadcast to x's shape and converted to its dtype, fresh, and laid out as x is, so that what can be viewed of x can
@@ -175,7 +174,7 @@ def _same(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @op(
     "aten.clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "aten.lift_fresh_copy(Tensor self) -> Tensor",
-    kind=Kind.POINTWISE, infer=_same, tolerance=EXACT, **_OF_COMPLEX,
+    kind=Kind.POINTWISE, infer=_same, tolerance=EXACT, **KEPT_COMPLEX,
 )  # fmt: skip
 def clone(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
     """a fresh copy; strides kept in order unless contiguous_format is asked for."""
@@ -193,7 +192,7 @@ clone.vjp()(_same_gradient)
 
 @op(
     "aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, layout=Layout.ROWS, tolerance=EXACT, **_OF_COMPLEX,
+    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, layout=Layout.ROWS, tolerance=EXACT, **KEPT_COMPLEX,
 )  # fmt: skip
 def contiguous(x: np.ndarray, memory_format: int = _CONTIGUOUS) -> np.ndarray:
     """x itself when it is C-contiguous, else a C-contiguous copy."""

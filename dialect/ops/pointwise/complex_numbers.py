@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.ops.pointwise.elementwise import pointwise
 from tierup.dialect.ops.pointwise.elements import Element, Elements, Parameter
-from tierup.dialect.optable.core import TakesComplex
+from tierup.dialect.ops.pointwise.elementwise import pointwise
+from tierup.dialect.optable.core import OF_COMPLEX
 from tierup.dialect.optable.kernels.promotion import Gives
 
 _of_complex = partial(
-    pointwise, takes_complex=TakesComplex.ALL, native_complex=True, no_gradient="complex numbers have none yet",
+    pointwise, no_gradient="complex numbers have none yet", **OF_COMPLEX,
 )  # fmt: skip
 
 

@@ -71,6 +71,7 @@ class Elements:
     fmin: Binary
     absolute: Unary  # the most negative integer stays
     negative: Unary
+    product: Binary  # of complex scalars NumPy rounds otherwise than of arrays
     equal: Binary
     differ: Binary
     is_nan: Unary  # False for integers
@@ -186,7 +187,7 @@ class Arrays(Elements):
     atan2, copysign, logaddexp, logaddexp2 = np.arctan2, np.copysign, np.logaddexp, np.logaddexp2
     power, integer_power = staticmethod(_float_power), staticmethod(_integer_power)
     maximum, minimum, fmax, fmin = np.maximum, np.minimum, np.fmax, np.fmin
-    absolute, negative, equal, differ = np.absolute, np.negative, np.equal, np.not_equal
+    absolute, negative, product, equal, differ = np.absolute, np.negative, np.multiply, np.equal, np.not_equal
     fmod, floor_quotient, trunc_quotient = staticmethod(_fmod), staticmethod(_floor_quotient), staticmethod(_trunc_quotient)
     left_shift, right_shift = np.left_shift, np.right_shift
     real, imag, complex = np.real, np.imag, staticmethod(_complex)

@@ -89,7 +89,7 @@ def int64(of: DType, asked: DType | None) -> DType:
 
 def widened(of: DType, asked: DType | None) -> DType:
     """What sums and products give: what is asked for, else int64 of bools and integers."""
-    return asked or (of if of.is_float else dtypes.i64)
+    return asked or (of if of.part.is_float else dtypes.i64)
 
 
 def numpy_of(function: str) -> DTypeRule:

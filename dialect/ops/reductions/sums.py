@@ -19,7 +19,7 @@ from tierup.dialect.ops.reductions import reduced
 from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import NONE, SUMMED, added, int64, numpy_of, reduction, result_dtype, widened
 from tierup.dialect.ops.reductions.reduced import dims_of, keepdims, kept
-from tierup.dialect.optable.core import EITHER, EXACT, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
+from tierup.dialect.optable.core import EITHER, EXACT, KEPT_COMPLEX, OF_COMPLEX, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import accumulated_dtype, accumulator, axes_of, count, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.kernels.casts import cast
@@ -55,7 +55,7 @@ def _spread(g: Backward, gradient: ir.Value) -> ir.Value:
 @reduction(
     "aten.sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    gives=widened, numpy=np.sum, numpy_gives=numpy_of("sum"), form="accumulating", combine=Combine.ADD,
+    gives=widened, numpy=np.sum, numpy_gives=numpy_of("sum"), form="accumulating", combine=Combine.ADD, **KEPT_COMPLEX,
 )  # fmt: skip
 def sum(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
     return _accumulate(np.add, x, axes, keepdim, dtype)
@@ -73,7 +73,7 @@ def _(g: Backward) -> ir.Value:
 
 def _mean_gives(of: DType, asked: DType | None) -> DType:
     result = asked or of
-    if not result.is_float:
+    if not result.part.is_float:
         raise TypeError(
             f"mean(): could not infer output dtype. {'Input' if asked is None else 'Optional'} dtype must be either a floating point or "
             f"complex dtype. Got: {scalar_type(result.numpy)}"
@@ -84,7 +84,7 @@ def _mean_gives(of: DType, asked: DType | None) -> DType:
 @reduction(
     "aten.mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    gives=_mean_gives, numpy=np.mean, numpy_gives=numpy_of("mean"), form="mean", numpy_refuses_rank_0=True,
+    gives=_mean_gives, numpy=np.mean, numpy_gives=numpy_of("mean"), form="mean", numpy_refuses_rank_0=True, **KEPT_COMPLEX,
 )  # fmt: skip
 def mean(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
     """NaN of no elements."""
@@ -195,6 +195,7 @@ def _(g: Backward) -> ir.Value:
     "aten.prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     gives=widened, numpy=np.prod, numpy_gives=numpy_of("prod"), form="accumulating", combine=Combine.MULTIPLY,
+    **KEPT_COMPLEX,
 )  # fmt: skip
 def prod(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> np.ndarray:
     return _accumulate(np.multiply, x, axes, keepdim, dtype)
@@ -247,7 +248,7 @@ def _bool(of: DType, asked: DType | None) -> DType:
 
 _TRUTH: dict[str, Any] = {
     "gives": _truth_gives, "numpy_gives": _bool, "form": "logical", "tolerance": EXACT, "no_gradient": "truth values",
-    "note": "uint8 gives uint8",
+    "note": "uint8 gives uint8", **OF_COMPLEX,
 }  # fmt: skip
 
 
@@ -277,7 +278,7 @@ def all(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
 
 @reduction(
     "aten.count_nonzero(Tensor self, int? dim=None) -> Tensor", "aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-    gives=int64, numpy=np.count_nonzero, form="logical", tolerance=EXACT, no_gradient="counts",
+    gives=int64, numpy=np.count_nonzero, form="logical", tolerance=EXACT, no_gradient="counts", **OF_COMPLEX,
 )  # fmt: skip
 def count_nonzero(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     """NaN counts."""

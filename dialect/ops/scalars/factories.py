@@ -17,7 +17,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, Shape, Tensor, Value
 from tierup.dialect.ops.pointwise.elementary import zero_gradient
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, TakesComplex, format_shape
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import dtype_named
@@ -31,8 +31,7 @@ _LIKE = f"{HOW}, MemoryFormat? memory_format=None"
 _CONTIGUOUS = 0  # torch.contiguous_format
 _EMPTY = "filled with zeros, so that every tier gives the same result"
 
-_OF_COMPLEX: Any = {"takes_complex": TakesComplex.ALL, "native_complex": True}
-_op = partial(op, kind=Kind.FACTORY, tolerance=EXACT, differentiable=False, **_OF_COMPLEX)
+_op = partial(op, kind=Kind.FACTORY, tolerance=EXACT, differentiable=False, **OF_COMPLEX)
 
 number_of = read.or_unknown(read.number)
 size_of = read.or_unknown(read.size)
@@ -116,7 +115,7 @@ def _filled_op(schema: str, infer: InferRule, fill: Number | None = None, *, num
         value = operands[at - 1] if fill is None else fill
         return np.full_like(operands[0], value, dtype) if size is None else np.full(operands[size], value, dtype)
 
-    defined = define(schema, tier0, kind=Kind.FACTORY, infer=infer, tolerance=EXACT, differentiable=False, **_OF_COMPLEX, **fields)
+    defined = define(schema, tier0, kind=Kind.FACTORY, infer=infer, tolerance=EXACT, differentiable=False, **OF_COMPLEX, **fields)
     if numpy:
         defined.under_numpy(form="factory")(numpy_tier0)
     return defined
@@ -197,7 +196,7 @@ ones_like = _filled_op(f"aten.ones_like(Tensor self, *, {_LIKE}) -> Tensor", _li
 full_like = _filled_op(f"aten.full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", partial(_like, fill=True), numpy=True)
 
 
-@op("aten.zero(Tensor self) -> Tensor", kind=Kind.FACTORY, infer=_like, tolerance=EXACT, **_OF_COMPLEX)
+@op("aten.zero(Tensor self) -> Tensor", kind=Kind.FACTORY, infer=_like, tolerance=EXACT, **OF_COMPLEX)
 def zero(x: np.ndarray) -> np.ndarray:
     """In PyTorch a copy that is overwritten, and so differentiable."""
     return zeros_like(x)

@@ -9,13 +9,13 @@ from typing import Any
 from tierup.dialect.facts.values import Bool, Float, Int, List, Opaque, Str, Tensor, Tuple, Value
 from tierup.dialect.ops.scalars.numbers import of_known
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import AS_MANY, EXACT, Infer, Kind, ShapeError
+from tierup.dialect.optable.core import AS_MANY, EXACT, OF_COMPLEX, Infer, Kind, ShapeError
 from tierup.dialect.optable.define import op
 
 _LONGEST = 1 << 16  # items of a repeated list that are kept one by one: a program can ask for more than fits into memory
 
 _integer = read.or_unknown(read.integer)
-_op = partial(op, kind=Kind.SCALAR, tolerance=EXACT)
+_op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, **OF_COMPLEX)
 _truth = partial(of_known, otherwise=lambda operands: Bool(), differentiable=False)
 
 

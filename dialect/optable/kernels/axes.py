@@ -80,7 +80,7 @@ def accumulated_dtype(x: np.ndarray, dtype: int | None) -> np.dtype:
     """What sums and products are made in and give: the dtype asked for by torch's number, else int64 for bools and integers."""
     if dtype is not None:
         return dtype_named(dtype)
-    return x.dtype if is_float(x.dtype) else np.dtype(np.int64)
+    return x.dtype if is_float(x.dtype) or x.dtype.kind == "c" else np.dtype(np.int64)
 
 
 def widened(x: np.ndarray) -> np.ndarray:

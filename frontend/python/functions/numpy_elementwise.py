@@ -18,7 +18,7 @@ from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Cons
 from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import broadcast_rank, ufunc_dtype
-from tierup.frontend.python.operations.arrays import as_array, strong, weak, weak_float
+from tierup.frontend.python.operations.arrays import as_array, beside, strong, weak, weak_float
 from tierup.frontend.python.operations.scalars import number, to_bool
 
 ZERO_FLOAT = Const(0.0)
@@ -146,6 +146,8 @@ def where(frame: Frame, node: ast.AST, condition: Value, x: Value | None = None,
         cond = array_operators.binary(frame, node, ast.NotEq, cond, Const(0))
     em = frame.em
     x, y = (strong(frame, node, v) if is_number(v) and number_kind(v) == "bool" else v for v in (x, y))
+    if not (is_number(x) or is_number(y)):
+        x, y = (beside(frame, node, v, other) for v, other in ((x, y), (y, x)))
     if is_number(x) and is_number(y):
         x = strong(frame, node, x, np.result_type(_sample(x), _sample(y)))
     operands: list[Value] = [v if is_number(v) else as_array(frame, node, v) for v in (x, y)]

@@ -25,6 +25,7 @@ from tierup.frontend.python.building.values import (
     ShapeOf,
     Value,
     is_none,
+    is_complex_number,
     is_number,
     number_kind,
 )
@@ -66,7 +67,7 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
         kind = Const(arrays.KIND_DTYPES[number_kind(fill_value)]) if is_none(dtype) else dtype
         return _made(frame, node, "aten.full", shape, kind, number(frame, fill_value))
     em = frame.em
-    value = as_array(frame, node, fill_value)
+    value = strong(frame, node, fill_value) if is_complex_number(fill_value) else as_array(frame, node, fill_value)
     sizes, rank = int_list(frame, node, shape)
     if not is_none(dtype):
         value = _cast(frame, node, value, dtype)
@@ -194,6 +195,8 @@ def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh
     if is_number(value) and not is_none(dtype) and not isinstance(dtype, DTypeOf):
         known = program_dtype(frame, node, constant(frame, node, dtype, "a dtype"))
         return replace(strong(frame, node, value, known.numpy), decays=False)
+    if is_complex_number(value):
+        value = strong(frame, node, value)
     x = as_array(frame, node, value)
     made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
     if not is_none(dtype):

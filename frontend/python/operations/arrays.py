@@ -13,6 +13,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     Array,
     Const,

@@ -24,6 +24,7 @@ from tierup.frontend.python.building.values import (
     ShapeOf,
     Value,
     describe,
+    is_complex_number,
     is_number,
     is_numpy_scalar,
     number_kind,
@@ -103,6 +104,8 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
             em.numpy("aten.fill_.Scalar", [view.ssa, number(frame, value)])
             return
         value = arrays.strong(frame, node, value)
+    elif is_complex_number(value):
+        value = arrays.strong(frame, node, value)
     if isinstance(value, Const) and not is_numpy_scalar(value):
         source = _as_stored(frame, node, view, value.value)
     elif isinstance(value, (Sequence, ShapeOf)):
@@ -162,6 +165,8 @@ def _depth(value: Value) -> int:
 
 def _as_stored(frame: Frame, node: ast.AST, view: Array, given: object) -> Array:
     """The element that an assignment makes of a Python object, or its exception: what NumPy does for the dtype that the run finds."""
+    if frame.outside.has_complex:
+        raise frame.error(node, f"an assignment of {given!r}, perhaps to an array of complex numbers")
     em = frame.em
     found: dict[str, tuple[Exception | Const, list[dtypes.DType]]] = {}
     for dtype in dtypes.ALL:
@@ -208,6 +213,8 @@ def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], 
     em = frame.em
     if is_number(value):
         new = _element(frame, value, base)
+    elif is_complex_number(value):
+        new = arrays.strong(frame, node, value)
     elif isinstance(value, Const) and not is_numpy_scalar(value):
         new = _as_stored(frame, node, base, value.value)
     else:

@@ -13,7 +13,7 @@ from tierup.dialect.optable.kernels.promotion import Strength
 from tierup.lowering.building.arith import Scalar
 from tierup.lowering.ops.pointwise import selection
 from tierup.lowering.ops.pointwise.context import Context, Parameter, Recipe
-from tierup.lowering.ops.pointwise.elements import SCALARS
+from tierup.lowering.ops.pointwise.elements import SCALARS, SCALARS_OF_RANK_0
 
 
 def handles(name: str) -> bool:
@@ -43,7 +43,7 @@ def recipe(name: str, candidates: tuple[tuple[dtypes.DType, Strength] | None, ..
             rest[typing.scale - count] = c.computed(typing.scale, common)
         if op.as_it_came is not None:
             rest.append(c.parameter(op.as_it_came))
-        made: Scalar = op.formula(SCALARS, *operands, *rest)
+        made: Scalar = op.formula(SCALARS_OF_RANK_0 if len(c.rank_0) == len(c.tensors) else SCALARS, *operands, *rest)
         return made
 
     return run

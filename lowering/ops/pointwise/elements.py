@@ -10,7 +10,7 @@ from typing import Any
 
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ops.pointwise.elements import Elements, Parameter
-from tierup.lowering.building.arith import Operand, Scalar, absolute, complex_of, constant, isnan, maximum, minimum, select, whole_power
+from tierup.lowering.building.arith import Operand, Scalar, absolute, complex_of, complex_product, constant, isnan, maximum, minimum, select, whole_power
 
 
 def _static(function: Any) -> Any:
@@ -23,7 +23,10 @@ def _math(name: str) -> Any:
 
 
 class Scalars(Elements):
-    """An element is a `Scalar`."""
+    """An element is a `Scalar`. `of_rank_0`: it is no array's, but what NumPy has as a scalar."""
+
+    def __init__(self, of_rank_0: bool = False) -> None:
+        self._of_rank_0 = of_rank_0
 
     exp, exp2, expm1, log, log2, log10, log1p = map(_math, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
     sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
@@ -60,6 +63,10 @@ class Scalars(Elements):
     def negative(self, x: Scalar) -> Scalar:
         """-x; integers wrap."""
         return -x
+
+    def product(self, x: Scalar, y: Scalar) -> Scalar:
+        """x * y; integers wrap."""
+        return complex_product(x, y, fused=not self._of_rank_0) if x.is_complex else x * y
 
     def equal(self, x: Scalar, y: Operand) -> Scalar:
         """x == y; False where one is NaN."""
@@ -149,4 +156,4 @@ def _shift(x: Scalar, y: Scalar, name: str, beyond: Scalar) -> Scalar:
     return select(inside, x.call(name, select(inside, y, 0)), beyond)
 
 
-SCALARS = Scalars()
+SCALARS, SCALARS_OF_RANK_0 = Scalars(), Scalars(of_rank_0=True)

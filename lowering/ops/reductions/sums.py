@@ -12,7 +12,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import Scalar, select
+from tierup.lowering.building.arith import Scalar, complex_of, select
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering, axes_of
 from tierup.lowering.ops.pointwise.context import widened
@@ -25,6 +25,8 @@ def _in_any_order(name: str, x: Scalar, y: Scalar) -> Scalar:
 
 def plus(x: Scalar, y: Scalar) -> Scalar:
     """x + y, of floats in any order."""
+    if x.is_complex:
+        return complex_of(plus(x.real, y.real), plus(x.imag, y.imag))
     return _in_any_order("arith.addf", x, y) if x.is_float else x + y
 
 
