@@ -11,7 +11,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
+from tierup.dialect.optable.core import OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op
 from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.optable.kernels.casts import cast
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Number = int | float
 _SCALED = "input is not read when beta is 0, nor the product when alpha is 0"
 
-_HOW: Any = {"kind": Kind.PRODUCT, "tolerance": Tolerance(4.0, 1.0)}
+_HOW: Any = {"kind": Kind.PRODUCT, "tolerance": Tolerance(4.0, 1.0), **OF_COMPLEX}
 _op = partial(op, **_HOW)
 
 

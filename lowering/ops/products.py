@@ -1,6 +1,7 @@
 """Matrix products: dialect/ops/products.py as linalg's contractions.
 
-Products of f32 and f64 are linalg.matmul and batch_matmul, which products_to_blas turns into calls or loops. The halves are summed in
+Products of f32 and f64, and of complex numbers of these, are linalg.matmul and batch_matmul, which products_to_blas turns into calls or
+loops. The halves are summed in
 f32 and rounded once; integers wrap: for both the loops are written out, in the order m, k, n, whose inner loop vectorises.
 """
 
@@ -22,15 +23,17 @@ from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.reductions.sums import plus
 from tierup.lowering.ops.tensors import Tensor, pointwise
 
-_NAMED = (dtypes.f32, dtypes.f64)
+_NAMED = (dtypes.f32, dtypes.f64, *dtypes.COMPLEX)
+BLAS_LETTERS = {dtype.mlir: letter for dtype, letter in zip(_NAMED, "sdcz", strict=True)}  # of its functions, by the type of elements
 
 
 def is_blas_product(op: ir.Operation) -> bool:
-    """Whether a linalg product, on tensors or buffers, is one of matrices of f32 or f64 as they are or transposed: what BLAS has."""
+    """Whether a linalg product, on tensors or buffers, is one of matrices of floats or complex numbers of 32 or 64 bits a part, as they are
+    or transposed: what BLAS has."""
     if op.name not in NAMED_PRODUCTS:
         return False
     elements = {str(ir.ShapedType(v.type).element_type) for v in op.operands}
-    if elements not in ({"f32"}, {"f64"}):
+    if len(elements) > 1 or elements.isdisjoint(BLAS_LETTERS):
         return False
     lead = [0] if op.name == "linalg.batch_matmul" else []
     m, n, k = (len(lead) + i for i in range(3))
@@ -71,7 +74,10 @@ def named_product(name: str, operands: Sequence[ir.Value], maps: ir.Attribute) -
     block = made.regions[0].blocks.append(*elements, arg_locs=[ir.Location.unknown()] * 3)
     with ir.InsertionPoint(block):
         x, y, total = lifted(block.arguments)
-        b.op("linalg.yield", [total + x * y])
+        if x.is_complex:  # MLIR asks for its own ops; whoever writes the loops has NumPy's
+            b.op("linalg.yield", [total.call("complex.add", x.call("complex.mul", y))])
+        else:
+            b.op("linalg.yield", [total + x * y])
     return made.results[0]
 
 

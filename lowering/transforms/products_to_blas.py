@@ -15,17 +15,20 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
+import numpy as np
+
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, known, maximum, minimum, of
+from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, element_type, known, maximum, minimum, of
 from tierup.lowering.building.generics import OVERWRITES, maps_of
 from tierup.lowering.building.loops import nest
 from tierup.lowering.externals.blas import CBLAS
-from tierup.lowering.ops.products import is_blas_product
+from tierup.lowering.ops.products import BLAS_LETTERS, is_blas_product
 from tierup.lowering.ops.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
@@ -111,6 +114,8 @@ def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap])
 
     def body(elements: list[ir.Value], total: list[ir.Value]) -> list[ir.Value]:
         x, y = map(of, elements)
+        if x.is_complex:
+            return [of(total[0]) + x * y]
         return [of(total[0]).call("arith.addf", x.call("arith.mulf", y, fastmath=free), fastmath=free)]
 
     order = [*range(rank - 2), rank - 2, rank, rank - 1]  # where loop i of the product goes
@@ -127,8 +132,8 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
     left, right = (_matrix(v, flip) for v, flip in zip((x, y), flips, strict=True))
     result = _matrix(out, False)
     m, n, k = _size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)
-    name = f"{CBLAS}{'s' if str(ir.ShapedType(x.type).element_type) == 'f32' else 'd'}"
-    one, zero = (constant(number, dtype_of(x.type)) for number in (1.0, 0.0))
+    name = f"{CBLAS}{BLAS_LETTERS[str(ir.ShapedType(x.type).element_type)]}"
+    one, zero = (_factor(module, number, dtype_of(x.type)) for number in (1.0, 0.0))
     order = b.integer(_ROW_MAJOR, 32)
     if 1 in (_length(out, -2), _length(out, -1)) and _length(x, -2 if flips[0] else -1):
         is_row = _length(out, -2) == 1
@@ -145,6 +150,21 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
         fn.call(f"{name}gemm", [*numbers, one, *matrices], [], ir.InsertionPoint.at_block_begin(module.body))
     if not rows:
         b.op("memref.copy", [out, target])
+
+
+def _factor(module: ir.Module, number: float, dtype: DType) -> ir.Value:
+    """A number for BLAS, which takes complex ones by their addresses."""
+    if not dtype.is_complex:
+        return constant(number, dtype)
+    name, part = f"{dtype.name}_{number:.0f}", element_type(dtype.part)
+    type_ = ir.MemRefType.get([2], part)
+    if not any(str(op.attributes["sym_name"]) == f'"{name}"' for op in module.body.operations if op.operation.name == "memref.global"):
+        value = ir.DenseElementsAttr.get(np.array([number, 0.0], dtype.part.numpy))
+        attributes = {"sym_name": ir.StringAttr.get(name), "type": ir.TypeAttr.get(type_), "initial_value": value,
+                      "constant": ir.UnitAttr.get(), "sym_visibility": ir.StringAttr.get("private")}  # fmt: skip
+        ir.Operation.create("memref.global", attributes=attributes, ip=ir.InsertionPoint.at_block_begin(module.body))
+    held = b.value("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name))
+    return b.value("llvm.inttoptr", [of(b.address(held)).cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
 
 
 def _int(size: Scalar) -> Scalar:

@@ -38,5 +38,5 @@ class VerifyNative(Pass):
                 row = row_of(op)
                 if row is None or not row.native:
                     raise Refused(op, "has no native code")
-                if self.on_device and not row.on_device:
+                if self.on_device and (not row.on_device or any("complex<" in str(v.type) for v in (*op.operands, *op.results))):
                     raise Refused(op, "has no kernel")

@@ -17,7 +17,7 @@ from tierup.frontend.python.islands import worth
 from tierup.frontend.python.islands.foreign import Scope, take_out
 
 X = np.linspace(0.1, 1.3, 4096)
-OUTSIDE = np.exp(1j * X)
+OUTSIDE = np.sin(X).astype(np.longdouble)
 
 
 # --- both sides run ----------------------------------------------------------------------------------------------------------
@@ -37,12 +37,12 @@ def drawn(x: Any) -> Any:
     return x * 2 + np.random.default_rng(7).normal(size=x.shape[0]) * np.tanh(x)
 
 
-def complex_argument(x: Any) -> Any:
-    return np.tanh(x.real * 2) + np.abs(x) * 3
+def long_argument(x: Any) -> Any:
+    return np.tanh(x.astype(float) * 2) + np.abs(x).astype(float) * 3
 
 
-def complex_outside(x: Any) -> Any:
-    return np.tanh(x) * np.exp(OUTSIDE.imag * x)
+def long_outside(x: Any) -> Any:
+    return np.tanh(x) * np.exp(OUTSIDE.astype(float) * x)
 
 
 class Tank:
@@ -58,8 +58,8 @@ def stored(x: Any) -> Any:
 
 @pytest.mark.parametrize(("function", "argument", "regions", "named"), [
     (spectrum, X, 2, "foreign call of numpy.fft.fft at"), (decomposed, X, 3, "foreign call of numpy.linalg.tensorsolve at"),
-    (drawn, X, 2, "foreign call of numpy.random.default_rng at"), (complex_argument, OUTSIDE, 2, "`x` is an array of complex128"),
-    (complex_outside, X, 2, "`OUTSIDE` is an array of complex128"), (stored, X, 1, "assignment to the attribute `.level`"),
+    (drawn, X, 2, "foreign call of numpy.random.default_rng at"), (long_argument, OUTSIDE, 2, f"`x` is an array of {OUTSIDE.dtype}"),
+    (long_outside, X, 2, f"`OUTSIDE` is an array of {OUTSIDE.dtype}"), (stored, X, 1, "assignment to the attribute `.level`"),
 ])  # fmt: skip
 def test_what_is_around_a_foreign_call_is_native(
     function: Callable[..., Any], argument: Any, regions: int, named: str, monkeypatch: pytest.MonkeyPatch

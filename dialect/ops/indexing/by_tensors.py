@@ -220,7 +220,8 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
     "aten.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten.index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten._unsafe_index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    kind=Kind.MOVEMENT, infer=_index_put, puts=True, tolerance=EXACT, raises=True, **KEPT_COMPLEX, note="negative indices count from the end",
+    kind=Kind.MOVEMENT, infer=_index_put, puts=True, tolerance=EXACT, raises=True, **KEPT_COMPLEX,
+    note="negative indices count from the end",
 )  # fmt: skip
 def index_put(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
     """A copy of x with x[indices] = values, or += with every repeated index counted."""

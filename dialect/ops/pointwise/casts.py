@@ -192,7 +192,8 @@ clone.vjp()(_same_gradient)
 
 @op(
     "aten.contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, layout=Layout.ROWS, tolerance=EXACT, **KEPT_COMPLEX,
+    kind=Kind.POINTWISE, infer=_same, aliasing=Aliasing.MAY_VIEW, may_be_operand=EITHER, layout=Layout.ROWS, tolerance=EXACT,
+    **KEPT_COMPLEX,
 )  # fmt: skip
 def contiguous(x: np.ndarray, memory_format: int = _CONTIGUOUS) -> np.ndarray:
     """x itself when it is C-contiguous, else a C-contiguous copy."""

@@ -21,7 +21,9 @@ def _weak(like: Any, real: Any, imag: Any) -> Any:
     return np.full(np.shape(like), complex(real, imag), np.result_type(like.dtype, 1j))
 
 
-@_of_complex("tierup.weak_complex(Tensor like, float real, float imag) -> Tensor", gives=Gives.COMPLEX, numpy=_weak, form="unary", exact=True)
+@_of_complex(
+    "tierup.weak_complex(Tensor like, float real, float imag) -> Tensor", gives=Gives.COMPLEX, numpy=_weak, form="unary", exact=True
+)
 def weak_complex(m: Elements, like: Element, real: Parameter, imag: Parameter) -> Element:
     """A Python complex number in the complex dtype that it gives beside arrays like `like` (NEP 50)."""
     part = m.real(like)

@@ -1,7 +1,7 @@
 """Which ops of a graph meet complex numbers: those that are not made for them stay Python, where they stand in the user's function.
 
-A row of the op table says of which complex numbers its op gives what NumPy gives (`takes_complex`). The dtypes of a graph's inputs are known
-where complex numbers come up, so inference says for most ops whether they meet any; one that does not know counts as one that does.
+A row of the op table says of which complex numbers its op gives what NumPy gives (`takes_complex`). The dtypes of a graph's inputs are
+known where complex numbers come up, so inference says for most ops whether they meet any; what it does not know counts as complex.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from tierup.dialect.optable.core import Op, TakesComplex
 from tierup.frontend.errors import NotDifferentiable, UnsupportedSyntax
 from tierup.frontend.python.building.frame import Frame
 
-
 NO_COMPLEX = "a gradient in a function with complex numbers", "take that of a function of their real and imaginary parts"
 
 
 def check_complex(frame: Frame, function: ir.Operation, is_gradient: bool) -> None:
-    """Raises UnsupportedSyntax, with all that is refused, for the ops of a finished graph that may meet complex numbers and do not take them;
-    NotDifferentiable where the graph is of gradients."""
+    """Raises UnsupportedSyntax, with all that is refused, for the ops of a finished graph that may meet complex numbers and do not take
+    them; NotDifferentiable where the graph is of gradients."""
     em = frame.em
     if is_gradient:
         raise frame.error(None, *NO_COMPLEX, NotDifferentiable)

@@ -206,8 +206,8 @@ class Frame:
             self.links = saved
 
     def meets_complex(self, node: ast.AST | None, what: str) -> None:
-        """Say that complex numbers come up. Raises NeedsComplex where the graph was built for none; UnsupportedSyntax where the dtypes of its
-        inputs cannot be known."""
+        """Say that complex numbers come up. Raises NeedsComplex where the graph was built for none; UnsupportedSyntax where the dtypes of
+        its inputs cannot be known."""
         if self.outside.has_complex:
             return
         if self.outside.knows_dtypes is None:

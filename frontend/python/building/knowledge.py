@@ -53,6 +53,11 @@ def settled(frame: Frame, value: Value) -> Value:
     return replace(value, dtype=dtype, rank=rank)
 
 
+def with_dtypes(frame: Frame, value: Value) -> Value:
+    """A value as loops carry it: in graphs with complex numbers with the dtypes of its arrays."""
+    return settled(frame, value) if frame.outside.has_complex else value
+
+
 def _fact(frame: Frame, value: ir.Value) -> Fact:
     """What is known of an SSA value: memory first, else of all that it is made of, operands before results."""
     facts = frame.em.facts

@@ -19,6 +19,7 @@ from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import broadcast_rank, ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, beside, strong, weak, weak_float
+from tierup.frontend.python.operations.complex_arrays import refuse_complex
 from tierup.frontend.python.operations.scalars import number, to_bool
 
 ZERO_FLOAT = Const(0.0)
@@ -122,6 +123,7 @@ def fabs(frame: Frame, node: ast.AST, x: Value) -> Value:
 def _as_float(frame: Frame, node: ast.AST, x: Value) -> Array:
     """The operand in the float dtype that NumPy computes with: float16 of bools and bytes."""
     operand = as_array(frame, node, x)
+    refuse_complex(frame, node, operand, "a function of real numbers")
     if operand.dtype is not None and operand.dtype.kind == "f":
         return operand
     ssa = frame.em.numpy("aten.mul.Tensor", [operand.ssa, _float_one(frame, operand)])
@@ -226,6 +228,7 @@ def rint(frame: Frame, node: ast.AST, x: Value) -> Value:
     """round, which leaves ints ints; a factor 1 of the dtype that exp gives makes floats of them, as np.rint does."""
     em = frame.em
     operand = as_array(frame, node, x)
+    refuse_complex(frame, node, operand, "np.rint")
     ssa = em.numpy("aten.round", [operand.ssa])
     if operand.dtype is None or operand.dtype.kind != "f":
         ssa = em.numpy("aten.mul.Tensor", [ssa, _float_one(frame, operand)])

@@ -24,8 +24,8 @@ from tierup.frontend.python.building.values import (
     Sequence,
     ShapeOf,
     Value,
-    is_none,
     is_complex_number,
+    is_none,
     is_number,
     number_kind,
 )

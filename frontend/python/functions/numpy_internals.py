@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.knowledge import dtype_of, settled
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import function, method
 from tierup.frontend.python.building.values import (
     NONE,
@@ -34,6 +34,7 @@ from tierup.frontend.python.functions.numpy_elementwise import where
 from tierup.frontend.python.functions.python_objects import STRUCTURAL
 from tierup.frontend.python.operations import array_operators, arrays, stores
 from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.complex_arrays import conjugated, is_complex, part_of
 from tierup.frontend.python.operations.operators import folded
 from tierup.frontend.python.operations.scalars import number
 
@@ -118,29 +119,12 @@ def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) 
     return where(frame, node, mask, replace(x, ssa=em.numpy("aten.type_as", [x.ssa, kept.ssa]), dtype=kept.dtype), kept)
 
 
-def is_complex(frame: Frame, node: ast.AST, x: Array) -> bool:
-    """Whether an array is one of complex numbers. Raises UnsupportedSyntax where only the run knows."""
-    return frame.outside.has_complex and dtype_of(frame, node, x).kind == "c"
-
-
-def part_of(frame: Frame, x: Array, name: str) -> Array:
-    """The real or the imaginary part of a complex array, a copy where NumPy has a view."""
-    x = settled(frame, x)  # type: ignore[assignment]  # an array
-    assert x.dtype is not None
-    dtype, shares = np.zeros((), x.dtype).real.dtype, x.rank != 0 or x.decays is not True
-    return replace(x, ssa=frame.em.numpy(f"aten.{name}", [x.ssa]), dtype=dtype, detached=shares, writes=frame.em.writes)
-
-
-def _conjugated(frame: Frame, x: Array) -> Array:
-    return replace(x, ssa=frame.em.numpy("aten.conj_physical", [x.ssa]), decays=True, detached=False, loads=())
-
-
 @method("conj")
 def conj(frame: Frame, node: ast.AST, a: Value, out: Value = NONE) -> Value:
     if not is_none(out):
         raise frame.error(node, "the method `.conj` with an array for its result")
     x = as_array(frame, node, a)
-    return _conjugated(frame, x) if is_complex(frame, node, x) else x
+    return conjugated(frame, x) if is_complex(frame, node, x) else x
 
 
 method("conjugate")(conj)
@@ -152,7 +136,7 @@ def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
     if dtype_of(frame, node, operand) == np.bool_:
         raise frame.error(node, "np.conjugate of bools, which gives int8")
     if is_complex(frame, node, operand):
-        return _conjugated(frame, operand)
+        return conjugated(frame, operand)
     return array_operators.unary(frame, node, ast.UAdd, operand)
 
 

@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import FALSE, Array, Const, Sequence
 from tierup.frontend.python.functions.numpy_shape import flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.complex_arrays import conjugated, is_complex
 from tierup.frontend.python.operations.scalars import raise_if
 
 
@@ -70,7 +71,8 @@ def inner(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 @function(np.vdot)
 def vdot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    return dot(frame, node, flat(frame, as_array(frame, node, a)), flat(frame, as_array(frame, node, b)))
+    x, y = (flat(frame, as_array(frame, node, v)) for v in (a, b))
+    return dot(frame, node, conjugated(frame, x) if is_complex(frame, node, x) else x, y)
 
 
 @function(np.outer)

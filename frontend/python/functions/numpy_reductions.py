@@ -21,6 +21,7 @@ from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
+from tierup.frontend.python.operations.complex_arrays import refuse_complex
 from tierup.frontend.python.operations.scalars import number, raise_if, to_bool
 
 
@@ -274,6 +275,7 @@ def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value =
     named = ord.value if isinstance(ord, Const) else ord
     of_vector = isinstance(axis, Const) and isinstance(axis.value, int) or is_none(axis) and array.rank == 1
     is_default = named is None or of_matrix and named in ("fro", "f") or of_vector and named == 2
+    refuse_complex(frame, node, array, "np.linalg.norm")
     if not is_default:  # NumPy's own code
         raise frame.error(node, "`ord` of np.linalg.norm", "leave it out for the 2-norm (Frobenius), or write it with np.sum and np.abs")
     if array.dtype is None or array.dtype.kind != "f":  # ints and ml_dtypes' bfloat16 become float64, NumPy's floats stay what they are

@@ -73,7 +73,7 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
         return item
     if isinstance(item, Sequence):
         listed = arrays.as_index(frame, node, item)
-        if listed.dtype is not None and listed.dtype.kind == "f":
+        if listed.dtype is not None and listed.dtype.kind in "fc":
             raise WillRaise(IndexError(_NO_INDEX))
         return listed
     raise frame.error(node, f"{describe(item)} as an index")
@@ -82,7 +82,7 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
 def _refuse_float(frame: Frame, item: Array) -> None:
     """A float of NumPy's is no index, as an array of floats is none, but NumPy says so otherwise."""
     em = frame.em
-    if not item.may_be_scalar or (item.dtype is not None and item.dtype.kind != "f"):
+    if not item.may_be_scalar or (item.dtype is not None and item.dtype.kind not in "fc"):
         return
     if item.rank == 0 and item.decays is True and item.dtype is not None:
         raise WillRaise(IndexError(_NO_INDEX))

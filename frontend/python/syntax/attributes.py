@@ -24,9 +24,10 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
 )  # fmt: skip
-from tierup.frontend.python.functions import numpy_finding, numpy_internals, numpy_shape, python_objects
+from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
 from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
+from tierup.frontend.python.operations.complex_arrays import is_complex, part_of
 from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
 
@@ -76,8 +77,8 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
             raise frame.error(node, "`.mT` of a NumPy scalar", "it has none")
         insist_on_rank(x, 2, "matrix transpose with ndim < 2 is undefined")
         return numpy_shape.matrix_transpose(frame, node, x)
-    if name in ("real", "imag") and numpy_internals.is_complex(frame, node, x):
-        return numpy_internals.part_of(frame, x, name)
+    if name in ("real", "imag") and is_complex(frame, node, x):
+        return part_of(frame, x, name)
     if name == "real":
         return x
     if name == "flags" and frame.is_numpys:

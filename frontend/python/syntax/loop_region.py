@@ -10,6 +10,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
 from tierup.frontend.python.building.frame import Follows, Frame, assigned_names
+from tierup.frontend.python.building.knowledge import noted, with_dtypes
 from tierup.frontend.python.building.templates import (
     OneScalar,
     Template,
@@ -68,7 +69,7 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
     wanted = sorted(n for n in assigned.difference(carried) if reads_first(n, rest))
-    plan = _Plan({n: general(template_of(outer[n], generalise=True)) for n in carried}, frozenset())
+    plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
         wider = _attempt(frame, body, outer, plan, assigned, wanted)
         if wider is None:
@@ -93,7 +94,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         em.writes += 1
         with em.at_end(block):
             values = iter(arguments[1:])
-            inside = {name: raise_(templates[name], values, em.region) for name in names}
+            inside = {name: noted(frame, raise_(templates[name], values, em.region)) for name in names}
             for name in names:
                 tie_to(inside[name], outer.get(name))
             unset = (name for name in assigned if name not in inside or name in plan.late)
@@ -139,7 +140,7 @@ def _leave(frame: Frame, body: LoopBody, plan: _Plan, results: list[ir.Value], *
     em = frame.em
     ssa = iter(results)
     for name, template in plan.templates.items():
-        value = raise_(template, ssa, em.region)
+        value = noted(frame, raise_(template, ssa, em.region))
         for env in before:
             tie_to(value, env.get(name))
         frame.env[name] = _perhaps(frame, body, name, value) if name in plan.late and not body.runs else value
@@ -198,7 +199,7 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
             raise frame.error(body.node, f"`{name}`, which is not translated", cls=Follows)
         if value is None or isinstance(value, Unset):
             raise frame.error(body.node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
-        unified = unify(template, template_of(value))
+        unified = unify(template, template_of(with_dtypes(frame, value)))
         if unified is None:
             raise Changes(name, outer.get(name), value)
         templates[name] = general(unified)

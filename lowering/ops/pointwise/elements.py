@@ -10,7 +10,19 @@ from typing import Any
 
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ops.pointwise.elements import Elements, Parameter
-from tierup.lowering.building.arith import Operand, Scalar, absolute, complex_of, complex_product, constant, isnan, maximum, minimum, select, whole_power
+from tierup.lowering.building.arith import (
+    Operand,
+    Scalar,
+    absolute,
+    complex_of,
+    complex_product,
+    constant,
+    isnan,
+    maximum,
+    minimum,
+    select,
+    whole_power,
+)
 
 
 def _static(function: Any) -> Any:
