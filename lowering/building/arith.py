@@ -456,6 +456,9 @@ def select(condition: ir.Value, yes: Operand, no: Operand) -> Scalar:
     kind = yes if isinstance(yes, Scalar) or not isinstance(no, ir.Value) else no
     assert isinstance(kind, ir.Value)
     kind = of(kind)
+    if kind.is_complex:  # part by part, which vectorises
+        first, second = kind.like(yes), kind.like(no)
+        return complex_of(select(condition, first.real, second.real), select(condition, first.imag, second.imag))
     return kind._made("arith.select", [condition, kind.like(yes), kind.like(no)])
 
 

@@ -90,3 +90,8 @@ def in_f64(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
         return e.through_f64(function, *operands)
 
     return build
+
+
+def fma(e: Emit, a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+    """a * b + c of a target without fused multiply-add, for which products of complex numbers ask."""
+    return e.mad(a, b, c)

@@ -17,6 +17,7 @@ _MODULES = {
     "exponential": "exp exp2 expm1",
     "logarithm": "log log10 log1p log2",
     "power": "powf fpowi",
+    "emit": "fma",
 }
 _MODULE = {f"math.{name}": module for module, names in _MODULES.items() for name in names.split()}
 NAMES = frozenset(_MODULE)

@@ -36,7 +36,8 @@ class ExpandMath(Pass):
     functions: tuple[str, ...] = ()  # only these (exp, tanh, ...); all when empty
 
     def run_on_function(self, function: ir.Operation) -> None:
-        wanted = self._wanted(function)
+        has_fma = self.fma and NO_FMA not in function.parent.attributes
+        wanted = self._wanted(function) - ({"math.fma"} if has_fma else set())
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -47,7 +48,6 @@ class ExpandMath(Pass):
         function.walk(visit)
         if not found:
             return
-        has_fma = self.fma and NO_FMA not in function.parent.attributes
         homes: dict[tuple[int, ...] | None, Constants] = {}
         for op in found:
             type_ = op.results[0].type

@@ -66,5 +66,13 @@ def fills_with_zero(op: ir.Operation) -> bool:
 
 
 def _is_zero(value: ir.Value) -> bool:
-    number = known(value)
+    made = b.defining_op(value)
+    if made is not None and made.name == "complex.create":
+        return all(map(_is_zero, made.operands))
+    if made is not None and made.name == "complex.constant":
+        return all(_is_positive_zero(ir.FloatAttr(part).value) for part in ir.ArrayAttr(made.attributes["value"]))
+    return _is_positive_zero(known(value))
+
+
+def _is_positive_zero(number: object) -> bool:
     return isinstance(number, float) and number == 0.0 and math.copysign(1.0, number) > 0  # -0.0 + -0.0 is not 0.0

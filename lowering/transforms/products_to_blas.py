@@ -163,8 +163,8 @@ def _factor(module: ir.Module, number: float, dtype: DType) -> ir.Value:
         attributes = {"sym_name": ir.StringAttr.get(name), "type": ir.TypeAttr.get(type_), "initial_value": value,
                       "constant": ir.UnitAttr.get(), "sym_visibility": ir.StringAttr.get("private")}  # fmt: skip
         ir.Operation.create("memref.global", attributes=attributes, ip=ir.InsertionPoint.at_block_begin(module.body))
-    held = b.value("memref.get_global", [], type_, name=ir.FlatSymbolRefAttr.get(name))
-    return b.value("llvm.inttoptr", [of(b.address(held)).cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
+    held = ir.Operation.create("memref.get_global", results=[type_], attributes={"name": ir.FlatSymbolRefAttr.get(name)})
+    return b.value("llvm.inttoptr", [of(b.address(held.results[0])).cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
 
 
 def _int(size: Scalar) -> Scalar:

@@ -106,8 +106,9 @@ class HiddenInput:
             now = flatten(value, [], str(self.access))
         except TypeError:
             return False
-        same = isinstance(now, Leaf) and now.kind == self.leaf.kind and now.is_complex == self.leaf.is_complex
-        return same and self.leaf.ndim in (None, now.ndim)
+        if not isinstance(now, Leaf) or self.leaf.ndim not in (None, now.ndim):
+            return False
+        return now.kind == self.leaf.kind and now.is_complex == self.leaf.is_complex
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
         array = array.astype(native)
         array.flags.writeable = not parameter.written
     if array.dtype.kind == "c" and not parameter.takes_complex:
-        raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is supported in functions under tierup.jit alone")
+        raise UnsupportedArgument(f"argument {parameter.name}: dtype {array.dtype} is not supported but in functions under tierup.jit")
     if kind.dtype is not None and array.dtype != kind.dtype.numpy:
         raise TypeError(f"argument {parameter.name}: expected dtype {kind.dtype.numpy.name}, got {array.dtype.name}")
     if kind.sizes is not None and not fits(array.shape, kind.sizes):

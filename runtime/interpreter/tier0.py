@@ -74,7 +74,7 @@ class Tier0:
         """The generated function itself: no line is added to its errors."""
         namespace: dict[str, Any] = {name: resolve(path) for name, path in self.bindings.items()}
         namespace.update(self.constants)
-        namespace.update({"ndarray": np.ndarray, "dtypes": NATIVE, "real_dtypes": REAL, "inf": float("inf"), "nan": float("nan")})
+        namespace.update({"ndarray": np.ndarray, "dtypes": REAL, "all_dtypes": NATIVE, "inf": float("inf"), "nan": float("nan")})
         exec(compile(self.source, self._filename, "exec"), namespace)  # noqa: S102 - text that translate made, no user's
         # tracebacks print the generated line; the entry goes when this object does
         linecache.cache[self._filename] = (len(self.source), None, self.source.splitlines(keepends=True), self._filename)

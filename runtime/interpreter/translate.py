@@ -142,7 +142,7 @@ def _misfit(name: str, parameter: Parameter, constants: dict[str, object]) -> st
         return "True"
     test = f"type({name}) is not ndarray or "
     if kind.dtype is None:
-        test += f"{name}.dtype not in {'dtypes' if parameter.takes_complex else 'real_dtypes'}"
+        test += f"{name}.dtype not in {'all_dtypes' if parameter.takes_complex else 'dtypes'}"
     elif kind.dtype.is_complex and not parameter.takes_complex:
         return "True"
     else:

@@ -41,7 +41,7 @@ REFUSED = {
     "return x.sum(out=x)": "`out=`; assign to it",
     "return np.zeros(3, dtype=np.uint64)": "programs hold bool, uint8",
     "return np.zeros(x)": "an array in a shape; write int(...) around it",
-    "return 2j * x": "a complex constant",
+    "return x + b'1'": "a bytes constant",
     "x.attr = 1": "assignment to the attribute `.attr`",
     "for i in range(3):\n    pass\nelse:\n    return x": "`else` of a loop",
     "for i in range(x.shape[0]):\n    if x[i, 0] > 0:\n        return x": "`return` inside a loop",

@@ -109,9 +109,9 @@ def mul(m: Elements, x: Element, y: Element) -> Element:
 
 
 @mul.under_numpy(form="binary")
-def _(x: Any, y: Any) -> np.ndarray:
+def _(*operands: Any) -> np.ndarray:
     """Of NumPy's scalars the operator, which rounds products of complex numbers as its scalars do."""
-    x, y = _scalars(x, y)
+    x, y = _scalars(*operands)
     return np.asarray(x * y)
 
 

@@ -190,7 +190,8 @@ class Arrays(Elements):
     absolute, negative, product, equal, differ = np.absolute, np.negative, np.multiply, np.equal, np.not_equal
     fmod, floor_quotient, trunc_quotient = staticmethod(_fmod), staticmethod(_floor_quotient), staticmethod(_trunc_quotient)
     left_shift, right_shift = np.left_shift, np.right_shift
-    real, imag, complex = np.real, np.imag, staticmethod(_complex)
+    real, imag = staticmethod(lambda x: x.real), staticmethod(lambda x: x.imag)
+    complex = staticmethod(_complex)
 
     def is_nan(self, x: Element) -> Element:
         """Where an array is NaN; nowhere, for integers and truth values."""

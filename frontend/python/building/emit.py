@@ -276,9 +276,9 @@ class Emitter:
     def literal(self, array: np.ndarray, dtype: dtypes.DType) -> ir.Value:
         """A small constant array, fresh each time: whoever gets it may write it."""
         if array.ndim == 0 and dtype.is_complex:
-            value = complex(array)
+            exact = complex(array)
             zero = self.literal(np.zeros((), dtype.part.numpy), dtype.part)
-            return self.numpy("tierup.weak_complex", [zero, self.float(value.real), self.float(value.imag)])
+            return self.numpy("tierup.weak_complex", [zero, self.float(exact.real), self.float(exact.imag)])
         if array.ndim == 0:
             value = array[()]
             number = (

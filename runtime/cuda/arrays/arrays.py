@@ -184,8 +184,8 @@ def copy_of(array: DeviceArray, alignment: int) -> DeviceArray:
 
 def put(on: Device, array: np.ndarray) -> DeviceArray:
     """A copy on the device, in C order. Raises MemoryError, and TypeError for a dtype that programs cannot hold."""
-    if dtypes.from_numpy(array.dtype) is None:
-        raise TypeError(f"arrays of {array.dtype} have no place on the device; there are {', '.join(dtypes.BY_NAME)}")
+    if dtypes.from_numpy(array.dtype) not in dtypes.ALL:
+        raise TypeError(f"arrays of {array.dtype} have no place on the device; there are {', '.join(map(str, dtypes.ALL))}")
     array = np.ascontiguousarray(array).reshape(array.shape)  # which it makes of rank 1 at least
     made = empty(on, array.shape, array.dtype)
     if array.size:
