@@ -37,7 +37,7 @@ class ExpandMath(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         has_fma = self.fma and NO_FMA not in function.parent.attributes
-        wanted = self._wanted(function) - ({"math.fma"} if has_fma else set())
+        wanted = self._wanted(function) | (set() if has_fma else {table.UNFUSED})
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
