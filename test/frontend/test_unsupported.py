@@ -39,7 +39,7 @@ REFUSED = {
     "return x.summ()": "has no attribute",
     "return np.sum(x, where=x > 0)": "the argument `where` of np.sum",
     "return x.sum(out=x)": "`out=`; assign to it",
-    "return np.zeros(3, dtype=np.uint64)": "programs hold bool, uint8",
+    "return np.zeros(3, dtype=np.longdouble)": "programs hold bool, uint8",
     "return np.zeros(x)": "an array in a shape; write int(...) around it",
     "return x + b'1'": "a bytes constant",
     "x.attr = 1": "assignment to the attribute `.attr`",
