@@ -88,7 +88,7 @@ def shared(d: Draft) -> bool:
     """Two names of one list or array."""
     x, y, v = d.array("fi", least=1), d.array("fi"), d.new()
     return d.keep(d.of([f"a_ = [{x} * 2]", "b_ = a_", _noted(d), f"b_.append({y})", f"{v} = len(a_)"], [f"a_ = {x} * 2", "b_ = a_", _noted(d), "b_[0] = 7", f"{v} = a_ + 0"],
-                       [f"a_ = {x} * 1", "b_ = a_[::-1]", _noted(d), "a_[0] = 5", f"{v} = b_ + 0"], [f"a_ = {{'k': {x}}}", "b_ = a_['k']", _noted(d), f"log.append(b_ is {x})", f"{v} = b_"],
+                       [f"a_ = {x} * 1", "b_ = a_[::-1]", _noted(d), "a_[0] = 5", f"{v} = b_ + 0"], [f"a_ = {{'k': {x}}}", "b_ = a_['k']", _noted(d), f"log.append(b_ is {x} or not np.ndim(b_))", f"{v} = b_"],
                        ["a_ = [[0, 1]] * 2", "a_[0].append(2)", _noted(d), f"{v} = len(a_[1])"]), lambda name: name == v)  # fmt: skip
 
 
