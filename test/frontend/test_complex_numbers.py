@@ -66,7 +66,7 @@ _OF_ONE: dict[str, Callable[[Any], Any]] = {
     "isfinite": lambda x: np.isfinite(x), "logical_not": lambda x: np.logical_not(x), "bool": lambda x: x.astype(bool),
     "times a float": lambda x: x * 2.5, "plus an int": lambda x: 1 + x, "times 1j": lambda x: x * (0.5 - 2j), "inf": lambda x: np.inf / x,
     "wide": lambda x: x.astype(np.complex128), "narrow": lambda x: x.astype(np.complex64), "isreal": lambda x: np.isreal(x),
-    "== 1j": lambda x: x == 1j, "slice": lambda x: x[::-2] - x[1], "where a number": lambda x: np.where(x.imag > 0, x, 0.5),
+    "== 1j": lambda x: x == 1j, "== 1": lambda x: x == 1, "!= 3.5": lambda x: x != 3.5, "0 ==": lambda x: 0 == x, "slice": lambda x: x[::-2] - x[1], "where a number": lambda x: np.where(x.imag > 0, x, 0.5),
     "where 1j": lambda x: np.where(np.isnan(x), 1j, x), "power": lambda x: np.square(x),
 }  # fmt: skip
 _OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
@@ -93,10 +93,15 @@ def test_functions_of_two_arrays_give_numpys_bits(name: str, dtype: type) -> Non
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", COMPLEX)
-def test_magnitudes_and_angles_are_within_their_bound(dtype: type) -> None:
+def test_magnitudes_angles_and_exponentials_are_within_their_bound(dtype: type) -> None:
     x = _values(dtype)
     _equal(_native(lambda x: np.abs(x), x), np.abs(x), ulps=2)
     _equal(_native(lambda x: np.angle(x), x), np.angle(x), ulps=4)
+    _equal(_native(lambda x: np.exp(x), x), np.exp(x), ulps=4)
+    part = x.real.dtype
+    largest = np.log(np.finfo(part).max)
+    x = (np.linspace(-largest, largest, 500) * 1.03 + 1j * np.linspace(-20, 20, 500)).astype(dtype)
+    _equal(_native(lambda x: np.exp(x), x), np.exp(x), ulps=4)
 
 
 @pytest.mark.parametrize("other", [np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_, np.complex64])
@@ -244,7 +249,7 @@ def test_what_lies_around_transforms_is_native() -> None:
 
 
 @pytest.mark.parametrize("function", [
-    lambda x: np.sort(x), lambda x: x.max(), lambda x: np.maximum(x, x[::-1]), lambda x: x < x[::-1], lambda x: np.exp(x) + np.log(x),
+    lambda x: np.sort(x), lambda x: x.max(), lambda x: np.maximum(x, x[::-1]), lambda x: x < x[::-1], lambda x: np.exp(x) + np.log(x) * np.sin(x),
     lambda x: x**3 + x**0.5, lambda x: np.cumsum(x), lambda x: x.var(), lambda x: np.linalg.norm(x), lambda x: np.round(x, 1),
     lambda x: np.argsort(x), lambda x: np.unique(x), lambda x: np.nan_to_num(x), lambda x: np.pad(x, 1), lambda x: np.vdot(x, x),
     lambda x: np.iscomplexobj(x) and x.dtype == np.complex128, lambda x: np.real_if_close(x * 0 + 1), lambda x: np.sign(x),

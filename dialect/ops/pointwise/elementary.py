@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.ops.pointwise.elements import Element, Elements, Parameter
+from tierup.dialect.ops.pointwise.elements import Element, Elements, Formula, Parameter
 from tierup.dialect.ops.pointwise.elementwise import PointwiseOp, pointwise
 from tierup.dialect.optable.core import GradientRule
 from tierup.dialect.optable.kernels.promotion import Accepts, Gives
@@ -36,16 +36,17 @@ def refused_gradient(g: Backward) -> None:
 
 
 def _of_float(
-    *schemas: str, numpy: Callable[..., Any] | None = None, vjp: GradientRule, reads: tuple[str, ...] = ("self",), **fields: Any
-) -> PointwiseOp:
-    """The function that `Elements` has by the op's name."""
+    *schemas: str, numpy: Callable[..., Any] | None = None, vjp: GradientRule, reads: tuple[str, ...] = ("self",),
+    of_complex: Formula | None = None, **fields: Any,
+) -> PointwiseOp:  # fmt: skip
+    """The function that `Elements` has by the op's name; `of_complex`: of complex numbers, where native code has that, too."""
     name = schemas[0].removeprefix("aten.").partition("(")[0]
 
     def formula(m: Elements, x: Element) -> Element:
-        return getattr(m, name)(x)
+        return of_complex(m, x) if of_complex is not None and m.is_complex(x) else getattr(m, name)(x)
 
     formula.__name__ = name
-    op = pointwise(*schemas, gives=Gives.FLOAT, numpy=numpy, **fields)(formula)
+    op = pointwise(*schemas, gives=Gives.FLOAT, numpy=numpy, native_complex=of_complex is not None, **fields)(formula)
     op.vjp(reads=reads)(vjp)
     return op
 
@@ -55,9 +56,23 @@ def _square_of(g: Backward) -> ir.Value:
     return g.mul(x, x)
 
 
+def _complex_exp(m: Elements, x: Element) -> Element:
+    """e^re (cos im + i sin im), by two factors where e^re alone overflows; where a part is not finite as C99 has it (G.6.3.1)."""
+    re, im = m.real(x), m.imag(x)
+    is_large = re > (88.0 if m.dtype(re) is dtypes.f32 else 709.0)
+    size = m.exp(m.select(is_large, re * 0.5, re))
+    rest = m.select(is_large, size, m.number(1, re))
+    whole, turned = size * m.cos(im) * rest, m.select(m.equal(im, 0), im, size * m.sin(im) * rest)
+    endless = m.equal(m.absolute(re), math.inf) & ~(m.absolute(im) < math.inf)
+    vanishes = endless & (re < 0)
+    whole = m.select(endless, m.select(vanishes, m.number(0, re), re), whole)
+    return m.complex(whole, m.select(vanishes, m.copysign(m.number(0, re), im), turned))
+
+
 _RESULT = ("result",)
 
-exp = _of_float("aten.exp(Tensor self) -> Tensor", numpy=np.exp, reads=_RESULT, vjp=lambda g: g.mul(g.grad, g.results[0]))
+exp = _of_float("aten.exp(Tensor self) -> Tensor", numpy=np.exp, reads=_RESULT, of_complex=_complex_exp,
+                vjp=lambda g: g.mul(g.grad, g.results[0]))  # fmt: skip
 exp2 = _of_float("aten.exp2(Tensor self) -> Tensor", numpy=np.exp2, reads=_RESULT,
                  vjp=lambda g: g.mul(g.grad, g.mul(g.results[0], math.log(2))))  # fmt: skip
 expm1 = _of_float("aten.expm1(Tensor self) -> Tensor", "aten.special_expm1(Tensor self) -> Tensor", numpy=np.expm1, reads=_RESULT,

@@ -73,7 +73,7 @@ def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     if found.dtype in (torch.uint16, torch.uint32, torch.uint64):
         raise TypeError(f"a tensor of {found.dtype} is not supported: PyTorch has few ops on it, and their rules are not followed")
     if found.dtype.is_complex:
-        raise TypeError(f"a tensor of {found.dtype} is not supported: tierup has no complex numbers")
+        raise TypeError(f"a tensor of {found.dtype} is not supported: complex numbers are taken in NumPy arrays alone")
     try:
         array: np.ndarray[Any, Any] = found.numpy()
         return array

@@ -71,8 +71,9 @@ def comparison(ufunc: np.ufunc) -> Rewrite:
 
     def rewrite(site: Site) -> list[ir.Value]:
         x, y = site.values[:2]
-        exact = isinstance(x, Tensor) and x.dtype is not None and not x.dtype.is_float and isinstance(y, (Int, Tensor))
-        if exact and dtypes.u64 in (kinds := [x.dtype, dtypes.i64 if isinstance(y, Int) else site.dtype_of(site.operands[1])]):
+        of = x.dtype if isinstance(x, Tensor) else None
+        exact = of is not None and not of.part.is_float and isinstance(y, (Int, Tensor))
+        if exact and dtypes.u64 in (kinds := [of, dtypes.i64 if isinstance(y, Int) else site.dtype_of(site.operands[1])]):
             if any(d is not None and d.signed for d in kinds):
                 return [_unsigned_with_signed(site, ufunc)]
         elif exact and isinstance(y, Int):
