@@ -7,12 +7,14 @@ value cannot be had: the op then stays as it is, for tier 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from tierup.dialect import optable
-from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import Category, DType
 from tierup.dialect.facts.dims import Dim, Expr
 from tierup.dialect.facts.inference.infer import Inference, InferenceError
 from tierup.dialect.facts.inference.refined_types import refined_type
@@ -148,6 +150,23 @@ class Site:
         yield_(fine)
         self._record(branch, [])
 
+    def refuse_outside(self, value: ir.Value, dtype: DType) -> None:
+        """NumPy's exceptions for an element that an integer dtype cannot hold."""
+        low, high = dtype.range
+        if self.dtype_of(value).is_float:
+            value = self.cast(value, dtypes.f64)
+            self.raise_if(self.one("aten.ne.Tensor", value, value), "ValueError", "cannot convert float NaN to integer")
+            whole = self.one("aten.trunc", value)
+            outside = [self.one("aten.lt.Scalar", whole, float(low)), self.one("aten.ge.Scalar", whole, high + 1.0)]
+        else:
+            whole = value if self.dtype_of(value) is dtypes.u64 else self.cast(value, dtypes.i64)
+            least, most = self.dtype_of(whole).range
+            outside = [self.one("aten.lt.Scalar", whole, low)] if low > least else []
+            outside += [self.one("aten.gt.Scalar", whole, high)] if high < most else []
+        if outside:
+            refused = reduce(lambda a, b: self.one("aten.logical_or", a, b), outside)
+            self.raise_if(refused, "OverflowError", f"the number is out of bounds for {dtype.numpy}")
+
     def _record(self, op: ir.Operation, values: Sequence[Value]) -> list[ir.Value]:
         self.made.append(op)
         results = list(op.results)
@@ -168,7 +187,10 @@ class Site:
             raise Keep("an operand is neither a tensor nor a number")
         if isinstance(known.value, (int, float)):
             return self.value(_converted(known.value, dtype))
-        exact = {Int: ("bool", "i64", *_FLOATING), Float: ("bool", *_FLOATING), Bool: ("bool",)}[type(known)]
+        if isinstance(known, Int) and dtype.category is Category.INT:
+            self.refuse_outside(self.one("aten.full", [], self.operands[i], dtypes.i64.code, None, None, None), dtype)
+            return self.operands[i]
+        exact = {Int: ("bool", *_FLOATING), Float: ("bool", *_FLOATING), Bool: ("bool",)}[type(known)]
         if dtype.name not in exact:
             raise Keep(f"whether a number that the run knows fits in {dtype} is for the run to say")
         return self.operands[i]

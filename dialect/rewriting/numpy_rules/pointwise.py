@@ -274,22 +274,8 @@ def fill(site: Site) -> list[ir.Value]:
     else:
         return site.again([site.operands[0], site.number(1, dtype)])
     if dtypes.refuses_some(dtype, site.dtype_of(value), weak=not site.is_tensor(1)):
-        _refuse_outside(site, value, dtype)
+        site.refuse_outside(value, dtype)
     return [site.one("aten.fill.Tensor", site.operands[0], site.cast(value, dtype))]
-
-
-def _refuse_outside(site: Site, value: ir.Value, dtype: DType) -> None:
-    """NumPy's exceptions for an element that an integer dtype cannot hold."""
-    low, high = dtype.range
-    if site.dtype_of(value).is_float:
-        value = site.cast(value, dtypes.f64)
-        site.raise_if(site.one("aten.ne.Tensor", value, value), "ValueError", "cannot convert float NaN to integer")
-        whole = site.one("aten.trunc", value)
-        below, above = site.one("aten.lt.Scalar", whole, float(low)), site.one("aten.ge.Scalar", whole, high + 1.0)
-    else:
-        whole = site.cast(value, dtypes.i64)
-        below, above = site.one("aten.lt.Scalar", whole, low), site.one("aten.gt.Scalar", whole, high)
-    site.raise_if(site.one("aten.logical_or", below, above), "OverflowError", f"the number is out of bounds for {dtype.numpy}")
 
 
 def finite(site: Site) -> list[ir.Value]:

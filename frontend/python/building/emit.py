@@ -10,6 +10,7 @@ import builtins
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -279,8 +280,8 @@ class Emitter:
             exact = complex(array)
             zero = self.literal(np.zeros((), dtype.part.numpy), dtype.part)
             return self.numpy("tierup.weak_complex", [zero, self.float(exact.real), self.float(exact.imag)])
-        if array.ndim == 0:
-            value = array[()]
+        value: Any = array[()] if array.ndim == 0 else None
+        if value is not None and (dtype is not dtypes.u64 or value < 1 << 63):  # a larger one is no int of the program's
             number = (
                 self.bool(bool(value)) if dtype is dtypes.bool_ else self.float(float(value)) if dtype.is_float else self.int(int(value))
             )
@@ -290,9 +291,9 @@ class Emitter:
         text = f"!torch.vtensor<[{','.join(map(str, array.shape))}],{dtype.mlir}>"
         type_ = ir.Type.parse(text, self.context)
         op = self.create("torch.vtensor.literal", [], [type_], {"value": literals.encode(array, dtype, self.context)})
-        value = op.results[0]
+        made = op.results[0]
         if self.mutable:
             sized = ir.Type.parse(text.replace("vtensor", "tensor"), self.context)
-            value = self.create("torch.copy.to_tensor", [value], [sized]).results[0]
-        value = self.create("torch.tensor_static_info_cast", [value], [self.types.tensor]).results[0]
-        return self.numpy("aten.clone", [value, self.none])
+            made = self.create("torch.copy.to_tensor", [made], [sized]).results[0]
+        made = self.create("torch.tensor_static_info_cast", [made], [self.types.tensor]).results[0]
+        return self.numpy("aten.clone", [made, self.none])

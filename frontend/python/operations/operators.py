@@ -30,7 +30,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import is_operand, truth
-from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, not_
+from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, fits, not_
 
 Operands = Operands_[Callable[[], Value]]
 FOLDABLE = (bool, int, float, complex, np.generic, frozenset)
@@ -80,7 +80,7 @@ def folded(frame: Frame, node: ast.AST, compute: Callable[[], Any]) -> Value:
         raise WillRaise(e) from e
     if isinstance(value, complex):
         frame.meets_complex(node, "a complex number")
-    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+    if type(value) is int and not fits(value):
         raise frame.error(node, "an integer of more than 64 bits")
     return Const(value)
 

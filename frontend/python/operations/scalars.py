@@ -50,9 +50,16 @@ _COMPARE_FLOAT: dict[type, str] = {ast.Eq: "aten.eq.float", ast.Lt: "aten.lt.flo
 _MAX_MULTIPLICATIONS = 16
 
 
+def fits(value: int) -> bool:
+    """Whether 64 bits hold an int, as programs do."""
+    return -(1 << 63) <= value < 1 << 63
+
+
 def to_int(frame: Frame, value: Value) -> ir.Value:
     """An int or bool as !torch.int."""
     if isinstance(value, Const):
+        if not fits(value.value):
+            raise frame.error(None, "an integer of more than 64 bits")
         return frame.em.int(int(value.value))
     assert isinstance(value, Scalar)
     return frame.em.scalar("aten.Int.bool", [value.ssa], frame.em.types.int) if value.kind == "bool" else value.ssa

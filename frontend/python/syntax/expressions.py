@@ -17,7 +17,7 @@ from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
-from tierup.frontend.python.building.knowledge import settled
+from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -37,7 +37,7 @@ from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.iteration import iterate, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
-from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, not_, unary
+from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, fits, not_, unary
 from tierup.frontend.python.syntax import attributes, helpers
 
 
@@ -106,9 +106,23 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
         raise frame.error(node, "a bytes constant")
     if isinstance(node.value, complex):
         frame.meets_complex(node, "a complex constant")
-    if isinstance(node.value, int) and not -(1 << 63) <= node.value < 1 << 63:
-        raise frame.error(node, "an integer constant of more than 64 bits")
+    if isinstance(node.value, int) and not fits(node.value):
+        raise frame.error(node, _TOO_LARGE)
     return Const(node.value)
+
+
+_TOO_LARGE = "an integer constant of more than 64 bits"
+
+
+def beside(frame: Frame, node: ast.expr, other: Value) -> Value:
+    """The right operand of an operator: an int that only uint64 holds is one of these beside an array of them, as NumPy has it."""
+    written = isinstance(node, ast.Constant) and type(node.value) is int and not fits(node.value)
+    value = Const(node.value) if written and isinstance(other, Array) else evaluate(frame, node)
+    if not isinstance(value, Const) or not isinstance(other, Array) or type(value.value) is not int or fits(value.value):
+        return value
+    if value.value >> 63 == 1 and dtype_of(frame, node, other, "an integer of 64 bits beside a dtype") == np.uint64:
+        return Const(np.uint64(value.value))
+    raise frame.error(node, _TOO_LARGE)
 
 
 def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
@@ -234,7 +248,7 @@ def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.c
         known = [table.constant(frame, n, evaluate(frame, n), "an element of a set") for n in right_node.elts]
         right: Value = Sequence("tuple", [Const(v) for v in known])
     else:
-        right = evaluate(frame, right_node)
+        right = beside(frame, right_node, left)
     if len(links) == 1:
         return compare_two(frame, node, type(op), left, right)
     first = lambda: compare_two(frame, node, type(op), left, right)
@@ -337,6 +351,9 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
         and isinstance(node.args[0], ast.GeneratorExp)
     ):
         args = [_listcomp(frame, node.args[0])]
+    elif isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
+        given = ast.literal_eval(node.args[0])
+        args = [folded(frame, node, lambda: np.uint64(given)) if type(given) is int else evaluate(frame, node.args[0])]
     else:
         args = _items(frame, node.args)
     kwargs: dict[str, Value] = {}
@@ -441,7 +458,7 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
     ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts), frame.em.region),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
-    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, evaluate(frame, node.right)),
+    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, beside(frame, node.right, left)),
     ast.BoolOp: lambda frame, node: short_circuit(
         frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]
     ),
