@@ -100,17 +100,17 @@ def _(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = 
 # --- truth: anything but 0 is true, NaN included -----------------------------------------------------------------------
 
 
-@_truth("aten.logical_and(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_and, form="as_is", native_complex=True)
+@_truth("aten.logical_and(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_and, form="truths", native_complex=True)
 def logical_and(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) & m.differ(y, 0)
 
 
-@_truth("aten.logical_or(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_or, form="as_is", native_complex=True)
+@_truth("aten.logical_or(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_or, form="truths", native_complex=True)
 def logical_or(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) | m.differ(y, 0)
 
 
-@_truth("aten.logical_xor(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_xor, form="as_is", native_complex=True)
+@_truth("aten.logical_xor(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.logical_xor, form="truths", native_complex=True)
 def logical_xor(m: Elements, x: Element, y: Element) -> Element:
     return m.differ(x, 0) ^ m.differ(y, 0)
 

@@ -112,6 +112,13 @@ def as_is(site: Site) -> list[ir.Value]:
     return site.again()
 
 
+def truths(site: Site) -> list[ir.Value]:
+    """The truth of each operand, where torch's rules may have no dtype that is common to them."""
+    kinds = [site.dtype_of(v) for v in site.operands]
+    same = kinds[0] is kinds[1] or any(d.is_complex for d in kinds)
+    return site.again(None if same else [site.cast(v, dtypes.bool_) for v in site.operands])
+
+
 def of_known_rank(site: Site) -> list[ir.Value]:
     """As it is, where the rank is known: of a vector NumPy's triangles are of a matrix, of rank 0 it refuses the axes that torch takes."""
     x = site.values[0]
@@ -300,6 +307,7 @@ def _function(row: Op) -> np.ufunc:
 FORMS: dict[str, Callable[[Op], Rewrite | None]] = {
     "none": lambda row: None,
     "as_is": lambda row: as_is,
+    "truths": lambda row: truths,
     "unary": lambda row: unary,
     "magnitude": lambda row: magnitude,
     "binary": lambda row: binary(_function(row)),

@@ -245,8 +245,8 @@ def check_same_kind(frame: Frame, node: ast.AST | None, symbol: str, target: Arr
 
     def kind_of(array: Array) -> ir.Value:
         """How many kinds come before the array's."""
-        kinds = range(max(map(_kind, dtypes.ALL)))
-        after = [is_of(frame, array, [d for d in dtypes.ALL if _kind(d) > kind]) for kind in kinds]
+        known = (*dtypes.ALL, *dtypes.COMPLEX)
+        after = [is_of(frame, array, [d for d in known if _kind(d) > kind]) for kind in range(max(map(_kind, known)))]
         return reduce(lambda x, y: em.scalar("aten.add.int", [x, y], em.types.int), after)
 
     refused = em.scalar("aten.gt.int", [kind_of(result), kind_of(target)], em.types.bool)

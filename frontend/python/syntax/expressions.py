@@ -114,7 +114,7 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
 _TOO_LARGE = "an integer constant of more than 64 bits"
 
 
-def beside(frame: Frame, node: ast.expr, other: Value) -> Value:
+def right_operand(frame: Frame, node: ast.expr, other: Value) -> Value:
     """The right operand of an operator: an int that only uint64 holds is one of these beside an array of them, as NumPy has it."""
     written = isinstance(node, ast.Constant) and type(node.value) is int and not fits(node.value)
     value = Const(node.value) if written and isinstance(other, Array) else evaluate(frame, node)
@@ -248,7 +248,7 @@ def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.c
         known = [table.constant(frame, n, evaluate(frame, n), "an element of a set") for n in right_node.elts]
         right: Value = Sequence("tuple", [Const(v) for v in known])
     else:
-        right = beside(frame, right_node, left)
+        right = right_operand(frame, right_node, left)
     if len(links) == 1:
         return compare_two(frame, node, type(op), left, right)
     first = lambda: compare_two(frame, node, type(op), left, right)
@@ -458,7 +458,7 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
     ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts), frame.em.region),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
-    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, beside(frame, node.right, left)),
+    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, right_operand(frame, node.right, left)),
     ast.BoolOp: lambda frame, node: short_circuit(
         frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]
     ),

@@ -38,7 +38,7 @@ from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
-from tierup.frontend.python.syntax.expressions import assign_target, beside, condition, evaluate
+from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, right_operand
 from tierup.frontend.stopping import no_grad
 from tierup.runtime.arguments.hidden import Access
 
@@ -151,7 +151,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         return None
     assert isinstance(target, ast.Name)
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-    value = beside(frame, node.value, current)
+    value = right_operand(frame, node.value, current)
     frame.at(node)
     if isinstance(current, Array):
         frame.env[target.id] = array_operators.update(frame, node, op, current, value)
