@@ -31,7 +31,7 @@ from tierup.runtime.cuda.host.interpreter import Left, Number, run
 
 _FLATS_KEPT = 16  # per plan: for so many choices of sizes and numbers
 NO_STATUS = 0  # the address that programs without checks get
-_ELEMENTS = {"u8": "i8", "bool": "i8"}  # what MLIR calls elements at the boundary, where it is not DType's name
+_ELEMENTS = {d.name: f"i{8 * d.itemsize}" for d in (*dtypes.INTS, dtypes.bool_)}  # what MLIR calls them at the boundary
 
 
 @dataclass(frozen=True)

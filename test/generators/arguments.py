@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = ("float32", "float64", "int64", "int32", "bool", "uint8", "int8", "int16", "float16")
-WEIGHTS = (30, 20, 14, 8, 8, 4, 3, 3, 3)
+DTYPES = ("float32", "float64", "int64", "int32", "bool", "uint8", "int8", "int16", "float16", "uint16", "uint32", "uint64")
+WEIGHTS = (30, 20, 14, 8, 8, 4, 3, 3, 3, 2, 3, 3)
 DIMS = ((), ("n",), ("n",), ("n", "m"), ("n", "m"), ("m",), ("n", "n"), (1, "m"), ("n", 1), ("m", "n"), ("k", "n", "m"), ("m", "k"))
 LAYOUTS = ("plain", "fortran", "stepped", "reversed", "read-only", "offset")
 PAIRS = ("same", "view", "shifted", "transposed")

@@ -116,8 +116,8 @@ _TOO_LARGE = "an integer constant of more than 64 bits"
 
 def right_operand(frame: Frame, node: ast.expr, other: Value) -> Value:
     """The right operand of an operator: an int that only uint64 holds is one of these beside an array of them, as NumPy has it."""
-    written = isinstance(node, ast.Constant) and type(node.value) is int and not fits(node.value)
-    value = Const(node.value) if written and isinstance(other, Array) else evaluate(frame, node)
+    written = node.value if isinstance(node, ast.Constant) and isinstance(other, Array) else None
+    value = Const(written) if type(written) is int else evaluate(frame, node)
     if not isinstance(value, Const) or not isinstance(other, Array) or type(value.value) is not int or fits(value.value):
         return value
     if value.value >> 63 == 1 and dtype_of(frame, node, other, "an integer of 64 bits beside a dtype") == np.uint64:
