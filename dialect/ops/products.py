@@ -10,13 +10,14 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
+from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable.core import OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op
 from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.optable.kernels.casts import cast
 from tierup.dialect.optable.kernels.promotion import promote
-from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, product, shape
+from tierup.dialect.optable.operands import dtype_of, integer, is_none, or_unknown, product, shape
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir
@@ -409,3 +410,27 @@ def _(g: Backward) -> Gradients:
         return _mm(g, _t(g, rows[0]), rows[1])
 
     return g.choose(vector, of_input, lambda: g.call("aten.matmul", g.grad, weight)), g.choose(vector, of_vector, of_matrix), bias
+
+
+# --- products of windows -------------------------------------------------------------------------------------------------
+
+
+def _infer_correlate(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    a, v = operands[:2]
+    known = [d.numpy for d in map(dtype_of, (a, v)) if d is not None]
+    of = dtypes.from_numpy(np.promote_types(*known)) if len(known) == 2 else None
+    if not (isinstance(a, Tensor) and isinstance(v, Tensor) and a.shape and v.shape):
+        return Tensor(of, (ctx.fresh(),))
+    if 0 in (a.shape[0], v.shape[0]):
+        raise ShapeError("array argument cannot be empty")
+    longer, shorter, mode = dims.maximum(a.shape[0], v.shape[0]), dims.minimum(a.shape[0], v.shape[0]), integer(operands[2])
+    return Tensor(of, ((longer - shorter + 1, longer, a.shape[0] + v.shape[0] - 1)[mode],))
+
+
+@op(
+    "tierup.correlate(Tensor a, Tensor v, int mode) -> Tensor", kind=Kind.OTHER, infer=_infer_correlate, on_device=False, raises=True,
+    differentiable=False, no_gradient="NumPy's alone",
+)  # fmt: skip
+def correlate(a: np.ndarray, v: np.ndarray, mode: int) -> np.ndarray:
+    """np.correlate of two vectors; `mode`: 0 valid, 1 same, 2 full."""
+    return np._core.multiarray.correlate2(a, v, mode)  # type: ignore[attr-defined,no-any-return]  # private: takes ints

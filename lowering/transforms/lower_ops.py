@@ -59,7 +59,7 @@ _TABLES = (
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.normalisation", "reductions.scans",
     "reductions.ordering",
     "products", "linear_algebra",
-    "windows.convolution", "windows.pooling", "windows.adaptive",
+    "windows.convolution", "windows.correlation", "windows.pooling", "windows.adaptive",
     "movement.views", "movement.joining", "movement.patterns",
     "indexing.gathers", "indexing.scatters", "indexing.searching",
     "factories",

@@ -34,7 +34,6 @@ from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
 from tierup.frontend.python.operations.scalars import number
 
-DEFAULT_POINTS = Const(50)
 KEEP = Const("K")
 
 FLOAT64 = Const(np.dtype(np.float64))
@@ -132,19 +131,6 @@ def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
     if isinstance(value, Array) and value.rank == 0 and value.dtype is not None and value.dtype.kind in "iu":
         return Scalar(as_int(frame, node, value), "int")
     raise frame.error(node, f"an array as an argument of {what}", "write int(...) or float(...) around it")
-
-
-@function(np.linspace)
-def linspace(
-    frame: Frame, node: ast.AST, start: Value, stop: Value, num: Value = DEFAULT_POINTS, endpoint: Value = TRUE, *, dtype: Value = NONE
-) -> Value:
-    em = frame.em
-    if not constant(frame, node, endpoint, "`endpoint`"):
-        raise frame.error(node, "np.linspace without its endpoint", "write np.arange(num) * ((stop - start) / num) + start")
-    ends = [number(frame, as_python(frame, node, v, "np.linspace")) for v in (start, stop)]
-    code, known = dtype_code(frame, node, FLOAT64 if is_none(dtype) else dtype)
-    ssa = em.numpy("aten.linspace", [*ends, as_int(frame, node, num), code, em.none, em.none, em.none])
-    return Array(ssa, 1, dtype=known, decays=False)
 
 
 @function(np.identity)

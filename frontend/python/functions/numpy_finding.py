@@ -195,6 +195,19 @@ def interp(frame: Frame, node: ast.AST, x: Value, xp: Value, fp: Value, left: Va
     return Array(em.torch("tierup.interp", [*doubles, *ends])[0], arrays_[0].rank, arrays_[0].min_rank, np.dtype(np.float64))
 
 
+_MODES = ("valid", "same", "full")
+
+
+@function(np._core.multiarray.correlate2)  # type: ignore[attr-defined]  # private: what NumPy's own np.correlate calls
+def correlate(frame: Frame, node: ast.AST, a: Value, v: Value, mode: Value = ZERO) -> Value:
+    how, vectors = constant(frame, node, mode, "`mode`"), [as_array(frame, node, x) for x in (a, v)]
+    if how not in _MODES or not all(known_rank(frame, node, x, "np.correlate") == 1 for x in vectors):
+        raise frame.error(node, "this call of np.correlate", "correlate two vectors")
+    of = np.promote_types(*(dtype_of(frame, node, x) for x in vectors))
+    [ssa] = frame.em.torch("tierup.correlate", [*(x.ssa for x in vectors), frame.em.int(_MODES.index(how))])
+    return Array(ssa, 1, dtype=of, decays=False)
+
+
 @function(np.shape)
 def shape(frame: Frame, node: ast.AST, a: Value) -> Value:
     return ShapeOf(as_array(frame, node, a))

@@ -12,9 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.python.functions.numpy_rewritten_grids import OF_GRIDS
 from tierup.frontend.python.functions.numpy_rewritten_sorted import OF_SORTED
 
 _LINALG: Any = np.linalg._linalg  # private: what NumPy's own code calls
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """The longer one correlated with the other in reverse."""
+    a, v = np.array(a, copy=None, ndmin=1), np.array(v, copy=None, ndmin=1)
+    if len(a) == 0:
+        raise ValueError("a cannot be empty")
+    if len(v) == 0:
+        raise ValueError("v cannot be empty")
+    return np.correlate(v, a[::-1], mode) if len(v) > len(a) else np.correlate(a, v[::-1], mode)
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
@@ -192,10 +203,10 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
 
 
 REWRITTEN: dict[Any, Callable[..., Any]] = {
-    **OF_SORTED,
+    **OF_SORTED, **OF_GRIDS,
     _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
     np.linalg.matrix_power: matrix_power,
     np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private
-    np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
+    np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

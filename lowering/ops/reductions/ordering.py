@@ -22,17 +22,17 @@ from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_typ
 from tierup.lowering.ops.tensors import Tensor
 
 
-def _own(lengths: Sequence[Size], dtype: DType, copy: Tensor | None = None) -> ir.Value:
+def own(lengths: Sequence[Size], dtype: DType, copy: Tensor | None = None) -> ir.Value:
     """A buffer that nobody else has, which is freed with all that the kernel allocates; `copy`: what is in it."""
     known = sizes.known(lengths)
     dynamic = [v for v in lengths if not isinstance(v, int)] if copy is None else []
     segments = ir.DenseI32ArrayAttr.get([len(dynamic), int(copy is not None), 0])
     type_ = builtin_type(Known(dtype, known))
     operands = dynamic if copy is None else [copy.value]
-    return _buffer(b.value("bufferization.alloc_tensor", operands, type_, operandSegmentSizes=segments))
+    return buffer(b.value("bufferization.alloc_tensor", operands, type_, operandSegmentSizes=segments))
 
 
-def _buffer(tensor: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+def buffer(tensor: ir.Value, **attributes: ir.Attribute) -> ir.Value:
     """Where a tensor lies, in rows."""
     shaped = ir.ShapedType(tensor.type)
     return b.value("bufferization.to_buffer", [tensor], ir.MemRefType.get(list(shaped.shape), shaped.element_type), **attributes)
@@ -48,13 +48,13 @@ def _sorted_by(name: str) -> Lowering:
         axis, finds = c.axis(1, x.rank), name == "argsort"
         size, is_last, out = x.size(axis), axis == x.rank - 1, tensors.empty(x.lengths, c.dtype())
         if is_last:
-            found = _own(x.lengths, c.dtype(), None if finds else x)
-            lanes = _buffer(x.value, read_only=ir.UnitAttr.get()) if finds else found
+            found = own(x.lengths, c.dtype(), None if finds else x)
+            lanes = buffer(x.value, read_only=ir.UnitAttr.get()) if finds else found
         else:
-            lanes = _own([x.length(axis)], x.dtype)
-            found = _own([x.length(axis)], dtypes.i64) if finds else lanes
+            lanes = own([x.length(axis)], x.dtype)
+            found = own([x.length(axis)], dtypes.i64) if finds else lanes
         called = symbol(name, x.dtype.numpy, STABLE if c.known(2) else DEFAULT)
-        where = ir.InsertionPoint.at_block_begin(_module(c.op).regions[0].blocks[0])
+        where = ir.InsertionPoint.at_block_begin(module_of(c.op).regions[0].blocks[0])
         starts = [(b.address(m), bytes_of(ir.ShapedType(m.type).element_type)) for m in ([lanes, found] if finds else [found])]
 
         def lane(outer: list[Scalar], carried: list[Any]) -> list[ir.Value]:
@@ -91,7 +91,8 @@ def _sorted_by(name: str) -> Lowering:
     return lower
 
 
-def _module(op: ir.Operation) -> ir.Operation:
+def module_of(op: ir.Operation) -> ir.Operation:
+    """What an op is in, that is in nothing."""
     while op.parent is not None:
         op = op.parent
     return op.operation

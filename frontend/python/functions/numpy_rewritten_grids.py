@@ -1,0 +1,98 @@
+"""NumPy's functions of numbers at equal distances, and of how many values lie between them, written as `numpy_rewritten.py` has them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_BINS: Any = np.lib._histograms_impl  # private: what NumPy's own code calls
+
+
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """start + i * step, by NumPy's steps; the last is `stop` itself."""
+    num = operator.index(num)
+    if num < 0 or device is not None:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    div = num - 1 if endpoint else num
+    of = np.result_type(start, stop, 1.0)
+    start, stop = of.type(start), of.type(stop)
+    delta = stop - start
+    if retstep and div <= 0:
+        raise ValueError(f"{num}")
+    step = delta / of.type(max(div, 1))
+    at = np.arange(0, num, dtype=of).reshape((-1,) + (1,) * np.ndim(delta))
+    y = np.where(np.any(step == 0), at / max(div, 1) * delta, at * step) + start
+    if endpoint:
+        y = np.where(at == (div if num > 1 else -1), stop, y)
+    if axis != 0:
+        y = np.moveaxis(y, 0, axis)
+    if dtype is not None:
+        y = (np.floor(y) if np.issubdtype(dtype, np.integer) else y).astype(dtype, copy=False)
+    return (y, step) if retstep else y
+
+
+def outer_edges(a: Any, range: Any) -> Any:
+    """Between what a histogram counts. Of one int alone, and of nothing, NumPy makes floats, which its own code does."""
+    if range is None and a.size == 0:
+        raise ValueError(f"{a}")
+    first, last = (a.min(), a.max()) if range is None else range
+    if range is not None and first > last:
+        raise ValueError("max must be larger than min in range parameter.")
+    if not (np.isfinite(first) and np.isfinite(last)):
+        raise ValueError(f"range of [{first}, {last}] is not finite")
+    if np.result_type(first, last).kind == "f":
+        first, last = first * 1.0, last * 1.0
+        return (first - 0.5, last + 0.5) if first == last else (first, last)
+    if first == last:
+        raise ValueError(f"{first}")
+    return first, last
+
+
+def unsigned_subtract(a: Any, b: Any) -> Any:
+    """a - b, where a >= b. Of ints one that 63 bits hold."""
+    of = np.result_type(a, b)
+    if of.kind != "i":
+        return np.subtract(a, b, dtype=of)
+    found = np.asarray(a).astype(np.int64) - np.asarray(b).astype(np.int64)
+    if np.any(found < 0):
+        raise ValueError(f"{found}")
+    return found
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """How many values lie between the edges, or the sum of their weights."""
+    a, weights = _BINS._ravel_and_check_weights(a, weights)
+    edges, uniform = _BINS._get_bin_edges(a, bins, range, weights)
+    if uniform is not None:
+        n = _uniform_bins(a, weights, edges, *uniform)
+    elif weights is None:
+        n = np.diff(_BINS._search_sorted_inclusive(np.sort(a), edges))
+    else:
+        raise ValueError(f"{edges}")
+    return (n / np.diff(edges).astype(np.float64) / n.sum() if density else n), edges
+
+
+def _uniform_bins(a: Any, weights: Any, edges: Any, first: Any, last: Any, bins: int) -> Any:
+    """A last bin has what lies outside. Weights are summed by the blocks that NumPy takes."""
+    if weights is not None and (not np.can_cast(weights.dtype, np.float64) or len(a) > 65536):
+        raise ValueError(f"{weights}")
+    kept = (a >= first) & (a <= last)
+    values = np.where(kept, a.astype(edges.dtype), edges[0])
+    at = (unsigned_subtract(values, first) / unsigned_subtract(last, first) * bins).astype(np.intp)
+    at = at - (at == bins)
+    at = at - (values < edges[at])
+    at = at + ((values >= edges[at + 1]) & (at != bins - 1))
+    n = np.zeros(bins + 1, np.intp if weights is None else np.float64)
+    np.add.at(n, np.where(kept, at, bins), 1 if weights is None else weights)
+    return n[:bins].astype(np.intp if weights is None else weights.dtype)
+
+
+OF_GRIDS: dict[Any, Callable[..., Any]] = {
+    np.linspace: linspace, np.histogram: histogram, _BINS._get_outer_edges: outer_edges, _BINS._unsigned_subtract: unsigned_subtract,
+}  # fmt: skip
