@@ -10,7 +10,7 @@ broadcasting treats them differently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Union
 
@@ -227,7 +227,18 @@ def _extreme(fn: str, a: Dim, b: Dim) -> Dim:
         return a if fn == "max" else b
     if at_least(b - a, 0):
         return b if fn == "max" else a
+    if fn == "max" and 0 in (a, b):
+        for call, rest in _less_a_minimum(b if a == 0 else a):
+            if rest in call.args:  # x - min(x, y) is max(x - y, 0): what x[1:] has left
+                return maximum(rest - call.args[call.args[0] == rest], 0)
     return atom(Call(fn, tuple(sorted((a, b), key=str))))
+
+
+def _less_a_minimum(dim: Dim) -> Iterator[tuple[Call, Dim]]:
+    """Minima that are taken away once in a sum, and the rest of it."""
+    for mono, coefficient in _terms(dim):
+        if coefficient == -1 and len(mono) == 1 and isinstance(mono[0][1], Call) and mono[0][1].fn == "min" and mono[0][2] == 1:
+            yield mono[0][1], dim + atom(mono[0][1])
 
 
 def at_least(dim: Dim, bound: int) -> bool:

@@ -20,8 +20,39 @@ BODIES = {
     "histogram between edges": "return np.histogram(x, [-3, -0.5, 0, r, 2]), np.histogram(x, np.sort(y)), np.histogram_bin_edges(x, n)",
     "correlate": "return np.correlate(x, y), np.correlate(x, y[:3], 'full'), np.correlate(y[2:], x, 'same'), np.correlate(x, k * 0.5)",
     "convolve": "return np.convolve(x, y[n:]), np.convolve(y[:2], x, 'valid'), np.convolve(x[:4], y, 'same'), np.convolve(x, r)",
+    "unique": "return np.unique(x), np.unique(m), np.unique(x, return_counts=True), np.unique(y, return_index=True, return_inverse=True)",
+    "unique with NaNs": "return np.unique(x, equal_nan=False), np.unique(x, return_counts=True, equal_nan=False)",
+    "sets": "return np.isin(x, y[:3]), np.isin(m, x, invert=True), np.union1d(x, y), np.intersect1d(x, y[:4]), np.setdiff1d(x, y[2:])",
+    "sets of what is in one": "return np.setxor1d(x, y), np.isin(k, x), np.isin(k, [0, 2, 5])",
+    "medians": "return np.median(m, axis=(0, 1)), np.median(m, (1, 0), keepdims=True), np.quantile(m, [0.2, r], (0, 1), keepdims=True)",
+    "nanmedian": "return np.nanmedian(m, axis=0), np.nanmedian(m, 1, keepdims=True), np.nanmedian(m), np.nanmedian(m[:, 2:], (0, 1))",
+    "choose": "return np.choose(k % 3, (k, y[:k.size] * 2, 7)), np.choose(k, (x[:k.size], k), mode='clip'), np.choose(k, [1, 2.5], mode='wrap')",
+    "choose of too few": "return np.choose(k, (x[:1], k))",
+    "compress": "return np.compress(x > 0, y), np.compress([True, False, True], m, axis=1), np.compress(y[:2] > 0, m)",
+    "put": "np.put(x, k - 1, y[:2], mode='clip')\nnp.put(y, k + 3, k[:1].astype(y.dtype), mode='wrap')\nreturn None",
+    "put out of range": "np.put(x, k + 3, y)",
+    "place": "np.place(x, x > 0, y[:3])\nnp.putmask(m, m < 0, y[:2])\nnp.place(y, y > 9, y[:0])\nreturn None",
+    "place of other sizes": "np.place(x, m > 0, y[:3])",
+    "piecewise": "return np.piecewise(x, [x < 0, x > 0.5], [1, 2, r]), np.piecewise(m, [m > 0], [np.abs])",
+    "delete": "return np.delete(x, k), np.delete(m, 1, axis=1), np.delete(x, x > 0), np.delete(m, -1), np.delete(m, [0, -1], 1)",
+    "insert": "return np.insert(x, 1, y[:2]), np.insert(m, -2, 7), np.array_split(x, 3), np.array_split(m, [1, 3], axis=1)",
+    "trim_zeros": "return np.trim_zeros(x) * 1, np.trim_zeros(np.floor(x / 2)) + 0, np.trim_zeros(y * 0).size, np.trim_zeros(x, 'b') * 2",
+    "index in the flat array": "return np.ravel_multi_index((k, k % 4), (20, 4)), np.unravel_index(k, (5, 4, 1)), np.unravel_index(k[:2], 20)",
+    "index in no array": "return np.ravel_multi_index((k, k % 4), (2, 4))",
+    "bits": "return np.packbits(x > 0), np.unpackbits(np.packbits(m > 0, bitorder='little')), np.unpackbits(k.astype(np.uint8), bitorder='little')",
+    "diagonals": "return np.diagflat(m), np.diagflat(x, -1), np.tri(n, 5, -1), np.tril_indices(n), np.triu_indices(4, 1, n)",
+    "powers": "return np.vander(x), np.vander(x, n, increasing=True), np.polyval(y, x)",
+    "powers in float64": "return np.float_power(x, 2), np.float_power(y, x)",
+    "turns": "return np.rot90(m), np.rot90(m, 2) + 1, np.rot90(m, -1, (1, 0)), np.rot90(m, 3)",
+    "differences": "return np.diff(x, 2), np.diff(m, 3, 0), np.ediff1d(m), np.ediff1d(x, to_begin=x[:1], to_end=[x[0], 1])",
+    "correlation coefficients": "return np.corrcoef(x, y), np.corrcoef(m), np.corrcoef(m, rowvar=False), np.isreal(x)",
+    "ranges of floats": "return np.arange(0.5, 3, r), np.arange(r), np.arange(5, r, -0.25, dtype=np.float32), np.arange(1.0, 0.0), np.arange(n * 0.1)",
+    "grids": "return np.mgrid[0:n, 0:2:r], np.mgrid[-2:n], np.ogrid[0:3, n:1:-1], np.mgrid[0:3, 0:2], np.r_[x, y], np.c_[x, y, m], x[np.s_[1:n]]",
+    "windows": "return np.bartlett(n), np.hanning(8), np.hamming(n + 2), np.blackman(5)",
+    "polynomials": "return np.polyfit(x, y, 2), np.unwrap(x), np.sinc(x)",
 }  # fmt: skip
 
+REFUSED = ("choose of too few", "put out of range", "place of other sizes", "index in no array")
 SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
 DATA = {
     "f8": lambda rng, size: rng.standard_normal(size) * 2,
@@ -53,7 +84,7 @@ def arguments(kind: str, size: int, seed: int) -> tuple:
     return x, y, m, rng.integers(0, max(size, 1), size // 2), 3 + seed % 3, 0.75
 
 
-ROUNDED = ("points on a curve",)  # by our powers and logarithms, which have bounds of their own
+ROUNDED = ("points on a curve", "correlation coefficients", "windows", "polynomials", "powers in float64")  # by our powers and logarithms, which have bounds of their own
 
 
 def bits(found: object) -> list:
@@ -71,7 +102,7 @@ def is_near(found: object, wanted: object) -> bool:
     a, b = np.asarray(found), np.asarray(wanted)
     if b.dtype.kind != "f" or a.dtype != b.dtype or a.shape != b.shape:
         return bits(found) == bits(wanted)
-    return type(found) is type(wanted) and np.allclose(a, b, rtol=64 * float(np.finfo(b.dtype).eps), atol=0, equal_nan=True)
+    return type(found) is type(wanted) and np.allclose(a, b, rtol=64 * float(np.finfo(b.dtype).eps), atol=256 * float(np.finfo(b.dtype).eps), equal_nan=True)
 
 
 def outcome(function, given: tuple) -> object:
@@ -101,7 +132,7 @@ def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
         assert bits(mine) == bits(given)
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", [name for name in BODIES if name not in REFUSED])
 def test_native_code_gives_them(name: str) -> None:
     function = function_of(BODIES[name])
     jitted = tierup.jit(function, strict=True)

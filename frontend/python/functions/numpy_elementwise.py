@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
@@ -74,6 +75,20 @@ def _operator(op: type) -> Handler:
 def divmod_(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
     """The quotient's floor, and what is left."""
     return Sequence("tuple", [_operator(op)(frame, node, x1, x2) for op in (ast.FloorDiv, ast.Mod)])
+
+
+@function(np.positive)
+def positive(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return array_operators.unary(frame, node, ast.UAdd, as_array(frame, node, x))
+
+
+@function(np.float_power)
+def float_power(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
+    """The power in float64."""
+    em = frame.em
+    how = [em.int(dtypes.f64.code), em.bool(False), em.bool(False), em.none]
+    a, b = (replace(x, ssa=em.numpy("aten.to.dtype", [x.ssa, *how]), dtype=np.dtype(np.float64)) for x in _pair(frame, node, x1, x2))
+    return array_operators.binary(frame, node, ast.Pow, a, b)
 
 
 _TRUTHS = (np.logical_and, np.logical_or, np.logical_xor)

@@ -115,6 +115,8 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
         start, stop = Const(0), stop if is_none(start) else start
     step = Const(1) if is_none(step) else step
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
+    if any(number_kind(p) == "float" for p in parts):
+        raise frame.error(node, "np.arange of floats")  # which is written once more
     kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
     operands = [number(frame, p) for p in parts]
@@ -130,6 +132,8 @@ def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
         return Const(value.value.item())
     if isinstance(value, Array) and value.rank == 0 and value.dtype is not None and value.dtype.kind in "iu":
         return Scalar(as_int(frame, node, value), "int")
+    if isinstance(value, Array) and value.rank == 0 and value.dtype == np.float64:
+        return Scalar(frame.em.numpy("aten.Float.Tensor", [value.ssa], frame.em.types.float), "float")
     raise frame.error(node, f"an array as an argument of {what}", "write int(...) or float(...) around it")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.frontend.python.functions.numpy_rewritten_choosing import OF_CHOOSING
 from tierup.frontend.python.functions.numpy_rewritten_grids import OF_GRIDS
 from tierup.frontend.python.functions.numpy_rewritten_sorted import OF_SORTED
 
@@ -115,6 +116,79 @@ def diag(v: Any, k: int = 0) -> Any:
     return made
 
 
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """The covariances over the deviations of both, between -1 and 1."""
+    c, n = np.cov(x, y, rowvar, dtype=dtype), 0
+    for part in (x,) if y is None else (x, y):
+        n += 1 if np.ndim(part) == 1 else np.shape(part)[0 if rowvar else 1]
+    if np.ndim(x) == 1 and y is None:
+        return c / c
+    if n < 2:
+        raise ValueError(f"{c}")
+    c = c.reshape((n, n))
+    deviations = np.sqrt(np.diagonal(c))
+    return np.clip(c / deviations[:, None] / deviations[None, :], -1, 1)
+
+
+def isreal(x: Any) -> Any:
+    """Of what programs hold, all."""
+    return np.zeros_like(np.asanyarray(x)) == 0
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with all elements on a diagonal."""
+    return np.diag(np.asarray(v).ravel(), k)
+
+
+def min_int(low: Any, high: Any) -> Any:
+    """Of np.tri: the dtype of the numbers of its rows and columns, which its result does not show."""
+    return np.int64
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """Powers of each element, each the one before times it."""
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    powers = np.cumprod(np.where(np.arange(len(x) if N is None else N) == 0, 1, x.astype(np.promote_types(x.dtype, int))[:, None]), axis=1)
+    return powers if increasing else np.flip(powers, 1).copy()
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """A view whose axes are turned by as many quarters."""
+    first, second = axes
+    m = np.asanyarray(m)
+    if not (-m.ndim <= first < m.ndim and -m.ndim <= second < m.ndim) or first % m.ndim == second % m.ndim:
+        raise ValueError(f"{axes}")
+    k %= 4
+    if k % 2 == 0:
+        return np.flip(np.flip(m, first), second) if k else m[:]
+    return np.swapaxes(np.flip(m, second), first, second) if k == 1 else np.flip(np.swapaxes(m, first, second), second)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:  # type: ignore[attr-defined]
+    """What each element is more than the one before, n times."""
+    if n < 1 or prepend is not np._NoValue or append is not np._NoValue:  # type: ignore[attr-defined]  # private: what stands for nothing
+        raise ValueError(f"{n}")
+    for _ in range(n):
+        a = np.diff(a, 1, axis)
+    return a
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours, and what stands before and behind them."""
+    ary = np.asanyarray(ary).ravel()
+    differences = ary[1:] - ary[:-1]
+    if to_end is None and to_begin is None:
+        return differences
+    before, behind = (ary[:0] if x is None else np.asanyarray(x).ravel() for x in (to_begin, to_end))
+    if not np.can_cast(before.dtype, ary.dtype, "same_kind"):
+        raise TypeError("dtype of `to_begin` must be compatible with input `ary` under the `same_kind` rule.")
+    if not np.can_cast(behind.dtype, ary.dtype, "same_kind"):
+        raise TypeError("dtype of `to_end` must be compatible with input `ary` under the `same_kind` rule.")
+    return np.concatenate((before.astype(ary.dtype), differences, behind.astype(ary.dtype)))
+
+
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write a number to the main diagonal of a matrix."""
     if a.ndim != 2 or np.ndim(val) != 0 or wrap:
@@ -203,10 +277,12 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
 
 
 REWRITTEN: dict[Any, Callable[..., Any]] = {
-    **OF_SORTED, **OF_GRIDS,
+    **OF_SORTED, **OF_GRIDS, **OF_CHOOSING,
     _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
     np.linalg.matrix_power: matrix_power,
     np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private
     np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
+    np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff, np.ediff1d: ediff1d,
+    np.lib._twodim_base_impl._min_int: min_int,  # type: ignore[attr-defined]  # private
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

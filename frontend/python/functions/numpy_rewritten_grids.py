@@ -37,6 +37,72 @@ def linspace(
     return (y, step) if retstep else y
 
 
+def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
+    """Of floats: NumPy adds multiples of what the second element is more than the first."""
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    of = np.dtype(np.float64 if dtype is None else dtype)
+    length = (float(stop) - float(start)) / float(step)
+    if of.kind != "f" or device is not None or like is not None or not -(2.0**40) < length < 2.0**40:
+        raise ValueError(f"{length}")
+    first, second = of.type(float(start)), of.type(float(start) + float(step))
+    at = np.arange(0, max(int(np.ceil(length)), 0))
+    return np.where(at == 1, second, first + at.astype(of) * (second - first))
+
+
+def from_slices(key: Any, is_open: bool) -> Any:
+    """The numbers of each slice along an axis of its own."""
+    starts = [0 if s.start is None else s.start for s in key]
+    steps = [1 if s.step is None else s.step for s in key]
+    of = np.result_type(*starts, *steps, *[s.stop for s in key])
+    sizes = [max(int(np.ceil((s.stop - start) / step)), 0) for s, start, step in zip(key, starts, steps)]  # noqa: B905 - as many
+    rank = len(sizes)
+    grids = [
+        (np.arange(sizes[i]).astype(of) * steps[i] + starts[i]).reshape((1,) * i + (-1,) + (1,) * (rank - i - 1)) for i in range(rank)
+    ]
+    if is_open:
+        return tuple(grids)
+    ones: Any = 1
+    for g in grids:
+        ones = ones * np.ones_like(g)
+    return np.stack([g * ones for g in grids])
+
+
+def mgrid(key: Any) -> Any:
+    """np.mgrid[key]."""
+    if type(key) is slice:
+        return np.arange(0 if key.start is None else key.start, key.stop, 1 if key.step is None else key.step)
+    return from_slices(key, False)
+
+
+def ogrid(key: Any) -> Any:
+    """np.ogrid[key]."""
+    return mgrid(key) if type(key) is slice else from_slices(key, True)
+
+
+def rows(key: Any) -> Any:
+    """np.r_[key], of vectors."""
+    arrays = [np.asarray(part) for part in key]
+    if any(type(part) is not np.ndarray or part.ndim != 1 for part in key):
+        raise ValueError(f"{key}")
+    return np.concatenate(arrays)
+
+
+def columns(key: Any) -> Any:
+    """np.c_[key], of vectors and matrices."""
+    if any(type(part) is not np.ndarray or not 0 < part.ndim < 3 for part in key):
+        raise ValueError(f"{key}")
+    return np.column_stack(tuple(key))
+
+
+def itself(key: Any) -> Any:
+    """np.s_[key]."""
+    return key
+
+
+BY_KEY: dict[Any, Callable[..., Any]] = {np.mgrid: mgrid, np.ogrid: ogrid, np.r_: rows, np.c_: columns, np.s_: itself}
+"""What stands for the objects of NumPy's that are indexed."""
+
+
 def outer_edges(a: Any, range: Any) -> Any:
     """Between what a histogram counts. Of one int alone, and of nothing, NumPy makes floats, which its own code does."""
     if range is None and a.size == 0:
@@ -94,5 +160,5 @@ def _uniform_bins(a: Any, weights: Any, edges: Any, first: Any, last: Any, bins:
 
 
 OF_GRIDS: dict[Any, Callable[..., Any]] = {
-    np.linspace: linspace, np.histogram: histogram, _BINS._get_outer_edges: outer_edges, _BINS._unsigned_subtract: unsigned_subtract,
+    np.linspace: linspace, np.arange: arange, np.histogram: histogram, _BINS._get_outer_edges: outer_edges, _BINS._unsigned_subtract: unsigned_subtract,
 }  # fmt: skip

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-_SETS: Any = np.lib._arraysetops_impl  # private, as the next
+_SETS: Any = np.lib._arraysetops_impl  # private, as the next two
+_NANS: Any = np.lib._nanfunctions_impl
 _OWN: Any = np.lib._function_base_impl  # private: what NumPy's own code calls
 
 
@@ -19,6 +21,28 @@ def only_one_zero(values: Any, result: Any) -> None:
     """Leaves the call to NumPy where a result is zero and the values have zeros of both signs."""
     if values.dtype.kind == "f" and np.any(result == 0) and np.any((values == 0) & np.signbit(values)):
         raise ValueError(f"{result}")
+
+
+def reduced(a: Any, func: Any, keepdims: bool = False, **kwargs: Any) -> Any:
+    """What a function of one axis, or of all elements, gives of several axes: they become one, the last."""
+    a = np.asanyarray(a)
+    axis, rank, shape = kwargs.get("axis", None), a.ndim, a.shape
+    if kwargs.get("out", None) is not None:
+        raise ValueError(f"{axis}")
+    over = tuple(range(rank)) if axis is None else normalize_axis_tuple(axis, rank)
+    if axis is not None and len(over) == 1:
+        kwargs["axis"] = over[0]
+    elif axis is not None:
+        if kwargs.get("weights", None) is not None:
+            raise ValueError(f"{axis}")
+        kept = tuple(i for i in range(rank) if i not in over)
+        a = np.transpose(a, kept + over).reshape((*[shape[i] for i in kept], -1))
+        kwargs["axis"] = -1
+    found = func(a, **kwargs)
+    if keepdims is np._NoValue or not keepdims:  # type: ignore[attr-defined]  # private: what stands for nothing
+        return found
+    ones = tuple(1 if i in over else shape[i] for i in range(rank))
+    return np.asarray(found).reshape((*np.shape(found)[: np.ndim(found) - rank + len(over)], *ones))
 
 
 def median(a: Any, axis: int | None = None, out: Any = None, overwrite_input: bool = False) -> Any:
@@ -93,15 +117,28 @@ def without_nans(arr1d: Any, second_arr1d: Any = None, overwrite_input: bool = F
     return arr1d[~np.isnan(arr1d)], None, overwrite_input
 
 
+def nanmedian(a: Any, axis: int | None = None, out: Any = None, overwrite_input: bool = False) -> Any:
+    """Of each lane without its NaNs the mean of the two values in the middle, or the one."""
+    if axis is None or a.ndim == 1:
+        return _NANS._nanmedian1d(a.ravel(), overwrite_input)
+    if out is not None or a.dtype.kind != "f" or a.size == 0:
+        raise ValueError(f"{a}")
+    values = np.moveaxis(np.sort(a, axis=axis), axis, 0)
+    counts = np.sum(~np.isnan(values), axis=0)
+    low, high = (np.take_along_axis(values, (np.maximum(counts - less, 0) // 2)[None], axis=0)[0] for less in (1, 0))
+    only_one_zero(values, low)
+    only_one_zero(values, high)
+    found = (low + high) / 2
+    return np.where(counts % 2 == 1, low, found) if len(values) >= 600 else found
+
+
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *, equal_nan: bool = True,
     inverse_shape: Any = None, axis: Any = None, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """Each int once, and where it was. Floats are left to NumPy by a function that is not translated: it is as quick there."""
+    """Each number once, and where it was."""
     ar = np.asanyarray(ar).reshape(-1)
-    n = len(ar)
-    if ar.dtype.kind == "f":
-        return _SETS._unique_hash(ar)
+    n, is_float = len(ar), ar.dtype.kind == "f"
     if n == 0 or axis is not None or not sorted:
         raise ValueError(f"{ar}")
     if return_index or return_inverse:
@@ -109,8 +146,14 @@ def unique(
         values = ar[places]
     else:
         places, values = ar, np.sort(ar)
-    is_first = np.concatenate((np.ones(1, np.bool_), values[1:] != values[:-1]))
-    found: tuple[Any, ...] = (values[is_first],)
+    differ = values[1:] != values[:-1]
+    if is_float and equal_nan:
+        differ = differ & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    is_first = np.concatenate((np.ones(1, np.bool_), differ))
+    once = values[is_first]
+    if is_float and not (return_index or return_inverse or return_counts):
+        only_one_zero(ar, once)
+    found: tuple[Any, ...] = (once,)
     if return_index:
         found += (places[is_first],)
     if return_inverse:
@@ -124,6 +167,6 @@ def unique(
 
 OF_SORTED: dict[Any, Callable[..., Any]] = {
     _SETS._unique1d: unique,
-    _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
-    np.lib._nanfunctions_impl._remove_nan_1d: without_nans,  # type: ignore[attr-defined]  # private
+    _OWN._ureduce: reduced, _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
+    _NANS._remove_nan_1d: without_nans, _NANS._nanmedian: nanmedian,
 }  # fmt: skip

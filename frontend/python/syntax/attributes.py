@@ -21,6 +21,7 @@ from tierup.frontend.python.building.values import (
     Scalar,
     Sequence,
     ShapeOf,
+    Slice,
     Value,
     describe,
 )  # fmt: skip
@@ -51,6 +52,8 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
         return owner.items[fields.index(name)]
     if isinstance(owner, (Sequence, Mapping_)):
         return Method(owner, name)
+    if isinstance(owner, Slice) and name in ("start", "stop", "step"):
+        return {"start": owner.start, "stop": owner.stop, "step": owner.step}[name]
     if isinstance(owner, DTypeOf):
         raise frame.error(node, f"`.{name}` of a dtype known only at run time", "compare dtypes with ==")
     if isinstance(owner, Scalar) and not hasattr(PYTHONS[owner.kind], name):

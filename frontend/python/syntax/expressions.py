@@ -158,6 +158,9 @@ def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
     index = evaluate(frame, node.slice)
     if isinstance(owner, Object) and isinstance(index, Const):
         return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
+    by_key = helpers.by_key(owner)
+    if by_key is not None:
+        return frame.call_function(frame, node, by_key, [settled(frame, index)], {})
     return indexing.load(frame, node, owner, index)
 
 

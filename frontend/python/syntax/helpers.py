@@ -15,7 +15,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from tierup.frontend.python.building.frame import Frame, is_numpys
-from tierup.frontend.python.building.values import Mapping_, Method, Object, Sequence, Value
+from tierup.frontend.python.building.values import Const, Mapping_, Method, Object, Sequence, Value
+from tierup.frontend.python.functions.numpy_rewritten_grids import BY_KEY
 from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
 from tierup.runtime.arguments.hidden import Access
 
@@ -37,6 +38,12 @@ def numpys(function: Any) -> FunctionType | None:
         return None
     found = REWRITTEN.get(function) or inspect.unwrap(function)
     return found if isinstance(found, FunctionType) and is_numpys(found) else None
+
+
+def by_key(owner: Value) -> Any:
+    """What computes an item of an object of NumPy's that only is indexed, np.mgrid; None for another."""
+    value = owner.value if isinstance(owner, (Const, Object)) else None
+    return next((function for known, function in BY_KEY.items() if known is value), None)
 
 
 def _is_users(caller: FunctionType, function: FunctionType) -> bool:
