@@ -48,6 +48,8 @@ class Combine(Enum):
     ADD = "add"
     MULTIPLY = "multiply"
     LOG_ADD_EXP = "log add exp"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
 
 
 class Layout(Enum):

@@ -151,5 +151,6 @@ def test_what_stands_for_a_function_of_numpys_has_its_parameters():
     from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
 
     for original, ours in REWRITTEN.items():
-        if getattr(original, "__name__", "") not in ("reduce", "_monotonicity"):  # the ufunc's are more; the other says none
+        is_ufunc = isinstance(getattr(original, "__self__", original), np.ufunc)
+        if not is_ufunc and original.__name__ != "_monotonicity":  # a ufunc's are more; the other says none
             assert list(inspect.signature(original).parameters) == list(inspect.signature(ours).parameters), original

@@ -23,7 +23,7 @@ BODIES = {
     "unique": "return np.unique(x), np.unique(m), np.unique(x, return_counts=True), np.unique(y, return_index=True, return_inverse=True)",
     "unique with NaNs": "return np.unique(x, equal_nan=False), np.unique(x, return_counts=True, equal_nan=False)",
     "sets": "return np.isin(x, y[:3]), np.isin(m, x, invert=True), np.union1d(x, y), np.intersect1d(x, y[:4]), np.setdiff1d(x, y[2:])",
-    "sets of what is in one": "return np.setxor1d(x, y), np.isin(k, x), np.isin(k, [0, 2, 5])",
+    "sets of what is in one": "return np.setxor1d(x, y), np.isin(k, x), np.isin(k, [0, 2, 5]), np.isin(k, k[1:3] + 1, invert=True), np.isin(k.astype('u1'), [3, -900, 7**12])",
     "medians": "return np.median(m, axis=(0, 1)), np.median(m, (1, 0), keepdims=True), np.quantile(m, [0.2, r], (0, 1), keepdims=True)",
     "nanmedian": "return np.nanmedian(m, axis=0), np.nanmedian(m, 1, keepdims=True), np.nanmedian(m), np.nanmedian(m[:, 2:], (0, 1))",
     "choose": "return np.choose(k % 3, (k, y[:k.size] * 2, 7)), np.choose(k, (x[:k.size], k), mode='clip'), np.choose(k, [1, 2.5], mode='wrap')",
@@ -50,9 +50,19 @@ BODIES = {
     "grids": "return np.mgrid[0:n, 0:2:r], np.mgrid[-2:n], np.ogrid[0:3, n:1:-1], np.mgrid[0:3, 0:2], np.r_[x, y], np.c_[x, y, m], x[np.s_[1:n]]",
     "windows": "return np.bartlett(n), np.hanning(8), np.hamming(n + 2), np.blackman(5)",
     "polynomials": "return np.polyfit(x, y, 2), np.unwrap(x), np.sinc(x)",
+    "roots and divisors": "return np.cbrt(x), np.gcd(k, 6), np.lcm(k[:, None], k * 2), np.gcd(np.floor(y).astype('i2'), 12)",
+    "parts of floats": "return np.modf(x * 1.0), np.modf(m / 2)",
+    "products along an axis": "return np.vecdot(m, m[0]), np.matvec(m, m[1]), np.vecmat(x, m), np.linalg.vecdot(m, m)",
+    "running extremes": "return np.maximum.accumulate(x), np.minimum.accumulate(m), np.minimum.accumulate(m, axis=1)",
+    "running extremes of a number": "return np.maximum.accumulate(n * 1.0)",
+    "reductions where a mask holds": (
+        "return np.sum(x, where=y > 0), np.mean(m, axis=0, where=m > 0), np.max(m, axis=1, where=m < 1, initial=-2), "
+        "np.min(x, where=x > 0, initial=9.0)"
+    ),
+    "subtract.at": "np.subtract.at(x, k, y[0])\nnp.subtract.at(m, (k, 1), y[: k.size])\nreturn None",
 }  # fmt: skip
 
-REFUSED = ("choose of too few", "put out of range", "place of other sizes", "index in no array")
+REFUSED = ("running extremes of a number", "choose of too few", "put out of range", "place of other sizes", "index in no array")
 SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
 DATA = {
     "f8": lambda rng, size: rng.standard_normal(size) * 2,
@@ -84,7 +94,7 @@ def arguments(kind: str, size: int, seed: int) -> tuple:
     return x, y, m, rng.integers(0, max(size, 1), size // 2), 3 + seed % 3, 0.75
 
 
-ROUNDED = ("points on a curve", "correlation coefficients", "windows", "polynomials", "powers in float64")  # by our powers and logarithms, which have bounds of their own
+ROUNDED = ("points on a curve", "correlation coefficients", "windows", "polynomials", "powers in float64", "roots and divisors", "products along an axis", "reductions where a mask holds", "running extremes")  # by our powers and logarithms, which have bounds of their own; which zero is larger is not said
 
 
 def bits(found: object) -> list:

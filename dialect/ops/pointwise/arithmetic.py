@@ -337,6 +337,20 @@ def _(g: Backward) -> Gradients:
     return g.sum_to(g.where(g.compare("eq", x, 0), 0.0, g.where(turned, g.neg(g.grad), g.grad)), "self")
 
 
+@pointwise("aten.gcd(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.gcd, exact=True, no_gradient="of ints")
+def gcd(m: Elements, x: Element, y: Element) -> Element:
+    """The greatest number that divides both."""
+    return m.gcd(x, y)
+
+
+@pointwise("aten.lcm(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.lcm, exact=True, no_gradient="of ints")
+def lcm(m: Elements, x: Element, y: Element) -> Element:
+    """The least number that both divide; it wraps."""
+    common = m.gcd(x, y)
+    of_one = m.select(m.equal(common, m.number(0, x)), m.number(1, x), common)
+    return m.absolute(m.trunc_quotient(m.absolute(x), of_one) * m.absolute(y))
+
+
 @pointwise("aten.heaviside(Tensor self, Tensor values) -> Tensor", promoting=2, same=True, numpy=np.heaviside, form="heaviside", exact=True)
 def heaviside(m: Elements, x: Element, values: Element) -> Element:
     """0 below zero and for NaN, `values` at zero, 1 above. PyTorch refuses its gradient, which is zero."""

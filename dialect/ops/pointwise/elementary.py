@@ -40,7 +40,7 @@ def _of_float(
     of_complex: Formula | None = None, **fields: Any,
 ) -> PointwiseOp:  # fmt: skip
     """The function that `Elements` has by the op's name; `of_complex`: of complex numbers, where native code has that, too."""
-    name = schemas[0].removeprefix("aten.").partition("(")[0]
+    name = schemas[0].partition("(")[0].rpartition(".")[2]
 
     def formula(m: Elements, x: Element) -> Element:
         return of_complex(m, x) if of_complex is not None and m.is_complex(x) else getattr(m, name)(x)
@@ -82,6 +82,8 @@ log2 = _of_float("aten.log2(Tensor self) -> Tensor", numpy=np.log2, vjp=lambda g
 log10 = _of_float("aten.log10(Tensor self) -> Tensor", numpy=np.log10, vjp=lambda g: g.div(g.grad, g.mul(g.operands[0], math.log(10))))
 log1p = _of_float("aten.log1p(Tensor self) -> Tensor", numpy=np.log1p, vjp=lambda g: g.div(g.grad, g.add(g.operands[0], 1)))
 sqrt = _of_float("aten.sqrt(Tensor self) -> Tensor", numpy=np.sqrt, reads=_RESULT, vjp=lambda g: g.div(g.grad, g.mul(g.results[0], 2)))
+cbrt = _of_float("tierup.cbrt(Tensor self) -> Tensor", numpy=np.cbrt, reads=_RESULT,
+                 vjp=lambda g: g.div(g.grad, g.mul(g.mul(g.results[0], g.results[0]), 3)))  # fmt: skip
 erf = _of_float(
     "aten.erf(Tensor self) -> Tensor",
     vjp=lambda g: g.mul(g.grad, g.mul(g.call("aten.exp", g.neg(g.mul(g.operands[0], g.operands[0]))), 2 / math.sqrt(math.pi))),

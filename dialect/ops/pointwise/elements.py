@@ -52,6 +52,7 @@ class Elements:
     acosh: Unary
     atanh: Unary
     sqrt: Unary
+    cbrt: Unary
     erf: Unary
     erfc: Unary
     floor: Unary
@@ -80,6 +81,7 @@ class Elements:
     imag: Unary
     complex: Binary  # of two floats of one dtype
     # of integers
+    gcd: Binary  # of their absolute values
     integer_power: Binary  # wraps; for a negative exponent 0, but 1 for base 1 and +-1 for base -1
     floor_quotient: Binary  # a divisor of 0 is a ZeroDivisionError: native code has it checked before (tierup-insert-bounds-checks)
     trunc_quotient: Binary
@@ -182,7 +184,7 @@ class Arrays(Elements):
     exp, exp2, expm1, log, log2, log10, log1p = np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p
     sin, cos, tan, asin, acos, atan = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan
     sinh, cosh, tanh, asinh, acosh, atanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
-    sqrt, floor, ceil, trunc, rint = np.sqrt, np.floor, np.ceil, np.trunc, np.rint
+    sqrt, cbrt, floor, ceil, trunc, rint, gcd = np.sqrt, np.cbrt, np.floor, np.ceil, np.trunc, np.rint, np.gcd
     erf, erfc = staticmethod(_error_function("erf")), staticmethod(_error_function("erfc"))
     atan2, copysign, logaddexp, logaddexp2 = np.arctan2, np.copysign, np.logaddexp, np.logaddexp2
     power, integer_power = staticmethod(_float_power), staticmethod(_integer_power)

@@ -1,4 +1,4 @@
-"""Running sums and products, and logarithms of sums: each element of a dim combined with all before it.
+"""Running sums and products, logarithms of sums, and extremes: each element of a dim combined with all before it.
 
 torch's results of bools and integers are int64, NumPy's are those of its sums; torch keeps rank 0, NumPy makes a vector of it.
 Native code is lowering/ops/reductions/scans.py, on a GPU tierup-scans-to-blocks.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import DTypeRule, numpy_result, result_dtype, widened
-from tierup.dialect.optable.core import Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
-from tierup.dialect.optable.define import op
+from tierup.dialect.optable.core import EXACT, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
+from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.axes import accumulator, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.kernels.casts import cast
-from tierup.dialect.optable.operands import given, integer, or_unknown, shape
+from tierup.dialect.optable.operands import dtype_of, given, integer, or_unknown, shape
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir
@@ -196,3 +196,27 @@ def _(g: Backward) -> ir.Value:
         return g.call("aten.exp", g.add(from_the_end, x))
 
     return _as_operand(g, g.sub(share("gt"), share("lt")))
+
+
+def _infer_extremes(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    sizes = _shape(operands[0], operands[1], False)
+    if sizes == ():
+        raise TypeError("cannot accumulate on a scalar")
+    return Tensor(dtype_of(operands[0]), sizes)
+
+
+def _running(ufunc: np.ufunc, combine: Combine) -> DefinedOp[Any]:
+    def running(x: np.ndarray, dim: int) -> np.ndarray:
+        """The largest, or least, element so far along dim; NaN from the first one on."""
+        found: np.ndarray = ufunc.accumulate(x, axis=dim)
+        return found
+
+    running.__name__ = running.__qualname__ = f"running_{ufunc.__name__}"
+    return op(
+        f"tierup.{running.__name__}(Tensor self, int dim) -> Tensor", kind=Kind.SCAN, infer=_infer_extremes, combine=combine, tolerance=EXACT,
+        spelled=(f"np.{ufunc.__name__}.accumulate",), on_device=False, differentiable=False, no_gradient="NumPy's alone",
+    )(running)  # fmt: skip
+
+
+running_maximum = _running(np.maximum, Combine.MAXIMUM)
+running_minimum = _running(np.minimum, Combine.MINIMUM)

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.core import Combine, Kind
 from tierup.frontend.python.building.branch import PendingIf, either
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
@@ -231,20 +231,21 @@ def _scan(name: str) -> Handler:
     return handler
 
 
-def _accumulated(name: str) -> Handler:
+def _accumulated(name: str, combine: Combine | None) -> Handler:
     """A function's `accumulate`: along the first axis unless told."""
 
     def handler(frame: Frame, node: ast.AST, array: Value, axis: Value = ZERO) -> Value:
         x = as_array(frame, node, array)
         dims = _one_axis(frame, node, axis)
         assert dims is not None
-        return Array(frame.em.numpy(name, [x.ssa, dims[0]]), x.rank, x.min_rank, ufunc_dtype(np.exp, x))
+        dtype = ufunc_dtype(np.exp, x) if combine is Combine.LOG_ADD_EXP else x.dtype
+        return Array(frame.em.numpy(name, [x.ssa, dims[0]]), x.rank, x.min_rank, dtype)
 
     return handler
 
 
 for _op in optable.of_kind(Kind.SCAN):
-    spelled(_op)(_scan(_op.name) if "dtype" in _op.operands else _accumulated(_op.name))
+    spelled(_op)(_scan(_op.name) if "dtype" in _op.operands else _accumulated(_op.name, _op.combine))
 
 
 @function(np.count_nonzero)

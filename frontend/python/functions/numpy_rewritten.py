@@ -17,6 +17,7 @@ from tierup.frontend.python.functions.numpy_rewritten_grids import OF_GRIDS
 from tierup.frontend.python.functions.numpy_rewritten_sorted import OF_SORTED
 
 _LINALG: Any = np.linalg._linalg  # private: what NumPy's own code calls
+_NOT_GIVEN: Any = np._NoValue  # type: ignore[attr-defined]  # private
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -166,9 +167,9 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return np.swapaxes(np.flip(m, second), first, second) if k == 1 else np.flip(np.swapaxes(m, first, second), second)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:  # type: ignore[attr-defined]
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: Any = _NOT_GIVEN) -> Any:
     """What each element is more than the one before, n times."""
-    if n < 1 or prepend is not np._NoValue or append is not np._NoValue:  # type: ignore[attr-defined]  # private: what stands for nothing
+    if n < 1 or prepend is not _NOT_GIVEN or append is not _NOT_GIVEN:
         raise ValueError(f"{n}")
     for _ in range(n):
         a = np.diff(a, 1, axis)
@@ -262,6 +263,70 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return np.asarray(result).astype(dtype, copy=False)
 
 
+def sum_where(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NOT_GIVEN, initial: Any = _NOT_GIVEN,
+    where: Any = _NOT_GIVEN,
+) -> Any:  # fmt: skip
+    """The sum of the elements where a mask holds."""
+    a, where = np.asarray(a), np.asarray(where)
+    if out is not None or dtype is not None or initial is not _NOT_GIVEN or where.dtype != np.bool_ or where.shape != a.shape:
+        raise ValueError(f"{where}")
+    return np.sum(np.where(where, a, a.dtype.type(0)), axis=axis, keepdims=False if keepdims is _NOT_GIVEN else keepdims)
+
+
+def mean_where(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NOT_GIVEN, *, where: Any = _NOT_GIVEN
+) -> Any:
+    """The mean of the elements where a mask holds."""
+    a = np.asarray(a)
+    if out is not None or dtype is not None or a.dtype == np.float16:
+        raise ValueError(f"{where}")
+    a = a if a.dtype.kind == "f" else a.astype(np.float64)
+    kept = False if keepdims is _NOT_GIVEN else keepdims
+    total, count = sum_where(a, axis, where=where, keepdims=kept), np.sum(where, axis=axis, keepdims=kept)
+    return (total / count).astype(a.dtype)[()]
+
+
+def _extreme_where(extreme: Callable[..., Any]) -> Callable[..., Any]:
+    def found(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = _NOT_GIVEN, initial: Any = _NOT_GIVEN, where: Any = _NOT_GIVEN
+    ) -> Any:
+        """The extreme of `initial` and the elements where a mask holds."""
+        a, where = np.asarray(a), np.asarray(where)
+        fits = type(initial) is float and a.dtype.kind == "f" or type(initial) is int and a.dtype.kind in "if"
+        if out is not None or where.dtype != np.bool_ or where.shape != a.shape or not fits:
+            raise ValueError(f"{where}")
+        kept = False if keepdims is _NOT_GIVEN else keepdims
+        return extreme(np.where(where, a, initial), axis=axis, keepdims=kept, initial=initial)
+
+    return found
+
+
+def modf(x: Any, /) -> Any:
+    """What is behind the point and what is before it, both with the sign of x."""
+    x = np.asarray(x)
+    if x.dtype.kind != "f":
+        raise ValueError(f"{x}")
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), x.dtype.type(0), x - whole), x)[()], whole[()]
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The products of vectors along an axis."""
+    x1, x2 = (np.moveaxis(np.asarray(x), axis, -1) for x in (x1, x2))
+    return np.matmul(x1[..., None, :], x2[..., None])[..., 0, 0]
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices and vectors."""
+    return np.matmul(x1, np.asarray(x2)[..., None])[..., 0]
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of vectors and matrices."""
+    return np.matmul(np.asarray(x1)[..., None, :], x2)[..., 0, :]
+
+
 def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
     def reduced(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if out is not None:
@@ -284,5 +349,7 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
     np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
     np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff, np.ediff1d: ediff1d,
     np.lib._twodim_base_impl._min_int: min_int,  # type: ignore[attr-defined]  # private
+    np.sum: sum_where, np.mean: mean_where, np.max: _extreme_where(np.max), np.min: _extreme_where(np.min), np.modf: modf,
+    np.vecdot: vecdot, np.matvec: matvec, np.vecmat: vecmat,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

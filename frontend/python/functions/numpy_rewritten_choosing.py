@@ -107,7 +107,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     else:
         kept = np.ones(n, np.bool_)
         kept[obj] = False
-    return np.take(arr, np.flatnonzero(kept), axis)
+    return arr[kept] if axis % arr.ndim == 0 else np.take(arr, np.flatnonzero(kept), axis)
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
@@ -146,12 +146,20 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None) -> Any:
-    """Which elements of one are among those of the other, by search."""
-    ar1, ar2 = np.asarray(ar1).ravel(), np.sort(np.asarray(ar2).ravel())
+    """Which elements of one are among those of the other, by search, or of ints that lie together in a table."""
+    ar1, ar2 = np.asarray(ar1).ravel(), np.asarray(ar2).ravel()
     if kind not in (None, "sort"):
         raise ValueError(f"{kind}")
     if len(ar2) == 0:
         return np.full(len(ar1), invert)
+    if ar1.dtype.kind in "iu" and ar2.dtype.kind in "iu":
+        low, high = int(ar2.min()), int(ar2.max())
+        if high - low <= 6 * (len(ar1) + len(ar2)):  # as NumPy decides
+            table, at = np.full(high - low + 1, invert), ar1.astype(np.int64)
+            table[ar2.astype(np.int64) - low] = not invert
+            is_inside = (at >= low) & (at <= high)
+            return np.where(is_inside, table[np.where(is_inside, at - low, 0)], invert)
+    ar2 = np.sort(ar2)
     found = ar2[np.minimum(np.searchsorted(ar2, ar1), len(ar2) - 1)] == ar1
     return ~found if invert else found
 

@@ -391,9 +391,9 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
         found = python_objects.computed(frame, node, function, args, kwargs)
         if found is not None:
             return found
-    if isinstance(function, np.ufunc):
-        return numpy_ufuncs.call(frame, node, function, args, kwargs)
     handler, inner = table.find(function), helpers.numpys(function)
+    if isinstance(function, np.ufunc) and inner is None:
+        return numpy_ufuncs.call(frame, node, function, args, kwargs)
     if isinstance(getattr(function, "__self__", None), np.ufunc) and inner is None:
         return numpy_ufuncs.method(frame, node, function, args, kwargs)
     if handler is not None:

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from tierup.dialect.base.dtypes import DType
+from tierup.dialect.mlir import ir
 from tierup.dialect.ops.pointwise.elements import Elements, Parameter
 from tierup.lowering.building.arith import (
     Operand,
@@ -23,6 +24,7 @@ from tierup.lowering.building.arith import (
     select,
     whole_power,
 )
+from tierup.lowering.building.loops import while_
 
 
 def _static(function: Any) -> Any:
@@ -43,7 +45,7 @@ class Scalars(Elements):
     exp, exp2, expm1, log, log2, log10, log1p = map(_math, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
     sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
     sinh, cosh, tanh, asinh, acosh, atanh = map(_math, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
-    sqrt, erf, erfc, floor, ceil, trunc, rint = map(_math, ("sqrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
+    sqrt, cbrt, erf, erfc, floor, ceil, trunc, rint = map(_math, ("sqrt", "cbrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
     atan2, copysign, power = map(_math, ("atan2", "copysign", "powf"))
     maximum, minimum, absolute = _static(maximum), _static(minimum), _static(absolute)
     is_nan, whole_power = _static(isnan), _static(whole_power)
@@ -108,6 +110,15 @@ class Scalars(Elements):
     def trunc_quotient(self, x: Scalar, y: Scalar) -> Scalar:
         """x / y of integers, rounded towards 0."""
         return x.call("arith.divsi" if x.signed else "arith.divui", _safe(x, y))
+
+    def gcd(self, x: Scalar, y: Scalar) -> Scalar:
+        """Euclid's, of numbers without a sign: |x| of the most negative one is it."""
+        signless = [absolute(v) for v in (x, y)]
+
+        def step(now: list[Scalar]) -> list[ir.Value]:
+            return [now[1], now[0].call("arith.remui", now[1])]
+
+        return Scalar(while_(lambda now: now[1].differs(0), signless, step)[0], x.dtype)
 
     def integer_power(self, x: Scalar, y: Scalar) -> Scalar:
         """Square and multiply over the bits of y."""

@@ -10,7 +10,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Combine, Kind
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import Scalar, constant, of, select
+from tierup.lowering.building.arith import Scalar, constant, maximum, minimum, of, select
 from tierup.lowering.building.loops import nest
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -19,7 +19,7 @@ from tierup.lowering.ops.pointwise.elements import SCALARS
 from tierup.lowering.ops.tensors import Tensor
 
 
-def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
+def _scan(start: float | None, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering:
     def lower(c: Call) -> list[Tensor]:
         x, target = c.tensor(0), c.dtype()
         dims = c.ints(1)
@@ -29,7 +29,7 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
         carried = dtypes.f64 if target is dtypes.f32 and not c.in_numpys_steps else widened(target)
         out = tensors.empty(x.lengths, target)
         from_nothing = c.in_numpys_steps and start == 0 and carried.is_float  # NumPy adds nothing to the first: it may be -0.0
-        first = constant(-0.0 if from_nothing else start, carried)
+        first = constant(-0.0 if from_nothing else start or 0, carried)
         outer = [i for i in range(x.rank) if i != axis]
 
         def line(positions: list[ir.Value], state: list[ir.Value]) -> list[ir.Value]:
@@ -38,8 +38,8 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
                 at.insert(axis, inner[0])
                 new = tensors.element(x, at).cast(target).cast(carried)
                 running = combine(Scalar(carry[1], carried), new)
-                if c.in_numpys_steps and start == -math.inf:
-                    running = select(of(inner[0]).equals(0), new, running)  # of -0.0 alone the logarithm's sum would be 0.0
+                if start is None or c.in_numpys_steps and start == -math.inf:  # of -0.0 alone the logarithm's sum would be 0.0
+                    running = select(of(inner[0]).equals(0), new, running)
                 written = b.value("tensor.insert", [running.cast(target), carry[0], *at], carry[0].type)
                 return [written, running]
 
@@ -50,10 +50,12 @@ def _scan(start: float, combine: Callable[[Scalar, Scalar], Scalar]) -> Lowering
     return lower
 
 
-_COMBINE: dict[Combine, tuple[float, Callable[[Scalar, Scalar], Scalar]]] = {
+_COMBINE: dict[Combine, tuple[float | None, Callable[[Scalar, Scalar], Scalar]]] = {
     Combine.ADD: (0, lambda x, y: x + y),
     Combine.MULTIPLY: (1, lambda x, y: x * y),
     Combine.LOG_ADD_EXP: (-math.inf, SCALARS.logaddexp),
+    Combine.MAXIMUM: (None, maximum),
+    Combine.MINIMUM: (None, minimum),
 }
 
 
