@@ -117,7 +117,7 @@ Instructions: all in the code of a kernel of one function, assembled for {target
 for which many devices have one unit for 64 threads. NVIDIA's ulp: the largest distance from the correctly rounded result, by the CUDA
 C++ Programming Guide ("Mathematical Functions"); the error may be half an ulp more. libdevice is used where its figure is at most 2, so
 that with half an ulp for rounding and tier 0's own error tiers agree within 4 ulp, and where it takes at most half of the instructions, or
-of those in f64. remf, the remainder of fmod, % and //, is exact either way. cbrt: no op of a program becomes it.
+of those in f64. remf, the remainder of fmod, % and //, is exact either way. cbrt: of np.cbrt alone, and so ours.
 
 | function | type | ours: instructions | f64 | registers | libdevice: instructions | f64 | registers | NVIDIA's ulp | used |
 |---|---|---|---|---|---|---|---|---|---|

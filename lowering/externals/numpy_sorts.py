@@ -1,11 +1,11 @@
-"""NumPy's own loops that sort, where equal elements go, -0.0 among 0.0, being what its algorithms make of them on this CPU, and that multiply
-two vectors.
+"""NumPy's own loops that sort, and that multiply two vectors: where equal elements go, -0.0 among 0.0, is what its algorithms make of them
+on this CPU, and so is how a product is rounded.
 
     int tierup_numpy_sort_float64_0(void *start, intptr_t n, NULL)
     int tierup_numpy_argsort_float64_2(void *start, intptr_t *indices, intptr_t n, NULL)
     void tierup_numpy_dot_float64_0(void *a, intptr_t step, void *b, intptr_t step, void *result, intptr_t n, NULL)
 
-to which kernels give addresses as ints. The number is NumPy's of the kind of a sort: 0 the default, 2 stable. They are in the table of a dtype
+to which kernels give addresses as ints. The number is NumPy's of the kind: 0 the default, 2 stable. They are in the table of a dtype
 (PyArray_ArrFuncs, numpy/ndarraytypes.h), which NumPy's C API gives; those of numbers ask for no array, and not for the GIL. They give -1
 where they get no memory.
 

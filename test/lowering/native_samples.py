@@ -536,6 +536,12 @@ for right in (False, True):
 add("tierup.bincount", ints(30, low=0), None, 0)
 add("tierup.bincount", ints(30, low=0, dtype=np.uint8), f32(30), 20)
 add("tierup.bincount", ints(0), None, 4)
+for mode in range(3):
+    add("tierup.correlate", f32(20), f32(13), mode)
+    add("tierup.correlate", f32(4), ints(9), mode)
+    add("tierup.correlate", ints(6, dtype=np.int8), ints(12, dtype=np.int8), mode)
+add("tierup.running_maximum", KEYS, 1)
+add("tierup.running_minimum", ints(3, 4), 0)
 for points in (BOUNDS[:5], BOUNDS[:2], np.array([0.5, 0.5, 3.0, np.inf])):
     add("tierup.interp", KEYS, points, np.arange(len(points)) * 1.5, None, None)
     add("tierup.interp", KEYS, points, points, -1.0, 2.5)

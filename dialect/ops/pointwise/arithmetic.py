@@ -337,13 +337,19 @@ def _(g: Backward) -> Gradients:
     return g.sum_to(g.where(g.compare("eq", x, 0), 0.0, g.where(turned, g.neg(g.grad), g.grad)), "self")
 
 
-@pointwise("aten.gcd(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.gcd, exact=True, no_gradient="of ints")
+@pointwise(
+    "aten.gcd(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.gcd, exact=True, on_device=False,
+    no_gradient="of ints",
+)  # fmt: skip
 def gcd(m: Elements, x: Element, y: Element) -> Element:
     """The greatest number that divides both."""
     return m.gcd(x, y)
 
 
-@pointwise("aten.lcm(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.lcm, exact=True, no_gradient="of ints")
+@pointwise(
+    "aten.lcm(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.lcm, exact=True, on_device=False,
+    no_gradient="of ints",
+)  # fmt: skip
 def lcm(m: Elements, x: Element, y: Element) -> Element:
     """The least number that both divide; it wraps."""
     common = m.gcd(x, y)

@@ -213,8 +213,8 @@ def _running(ufunc: np.ufunc, combine: Combine) -> DefinedOp[Any]:
 
     running.__name__ = running.__qualname__ = f"running_{ufunc.__name__}"
     return op(
-        f"tierup.{running.__name__}(Tensor self, int dim) -> Tensor", kind=Kind.SCAN, infer=_infer_extremes, combine=combine, tolerance=EXACT,
-        spelled=(f"np.{ufunc.__name__}.accumulate",), on_device=False, differentiable=False, no_gradient="NumPy's alone",
+        f"tierup.{running.__name__}(Tensor self, int dim) -> Tensor", kind=Kind.SCAN, infer=_infer_extremes, combine=combine,
+        tolerance=EXACT, spelled=(f"np.{ufunc.__name__}.accumulate",), on_device=False, differentiable=False, no_gradient="NumPy's alone",
     )(running)  # fmt: skip
 
 

@@ -17,10 +17,10 @@ from tierup.frontend.python.functions.numpy_rewritten_grids import OF_GRIDS
 from tierup.frontend.python.functions.numpy_rewritten_sorted import OF_SORTED
 
 _LINALG: Any = np.linalg._linalg  # private: what NumPy's own code calls
-_NOT_GIVEN: Any = np._NoValue  # type: ignore[attr-defined]  # private
+_NOT_GIVEN: Any = np._NoValue  # private
 
 
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """The longer one correlated with the other in reverse."""
     a, v = np.array(a, copy=None, ndmin=1), np.array(v, copy=None, ndmin=1)
     if len(a) == 0:
@@ -346,10 +346,10 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
     _LINALG._assert_stacked_square: assert_stacked_square, _LINALG._is_empty_2d: is_empty_2d, np.linalg.lstsq: lstsq,
     np.linalg.matrix_power: matrix_power,
     np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private
-    np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid, np.select: select,
-    np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff, np.ediff1d: ediff1d,
     np.lib._twodim_base_impl._min_int: min_int,  # type: ignore[attr-defined]  # private
-    np.sum: sum_where, np.mean: mean_where, np.max: _extreme_where(np.max), np.min: _extreme_where(np.min), np.modf: modf,
-    np.vecdot: vecdot, np.matvec: matvec, np.vecmat: vecmat,
+    np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid,
+    np.select: select, np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff,
+    np.ediff1d: ediff1d, np.sum: sum_where, np.mean: mean_where, np.max: _extreme_where(np.max), np.min: _extreme_where(np.min),
+    np.modf: modf, np.vecdot: vecdot, np.matvec: matvec, np.vecmat: vecmat,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

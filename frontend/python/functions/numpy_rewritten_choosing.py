@@ -227,5 +227,6 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 OF_CHOOSING: dict[Any, Callable[..., Any]] = {
     np.choose: choose, np.compress: compress, np.put: put, np.place: place, np.putmask: putmask, np.piecewise: piecewise,
     np.delete: delete, np.trim_zeros: trim_zeros, np.ravel_multi_index: ravel_multi_index, np.unravel_index: unravel_index,
-    np.insert: insert, np.array_split: array_split, _SETS._isin: in1d, np.setxor1d: setxor1d, np.unpackbits: unpackbits, np.packbits: packbits,
+    np.insert: insert, np.array_split: array_split, _SETS._isin: in1d, np.setxor1d: setxor1d,
+    np.unpackbits: unpackbits, np.packbits: packbits,
 }  # fmt: skip

@@ -160,5 +160,6 @@ def _uniform_bins(a: Any, weights: Any, edges: Any, first: Any, last: Any, bins:
 
 
 OF_GRIDS: dict[Any, Callable[..., Any]] = {
-    np.linspace: linspace, np.arange: arange, np.histogram: histogram, _BINS._get_outer_edges: outer_edges, _BINS._unsigned_subtract: unsigned_subtract,
+    np.linspace: linspace, np.arange: arange, np.histogram: histogram, _BINS._get_outer_edges: outer_edges,
+    _BINS._unsigned_subtract: unsigned_subtract,
 }  # fmt: skip

@@ -23,7 +23,7 @@ def only_one_zero(values: Any, result: Any) -> None:
         raise ValueError(f"{result}")
 
 
-def reduced(a: Any, func: Any, keepdims: bool = False, **kwargs: Any) -> Any:
+def reduced(a: Any, func: Any, keepdims: Any = False, **kwargs: Any) -> Any:
     """What a function of one axis, or of all elements, gives of several axes: they become one, the last."""
     a = np.asanyarray(a)
     axis, rank, shape = kwargs.get("axis", None), a.ndim, a.shape
@@ -39,7 +39,7 @@ def reduced(a: Any, func: Any, keepdims: bool = False, **kwargs: Any) -> Any:
         a = np.transpose(a, kept + over).reshape((*[shape[i] for i in kept], -1))
         kwargs["axis"] = -1
     found = func(a, **kwargs)
-    if keepdims is np._NoValue or not keepdims:  # type: ignore[attr-defined]  # private: what stands for nothing
+    if keepdims is np._NoValue or not keepdims:  # private: what stands for nothing
         return found
     ones = tuple(1 if i in over else shape[i] for i in range(rank))
     return np.asarray(found).reshape((*np.shape(found)[: np.ndim(found) - rank + len(over)], *ones))

@@ -16,8 +16,8 @@ from typing import Any
 
 from tierup.frontend.python.building.frame import Frame, is_numpys
 from tierup.frontend.python.building.values import Const, Mapping_, Method, Object, Sequence, Value
-from tierup.frontend.python.functions.numpy_rewritten_grids import BY_KEY
 from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
+from tierup.frontend.python.functions.numpy_rewritten_grids import BY_KEY
 from tierup.runtime.arguments.hidden import Access
 
 

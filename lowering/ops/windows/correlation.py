@@ -1,5 +1,5 @@
-"""np.correlate: each place of one vector along the other is a product by NumPy's own loop (externals/numpy_sorts.py), but where the shorter is
-of 11 floats at most and all of it is read: NumPy (small_correlate, arraytypes.c.src) then adds one product after the other."""
+"""np.correlate: each place of one vector along the other is a product by NumPy's own loop (externals/numpy_sorts.py), but where the shorter
+is of 11 floats at most and all of it is read: NumPy (small_correlate, arraytypes.c.src) then adds one product after the other."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def _correlate(c: Call) -> Tensor:
     n, m = (t.size(0).cast(dtypes.i64) for t in (a, v))  # an index has no sign
     longer, shorter = maximum(n, m), minimum(n, m)
     tensors.assert_(shorter > 0, "an array that is empty")
-    before = (shorter * 0, shorter.call("arith.shrui", 1), shorter - 1)[mode]  # how far the shorter one begins before the longer one, or the other way round
+    # how far the shorter one begins before the longer one, or the other way round
+    before = (shorter * 0, shorter.call("arith.shrui", 1), shorter - 1)[mode]
     length = (longer - shorter + 1, longer, longer + shorter - 1)[mode]
     first = select(n < m, before - length + 1, before * -1)
-    [length] = c.fitted([length.cast(INDEX)])
-    out = own([length], of)
+    [size] = c.fitted([length.cast(INDEX)])
+    out = own([size], of)
     places = [buffer(t.value, read_only=ir.UnitAttr.get()) for t in (a, v)]
     starts = [b.address(memory) for memory in (*places, out)]
     called, width = symbol("dot", of.numpy, DEFAULT), of.itemsize
@@ -52,7 +53,8 @@ def _correlate(c: Call) -> Tensor:
             return []
 
         def by_numpy() -> list[ir.Value]:
-            x, y, result = (start.cast(dtypes.i64) + place * width for start, place in zip(starts, (i, j, at[0].cast(dtypes.i64)), strict=True))
+            reached = zip(starts, (i, j, at[0].cast(dtypes.i64)), strict=True)
+            x, y, result = (start.cast(dtypes.i64) + place * width for start, place in reached)
             step, nothing = b.integer(width, 64), b.integer(0, 64)
             fn.call(called, [x, step, y, step, result, count, nothing], [], where)
             return []
@@ -63,8 +65,8 @@ def _correlate(c: Call) -> Tensor:
             by_numpy()
         return []
 
-    nest([b.index(length) if isinstance(length, int) else length], [], one)
-    made = tensors.empty([length], of)
+    nest([b.index(size) if isinstance(size, int) else size], [], one)
+    made = tensors.empty([size], of)
     alone = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     return made.holding(b.value("bufferization.to_tensor", [out], made.value.type, **alone))
 

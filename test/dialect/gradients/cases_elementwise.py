@@ -20,7 +20,7 @@ FUNCTIONS: list[Case] = [
 
 FLAT: list[Case] = [
     *(c for op in ("floor", "ceil", "trunc", "fix", "round", "sign", "sgn") for c in unary(f"aten.{op}")),
-    case("aten.round.decimals", X, 1), case("aten.zero", X), case("aten.fill.Scalar", X, 2.5), case("aten.heaviside", X, Y),
+    case("aten.round.decimals", X, 1), case("aten.zero", X), case("aten.fill.Scalar", X, 2.5), case("aten.heaviside", X, Y), case("tierup.cbrt", X), case("tierup.cbrt", POSITIVE),
     case("aten.floor_divide", X, POSITIVE), case("aten.floor_divide", X, INTS + 7), case("aten.floor_divide.Scalar", X, 0.7),
 ]  # fmt: skip
 
@@ -102,4 +102,4 @@ CORNERS: list[Case] = [
     case("aten.softplus", _BEYOND, 1, 20), case("aten.softplus", np.array([10.0, 9.0, 11.0]), 2, 20, torch_order=1),
 ]  # fmt: skip
 
-UNKNOWN_TO_TORCH = ("aten.heaviside", "aten.floor_divide", "aten.floor_divide.Scalar")
+UNKNOWN_TO_TORCH = ("aten.heaviside", "tierup.cbrt", "aten.floor_divide", "aten.floor_divide.Scalar")

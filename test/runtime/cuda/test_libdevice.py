@@ -167,7 +167,7 @@ def test_the_choice_is_the_one_that_the_figures_in_the_docs_give() -> None:
     for name, dtype, *figures, used in rows:
         ours, our_doubles, _, theirs, doubles, _, ulp = map(int, figures)
         cheaper = 2 * theirs <= ours or 2 * doubles <= our_doubles != 0
-        better = cheaper and ulp <= 2 and name != "cbrt"  # which no op of a program becomes
+        better = cheaper and ulp <= 2 and name != "cbrt"  # which no op of PyTorch becomes
         assert (used == "libdevice") == better == (name in BETTER[dtype]), f"{name} of {dtype}"
 
 
