@@ -142,6 +142,22 @@ def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
         assert bits(mine) == bits(given)
 
 
+LEFT = (
+    lambda x: np.diff(x, 0), lambda x: np.meshgrid(x, x, copy=False), lambda x: np.isin(x, x, kind="table"), lambda x: np.linspace(0, 1, -1), lambda x: np.put(x, [1, 0], [5, 6]),
+    lambda x: np.unravel_index(x.astype(int), ()), lambda x: np.arange(0.0, 1.0, 0.0), lambda x: np.fft.rfftfreq(8) * x[0], lambda x: np.correlate(x, x, "none"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(LEFT)))
+def test_what_is_left_to_numpy_is_answered_by_it(number: int) -> None:
+    """By constants alone, too: what hands a call to NumPy is no message of its exception."""
+    jitted = tierup.jit(LEFT[number])
+    for _ in range(3):
+        given, mine = np.arange(4.0), np.arange(4.0)
+        assert_same("", outcome(jitted, (mine,)), outcome(LEFT[number], (given,)))
+        assert bits(mine) == bits(given)
+
+
 @pytest.mark.parametrize("name", [name for name in BODIES if name not in REFUSED])
 def test_native_code_gives_them(name: str) -> None:
     function = function_of(BODIES[name])

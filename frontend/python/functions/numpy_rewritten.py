@@ -1,7 +1,7 @@
 """Functions of NumPy's, written as programs can follow: NumPy's own are in C, or choose by what only the run knows.
 
-They are Python that programs translate, as what NumPy writes in Python is. Where an argument asks for more, an exception with a message
-that only the run knows hands the call to NumPy (frontend/python/syntax/statements.py).
+They are Python that programs translate, as what NumPy writes in Python is. Where an argument asks for more, an exception whose message is an
+f-string hands the call to NumPy (frontend/python/syntax/statements.py).
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ def modf(x: Any, /) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis."""
     x1, x2 = (np.moveaxis(np.asarray(x), axis, -1) for x in (x1, x2))
-    return np.matmul(x1[..., None, :], x2[..., None])[..., 0, 0]
+    return np.matmul(x1[..., None, :], x2[..., None])[..., 0, 0][()]
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import raise_error
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, assigned_names
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, assigned_names, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -234,6 +234,10 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
     if node.exc is None and frame.caught is not None:
         raise WillRaise(frame.caught)
     cls, message = _exception(frame, node)
+    if _is_left_to_numpy(frame, node):
+        if not frame.em.depth:
+            raise frame.error(node, "arguments that are left to it")
+        message = None
     if message is not None and getattr(builtins, cls.__name__, None) is cls:
         if frame.trying == frame.em.depth:
             raise WillRaise(cls(message) if message else cls())
@@ -244,6 +248,13 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
         what = "an exception that only Python makes, in a function that writes its arguments"
         frame.outside.made_by_python = frame.error(node, what, "raise a built-in exception with a constant message")
     return Raised()
+
+
+def _is_left_to_numpy(frame: Frame, node: ast.Raise) -> bool:
+    """Whether a function that stands for one of NumPy's says by an f-string, whatever that is, that the call is NumPy's."""
+    exc = node.exc
+    text = exc.args[0] if isinstance(exc, ast.Call) and exc.args else None
+    return isinstance(text, ast.JoinedStr) and is_rewritten(frame.source.function)
 
 
 def _exception(frame: Frame, node: ast.Raise) -> tuple[type[Exception], str | None]:
