@@ -115,7 +115,7 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
         start, stop = Const(0), stop if is_none(start) else start
     step = Const(1) if is_none(step) else step
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
-    if any(number_kind(p) == "float" for p in parts):
+    if any(number_kind(p) == "float" and not (isinstance(p, Const) and p.value.is_integer()) for p in parts):
         raise frame.error(node, "np.arange of floats")  # which is written once more
     kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)

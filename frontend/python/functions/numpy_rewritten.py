@@ -1,7 +1,7 @@
 """Functions of NumPy's, written as programs can follow: NumPy's own are in C, or choose by what only the run knows.
 
-They are Python that programs translate, as what NumPy writes in Python is. Where an argument asks for more, an exception whose message is an
-f-string hands the call to NumPy (frontend/python/syntax/statements.py).
+They are Python that programs translate, as what NumPy writes in Python is. Where an argument asks for more, an exception whose message is
+an f-string hands the call to NumPy (frontend/python/syntax/statements.py).
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def unique(
     """Each number once, and where it was."""
     ar = np.asanyarray(ar).reshape(-1)
     n, is_float = len(ar), ar.dtype.kind == "f"
-    if n == 0 or axis is not None or not sorted:
+    if axis is not None or not sorted or n == 0:
         raise ValueError(f"{ar}")
     if return_index or return_inverse:
         places = np.argsort(ar, kind="mergesort" if return_index else "quicksort")
