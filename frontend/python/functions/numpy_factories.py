@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -115,13 +116,22 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
         start, stop = Const(0), stop if is_none(start) else start
     step = Const(1) if is_none(step) else step
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
-    if any(number_kind(p) == "float" and not (isinstance(p, Const) and p.value.is_integer()) for p in parts):
-        raise frame.error(node, "np.arange of floats")  # which is written once more
     kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
+    if kind.kind == "f":
+        whole = [Const(int(p.value)) if _is_whole(p) else p for p in parts]
+        if known != np.float64 or any(number_kind(p) == "float" for p in whole):
+            raise frame.error(node, "np.arange of floats")  # which is written once more
+        return _cast(frame, node, as_array(frame, node, arange(frame, node, *whole)), FLOAT64)
     operands = [number(frame, p) for p in parts]
     ssa = em.numpy("aten.arange.start_step", [*operands, code, em.none, em.none, em.none])
     return Array(ssa, 1, dtype=known, decays=False)
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a number is a float known now that an int is, too, its sign included."""
+    number = value.value if isinstance(value, Const) else None
+    return isinstance(number, float) and number.is_integer() and (number != 0 or math.copysign(1, number) > 0)
 
 
 def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
