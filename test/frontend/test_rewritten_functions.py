@@ -46,7 +46,7 @@ BODIES = {
     "turns": "return np.rot90(m), np.rot90(m, 2) + 1, np.rot90(m, -1, (1, 0)), np.rot90(m, 3)",
     "differences": "return np.diff(x, 2), np.diff(m, 3, 0), np.ediff1d(m), np.ediff1d(x, to_begin=x[:1], to_end=[x[0], 1])",
     "correlation coefficients": "return np.corrcoef(x, y), np.corrcoef(m), np.corrcoef(m, rowvar=False), np.isreal(x)",
-    "ranges of floats": "return np.arange(0.5, 3, r), np.arange(r), np.arange(5, r, -0.25, dtype=np.float32), np.arange(1.0, 0.0), np.arange(n * 0.1), np.arange(-0.0, n), np.arange(9.0, n, -1)",
+    "ranges of floats": "return np.arange(0.5, 3, r), np.arange(r), np.arange(5, r, -0.25, dtype=np.float32), np.arange(1.5, 0.0), np.arange(n * 0.1), np.arange(-0.0, n), np.arange(9.0, n, -1)",
     "grids": "return np.mgrid[0:n, 0:2:r], np.mgrid[-2:n], np.ogrid[0:3, n:1:-1], np.mgrid[0:3, 0:2], np.r_[x, y], np.c_[x, y, m], x[np.s_[1:n]]",
     "windows": "return np.bartlett(n), np.hanning(8), np.hamming(n + 2), np.blackman(5)",
     "polynomials": "return np.polyfit(x, y, 2), np.unwrap(x), np.sinc(x)",

@@ -120,7 +120,7 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
     if kind.kind == "f":
         whole = [Const(int(p.value)) if _is_whole(p) else p for p in parts]
-        if known != np.float64 or any(number_kind(p) == "float" for p in whole):
+        if known != np.float64 or any(number_kind(p) == "float" for p in whole) or isinstance(step, Const) and step.value == 0:
             raise frame.error(node, "np.arange of floats")  # which is written once more
         return _cast(frame, node, as_array(frame, node, arange(frame, node, *whole)), FLOAT64)
     operands = [number(frame, p) for p in parts]

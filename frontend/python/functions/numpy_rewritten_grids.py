@@ -48,7 +48,7 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
         raise ValueError(f"{length}")
     first, second = of.type(float(start)), of.type(float(start) + float(step))
     at = np.arange(0, max(int(np.ceil(length)), 0))
-    return np.where(at == 1, second, first + at.astype(of) * (second - first))
+    return np.where(at == 0, first, np.where(at == 1, second, first + at.astype(of) * (second - first)))  # -0.0 + 0.0 is 0.0
 
 
 def from_slices(key: Any, is_open: bool) -> Any:
