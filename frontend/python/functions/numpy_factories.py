@@ -119,7 +119,7 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
     kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
     if kind.kind == "f":
-        whole = [Const(int(p.value)) if _is_whole(p) else p for p in parts]
+        whole = [Const(int(p.value)) if isinstance(p, Const) and _is_whole(p.value) else p for p in parts]
         if known != np.float64 or any(number_kind(p) == "float" for p in whole) or isinstance(step, Const) and step.value == 0:
             raise frame.error(node, "np.arange of floats")  # which is written once more
         return _cast(frame, node, as_array(frame, node, arange(frame, node, *whole)), FLOAT64)
@@ -128,9 +128,8 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
     return Array(ssa, 1, dtype=known, decays=False)
 
 
-def _is_whole(value: Value) -> bool:
-    """Whether a number is a float known now that an int is, too, its sign included."""
-    number = value.value if isinstance(value, Const) else None
+def _is_whole(number: object) -> bool:
+    """Whether a number is a float that an int is, too, its sign included."""
     return isinstance(number, float) and number.is_integer() and (number != 0 or math.copysign(1, number) > 0)
 
 
