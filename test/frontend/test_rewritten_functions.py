@@ -145,6 +145,7 @@ def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
 LEFT = (
     lambda x: np.diff(x, 0), lambda x: np.meshgrid(x, x, copy=False), lambda x: np.isin(x, x, kind="table"), lambda x: np.linspace(0, 1, -1), lambda x: np.put(x, [1, 0], [5, 6]),
     lambda x: np.unravel_index(x.astype(int), ()), lambda x: np.arange(0.0, 1.0, 0.0), lambda x: np.fft.rfftfreq(8) * x[0], lambda x: np.correlate(x, x, "none"),
+    lambda x: np.vecdot(x * 1j, x + 1j), lambda x: np.isreal(x * 1j), lambda x: np.correlate(x, x * 1j), lambda x: np.unique(x * 1j),
 )  # fmt: skip
 
 

@@ -132,8 +132,16 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
 
 def isreal(x: Any) -> Any:
-    """Of what programs hold, all."""
-    return np.zeros_like(np.asanyarray(x)) == 0
+    """Of what is not complex, all."""
+    return np.zeros_like(_real(x)) == 0
+
+
+def _real(x: Any) -> Any:
+    """An array of no complex numbers, which NumPy's own function is for."""
+    x = np.asanyarray(x)
+    if x.dtype.kind == "c":
+        raise ValueError(f"{x}")
+    return x
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
@@ -313,18 +321,18 @@ def modf(x: Any, /) -> Any:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis."""
-    x1, x2 = (np.moveaxis(np.asarray(x), axis, -1) for x in (x1, x2))
+    x1, x2 = (np.moveaxis(_real(x), axis, -1) for x in (x1, x2))
     return np.matmul(x1[..., None, :], x2[..., None])[..., 0, 0][()]
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
     """The products of matrices and vectors."""
-    return np.matmul(x1, np.asarray(x2)[..., None])[..., 0]
+    return np.matmul(_real(x1), _real(x2)[..., None])[..., 0]
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of vectors and matrices."""
-    return np.matmul(np.asarray(x1)[..., None, :], x2)[..., 0, :]
+    return np.matmul(_real(x1)[..., None, :], _real(x2))[..., 0, :]
 
 
 def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:

@@ -41,7 +41,7 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
     """Of floats: NumPy adds multiples of what the second element is more than the first."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     if type(start) is int and type(stop) is int and type(step) is int and device is None and like is None:
-        return np.arange(start, stop, step, dtype)
+        return np.arange(start, stop, step, dtype)  # type: ignore[call-overload]  # whatever dtype it is
     of = np.dtype(np.float64 if dtype is None else dtype)
     length = (float(stop) - float(start)) / float(step)
     if of.kind != "f" or device is not None or like is not None or not -(2.0**40) < length < 2.0**40:
