@@ -82,8 +82,8 @@ def _flags(o: Outcome) -> list[tuple[bool, Any]]:
 
 
 def noise(seed: int) -> Callable[[Any], Any]:
-    """A function that moves floats by an epsilon or two, in place, but for those that no order of operations rounds. `either`: zeros get any
-    sign."""
+    """A function that moves floats by an epsilon or two, in place, but for those that no order of operations rounds, and gives NaNs any sign.
+    `either`: zeros get any sign, too."""
     rng = np.random.default_rng(seed)
 
     def moved(value: Any, either: bool = False) -> Any:
@@ -91,8 +91,12 @@ def noise(seed: int) -> Callable[[Any], Any]:
             value = np.where(value == 0, np.copysign(value, rng.choice([-1, 1], np.shape(value)).astype(value.dtype)), value)[()]
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable and value.size:
             with np.errstate(all="ignore"):
+                unknown = np.isnan(value)
+                value[unknown] = np.copysign(value[unknown], rng.choice([-1, 1], int(unknown.sum())).astype(value.dtype))
                 some = np.isfinite(value) & (value * 64 != np.rint(value * 64))
                 value[some] *= (1 + np.finfo(value.dtype).eps * rng.integers(-2, 3, value.shape)).astype(value.dtype)[some]
+        elif isinstance(value, (float, np.floating)) and np.isnan(value):
+            return type(value)(np.copysign(value, rng.choice([-1, 1])))
         elif isinstance(value, (float, np.floating)) and np.isfinite(value) and float(value) * 64 != round(float(value) * 64):
             eps = float(np.finfo(type(value) if isinstance(value, np.floating) else float).eps)
             return type(value)(float(value) * (1 + eps * int(rng.integers(-2, 3))))

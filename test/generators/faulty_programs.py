@@ -3,6 +3,7 @@ somebody damaged. Each returns how many calls it made, and what was wrong."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -259,14 +260,11 @@ def _damage(path: Path, files: list[Path], chance: random.Random) -> None:
     elif how == "swap":
         data = _content(chance.choice(files)) or data
     if how in ("fifo", "folder", "link"):
-        path.unlink(missing_ok=True)
-        if how == "fifo":
-            os.mkfifo(path)
-        elif how == "folder":
-            path.mkdir()
-        else:
-            path.symlink_to("/dev/zero")
-        return
+        made = {"fifo": os.mkfifo, "folder": os.mkdir, "link": lambda at: os.symlink("/dev/zero", at)}[how]
+        for _ in range(100):  # the compiler's process may write the entry in between
+            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileExistsError):
+                return made(path)
     path.write_bytes(data)
     if how == "sparse":
         os.truncate(path, 3 << 30)
