@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
+from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import SIGNED_INDEX, Number, Scalar, isnan, maximum, minimum, of, select
+from tierup.lowering.building.arith import SIGNED_INDEX, Number, Scalar, constant, isnan, maximum, minimum, of, select
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Lowering
 from tierup.lowering.ops.pointwise.context import widened
@@ -60,13 +61,41 @@ def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]
         better = element > best if of_maximum else element < best
         if dtype.is_float:
             better = better | (isnan(element) & ~isnan(best))
-        here = b.loop_index(axes[0])
-        for axis in axes[1:]:
-            here = here * sizes[axis] + b.loop_index(axis)
-        position = here.cast(dtypes.i64)
-        return [select(better, element, best), select(better, position, at)]
+        return [select(better, element, best), select(better, _place(axes, sizes), at)]
 
     return tensors.reduce(x, axes, [(least(dtype) if of_maximum else greatest(dtype), dtype), (0, dtypes.i64)], step)
+
+
+def _first(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
+    """The second of `_positions`. Along the innermost axis in two loops, one for the extreme and one for the first element that is it: each
+    runs in vectors, which one that carries both does not."""
+    if not x.rank or x.rank - 1 not in axes:
+        return _positions(x, axes, of_maximum)[1]
+    best = extreme(x, axes, of_maximum)
+    kept = tensors.kept_axes(x.rank, axes)
+    sizes = {axis: x.size(axis) for axis in axes[1:]}  # read before the loop
+    nowhere = greatest(dtypes.i64)
+
+    def step(elements: list[Scalar], acc: list[Scalar]) -> list[Scalar]:
+        element = elements[0].cast(best.dtype)
+        found = element.equals(elements[1])
+        if best.dtype.is_float:
+            found = found | isnan(element)
+        position = _place(axes, sizes)
+        return [minimum(acc[0], select(found, position, constant(nowhere, dtypes.i64)))]
+
+    inputs = [(x, ir.AffineMap.get_identity(x.rank)), (best, tensors.dims_map(x.rank, kept))]
+    iterators = ["parallel" if i in kept else "reduction" for i in range(x.rank)]
+    outs = [tensors.filled([x.length(i) for i in kept], constant(nowhere, dtypes.i64))]
+    return tensors.looped(inputs, outs, tensors.dims_map(x.rank, kept), iterators, step)[0]
+
+
+def _place(axes: Sequence[int], sizes: dict[int, Scalar]) -> Scalar:
+    """The row-major position among `axes` of where the loop is; `sizes`: of all but the first of them."""
+    here = b.loop_index(axes[0])
+    for axis in axes[1:]:
+        here = here * sizes[axis] + b.loop_index(axis)
+    return here.cast(dtypes.i64)
 
 
 def _with_index(of_maximum: bool) -> Reduction:
@@ -74,7 +103,7 @@ def _with_index(of_maximum: bool) -> Reduction:
 
 
 def _index(of_maximum: bool) -> Reduction:
-    return lambda c, axes: _positions(c.tensor(0), axes, of_maximum)[1]
+    return lambda c, axes: _first(c.tensor(0), axes, of_maximum)
 
 
 LOWERINGS: dict[str, Lowering] = {
