@@ -110,6 +110,7 @@ def function_from(
         options,
         function,
         python=None if isinstance(target, GradientSpec) else target,
+        raises=target.function if isinstance(target, GradientSpec) else None,
     )
     made.__tierup_function__ = target  # what programs that call it build
     made.leave_tensors_to(TensorArguments())

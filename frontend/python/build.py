@@ -356,7 +356,9 @@ class ProgramBuilder:
         name = self.private_name(_symbol(function))
         parameters = [template_of(v) for v in bound.values()]
         types = [t for template in parameters for t in types_of(em, template)]
-        func, frame = self._function(parse(function), name, types, access=access)
+        source = parse(function)
+        source.refuse_declarations()
+        func, frame = self._function(source, name, types, access=access)
         func.attributes["sym_visibility"] = ir.StringAttr.get("private")
         frame.is_entry = False
         code = function.__code__

@@ -104,11 +104,12 @@ class Function(DirectCalls, Report, Generic[P, R]):
         wrapped: Callable[..., Any] | None = None,
         fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
         python: Callable[..., Any] | None = None,
+        raises: Callable[..., Any] | None = None,
     ) -> None:
         """`build` makes the graph for a call's structure, arguments, and numbers from outside to be read at every call; `uncalled` the one
         to show before there was a call. `fitted` makes bound
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes. `python` answers calls with
-        arguments that no program takes."""
+        arguments that no program takes; `raises` raises what Python alone makes, where there is no such function."""
         self.elsewhere: Elsewhere | None = None
         if wrapped is not None:
             self.__wrapped__ = wrapped
@@ -118,7 +119,7 @@ class Function(DirectCalls, Report, Generic[P, R]):
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
         self._tensors: TensorCalls | None = None
-        self._python = python
+        self._python, self._raises = python, raises
         self.unsupported_calls = 0  # answered by `python`, since no program takes their arguments
         self._build = build
         self._uncalled = uncalled
@@ -195,9 +196,9 @@ class Function(DirectCalls, Report, Generic[P, R]):
 
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
-        if self._python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
+        if (self._python is None and self._raises is None) or self.is_strict or any(p.written for p in program.tier0.parameters):
             raise error
-        return self._python
+        return self._python or functools.partial(_raised, self._raises, error)
 
     @property
     def is_strict(self) -> bool:
@@ -379,6 +380,12 @@ def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
     function = weak()
     assert function is not None  # it is being called
     return function._slow(*args, **kwargs)
+
+
+def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: Any) -> Any:
+    """Raises what the call does, or else the error."""
+    call(*args, **kwargs)
+    raise error
 
 
 def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:

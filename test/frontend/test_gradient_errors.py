@@ -244,3 +244,22 @@ def test_a_pullback_in_a_program() -> None:
         return tierup.vjp(np.sum, x)[0]
 
     assert "use tierup.value_and_grad there" in refused(tierup.UnsupportedSyntax, tierup.jit(f, strict=True), X)
+
+
+def test_an_exception_that_only_python_makes_is_the_one_of_the_function() -> None:
+    def median(x: Any) -> Any:
+        return np.percentile(x, 30)
+
+    def refuses(x: Any) -> Any:
+        if x.sum() < 5:
+            raise ValueError(f"no room in {x.tolist()}")
+        return np.sum(x * x)
+
+    for f, x in ((median, np.zeros(0)), (refuses, np.zeros(2))):
+        with pytest.raises(Exception) as want:  # noqa: PT011 - whichever
+            f(x)
+        for gradient in (tierup.value_and_grad(f), tierup.grad(f)):
+            for _ in range(3):
+                with pytest.raises(want.type) as got:
+                    gradient(x)
+                assert (got.type, str(got.value)) == (want.type, str(want.value))

@@ -159,3 +159,21 @@ def test_a_function_inside_sees_the_names_around_it_as_they_are_then() -> None:
     jitted = tierup.jit(f)
     for _ in range(30):
         assert jitted(X) == pytest.approx(f(X))
+
+
+def test_a_declaration_holds_for_the_whole_function_wherever_it_stands() -> None:
+    def counted(x: Any) -> Any:
+        count = 0
+
+        def add(v: Any) -> Any:
+            for _ in range(0):
+                nonlocal count
+            count += 1
+            return v + count
+
+        return add(x), add(x), count
+
+    jitted = tierup.jit(counted)
+    for _ in range(4):
+        got, want = jitted(X), counted(X)
+        assert (got[0] == want[0]).all() and (got[1] == want[1]).all() and got[2] == 2

@@ -45,6 +45,16 @@ class Source:
             return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
         return self.tree.body
 
+    def refuse_declarations(self) -> None:
+        """Raises UnsupportedSyntax for `global` and `nonlocal`, which hold for the whole function, wherever in it they stand."""
+        pending: list[ast.AST] = list(self.body)
+        while pending:
+            node = pending.pop()
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                raise self.error(node, f"`{type(node).__name__.lower()}`", "return the new value")
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                pending.extend(ast.iter_child_nodes(node))
+
     def location(self, context: ir.Context) -> ir.Location:
         """Of the definition's first line."""
         return ir.Location.file(printable(self.filename), self.tree.lineno, self.tree.col_offset + 1, context)
