@@ -263,7 +263,6 @@ def test_nested_containers():
     [
         ("torch.complex(x, x).abs()", "complex"),
         ("torch.fft.fft(x)", "complex"),
-        ("torch.zeros(2, dtype=torch.complex64)", "not supported"),
         ("x.to_sparse()", "to_dense"),
         ("torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)", "quantized"),
         ("torch.empty(2, device='meta')", "device meta"),

@@ -26,7 +26,7 @@ def pick(rng: Rng, options: Any) -> Any:
 
 
 def dtype(rng: Rng, *, floats: bool = False) -> dtypes.DType:
-    kinds = [d for d in dtypes.ALL if d.is_float or not floats]
+    kinds = [d for d in dtypes.OF_TORCH if d.is_float or not floats]
     return pick(rng, [*kinds, dtypes.f32, dtypes.f64])
 
 

@@ -338,7 +338,7 @@ def _(g: Backward) -> Gradients:
 
 
 @pointwise(
-    "aten.gcd(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.gcd, exact=True, on_device=False,
+    "tierup.gcd(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.gcd, exact=True, on_device=False,
     no_gradient="of ints",
 )  # fmt: skip
 def gcd(m: Elements, x: Element, y: Element) -> Element:
@@ -347,7 +347,7 @@ def gcd(m: Elements, x: Element, y: Element) -> Element:
 
 
 @pointwise(
-    "aten.lcm(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.lcm, exact=True, on_device=False,
+    "tierup.lcm(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGER, numpy=np.lcm, exact=True, on_device=False,
     no_gradient="of ints",
 )  # fmt: skip
 def lcm(m: Elements, x: Element, y: Element) -> Element:

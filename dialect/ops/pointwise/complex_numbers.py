@@ -30,7 +30,7 @@ def weak_complex(m: Elements, like: Element, real: Parameter, imag: Parameter) -
     return m.complex(m.number(real, part), m.number(imag, part))
 
 
-@_of_complex("aten.conj_physical(Tensor self) -> Tensor", numpy=np.conjugate, exact=True)
+@_of_complex("tierup.conj_physical(Tensor self) -> Tensor", numpy=np.conjugate, exact=True)
 def conj_physical(m: Elements, x: Element) -> Element:
     """The conjugate; of a real number itself."""
     return m.complex(m.real(x), -m.imag(x)) if m.is_complex(x) else x

@@ -133,7 +133,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """As many parts of about one size, or parts that end at these indices."""
-    n = ary.shape[axis]
+    try:
+        n = ary.shape[axis]
+    except AttributeError:
+        n = len(ary)
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
             raise ValueError("number sections must be larger than 0.")

@@ -27,7 +27,7 @@ def part_of(frame: Frame, x: Array, name: str) -> Array:
 
 def conjugated(frame: Frame, x: Array) -> Array:
     """The conjugate of a complex array."""
-    return replace(x, ssa=frame.em.numpy("aten.conj_physical", [x.ssa]), decays=True, detached=False, loads=())
+    return replace(x, ssa=frame.em.numpy("tierup.conj_physical", [x.ssa]), decays=True, detached=False, loads=())
 
 
 def refuse_complex(frame: Frame, node: ast.AST, x: Array, what: str) -> None:

@@ -10,6 +10,7 @@ from tierup.dialect.facts.values import Float, Int, NoneValue, Tensor
 from tierup.dialect.ops import gradients
 from tierup.dialect.ops.pointwise.elementary import erf
 from tierup.dialect.optable.core import Promotion
+from tierup.dialect.optable.operands import Unknown
 from tierup.dialect.passes.autodiff.differentiability import Gradient, gradient_of
 
 
@@ -34,7 +35,10 @@ def test_no_op_that_gives_floats_of_floats_is_said_to_have_no_gradient_but_what_
         if row.differentiable or row.writes or row.asks or gradient_of(row) is not Gradient.NONE:
             continue
         for operands in calls:
-            answers = [answer for promotion in Promotion if (answer := row.answer(operands, promotion)) is not None]
+            try:
+                answers = [answer for promotion in Promotion if (answer := row.answer(operands, promotion)) is not None]
+            except Unknown:
+                continue
             if any(isinstance(v, Tensor) and v.dtype is dtypes.f64 for values, _ in answers for v in values):
                 found.add(op)
     assert {op for op in found if optable.table()[op].why_no_gradient not in _ENDS_ONE} == set()

@@ -30,7 +30,7 @@ WRITTEN: dict[str, Callable[..., Any]] = {
     "aten.gt.Tensor": operator.gt, "aten.ge.Tensor": operator.ge, "aten.logical_and": np.logical_and, "aten.logical_or": np.logical_or,
     "aten.logical_xor": np.logical_xor, "aten.bitwise_and.Tensor": operator.and_, "aten.bitwise_or.Tensor": operator.or_,
     "aten.bitwise_xor.Tensor": operator.xor, "aten.bitwise_left_shift.Tensor": operator.lshift, "aten.bitwise_right_shift.Tensor": operator.rshift,
-    "aten.isclose": np.isclose, "aten.gcd": np.gcd, "aten.lcm": np.lcm,
+    "aten.isclose": np.isclose, "tierup.gcd": np.gcd, "tierup.lcm": np.lcm,
 }  # fmt: skip
 SCALAR: dict[str, Callable[..., Any]] = {
     "aten.add.Scalar": operator.add, "aten.sub.Scalar": operator.sub, "aten.rsub.Scalar": lambda x, n: n - x, "aten.mul.Scalar": operator.mul,
