@@ -14,7 +14,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Dim, minimum
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.products import is_vector
-from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance
+from tierup.dialect.optable.core import NO_RULE, Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, define
 from tierup.dialect.optable.operands import dtype_of, or_unknown, shape
 
@@ -149,7 +149,6 @@ def _least_squares(ctx: Infer, a: Value, b: Value, rcond: Value) -> list[Shape]:
 
 _ONE, _TWO, _THREE = "(Tensor a) -> Tensor", "(Tensor a) -> (Tensor, Tensor)", "(Tensor a) -> (Tensor, Tensor, Tensor)"
 _SINGULAR, _NOT_POSITIVE = "Singular matrix", "Matrix is not positive definite"
-_UNWRITTEN = "no rule is written: asking for it is an error"
 _NO_EIGENVALUES, _NO_SVD = "Eigenvalues did not converge", "SVD did not converge"
 
 linalg_solve = _op("tierup.linalg_solve(Tensor a, Tensor b) -> Tensor", "solve", _solved, _SINGULAR)
@@ -166,15 +165,15 @@ linalg_eigh_lo = _op(f"tierup.linalg_eigh_lo{_TWO}", "eigh_lo", _both, _NO_EIGEN
 linalg_eigh_up = _op(f"tierup.linalg_eigh_up{_TWO}", "eigh_up", _both, _NO_EIGENVALUES, 2)
 linalg_svd = _op(f"tierup.linalg_svd{_ONE}", "svd", _singular, _NO_SVD)  # the singular values alone
 linalg_svd_s = _op(f"tierup.linalg_svd_s{_THREE}", "svd_s", _svd(False), _NO_SVD, 3)
-linalg_svd_f = _op(f"tierup.linalg_svd_f{_THREE}", "svd_f", _svd(True), _NO_SVD, 3, no_gradient=_UNWRITTEN)
+linalg_svd_f = _op(f"tierup.linalg_svd_f{_THREE}", "svd_f", _svd(True), _NO_SVD, 3, no_gradient=NO_RULE)
 linalg_qr_r_raw = _op(
-    f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], results=2, no_gradient=_UNWRITTEN
+    f"tierup.linalg_qr_r_raw{_TWO}", "qr_r_raw", lambda ctx, a: [shape(a), _singular(ctx, a)], results=2, no_gradient=NO_RULE
 )
-linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False), no_gradient=_UNWRITTEN)
-linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True), no_gradient=_UNWRITTEN)
+linalg_qr_reduced = _op("tierup.linalg_qr_reduced(Tensor a, Tensor tau) -> Tensor", "qr_reduced", _q(False), no_gradient=NO_RULE)
+linalg_qr_complete = _op("tierup.linalg_qr_complete(Tensor a, Tensor tau) -> Tensor", "qr_complete", _q(True), no_gradient=NO_RULE)
 linalg_lstsq = _op(
     "tierup.linalg_lstsq(Tensor a, Tensor b, Tensor rcond) -> (Tensor x, Tensor residuals, Tensor rank, Tensor s)",
-    "lstsq", _least_squares, "SVD did not converge in Linear Least Squares", 4, ints=(2,), no_gradient=_UNWRITTEN,
+    "lstsq", _least_squares, "SVD did not converge in Linear Least Squares", 4, ints=(2,), no_gradient=NO_RULE,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.optable.core import OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
+from tierup.dialect.optable.core import NO_RULE, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op
 from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
 from tierup.dialect.optable.kernels.casts import cast
@@ -429,7 +429,7 @@ def _infer_correlate(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @op(
     "tierup.correlate(Tensor a, Tensor v, int mode) -> Tensor", kind=Kind.OTHER, infer=_infer_correlate, on_device=False, raises=True,
-    differentiable=False, no_gradient="NumPy's alone",
+    no_gradient=NO_RULE,
 )  # fmt: skip
 def correlate(a: np.ndarray, v: np.ndarray, mode: int) -> np.ndarray:
     """np.correlate of two vectors; `mode`: 0 valid, 1 same, 2 full."""

@@ -190,6 +190,10 @@ class Op:
         return [x for i, x in enumerate(operands) if i not in self.looked_at] if self.looked_at else operands
 
 
+NO_RULE = "no rule is written: asking for it is an error"
+"""`no_gradient` of an op that has a gradient by nature."""
+
+
 def declared(ctx: Infer, operands: Sequence[Value]) -> Value:
     """The rule of ops whose results are what the types in the program say, no more: inference reads these, it does not ask here."""
     return Opaque()

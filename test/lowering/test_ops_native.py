@@ -16,7 +16,7 @@ _NOT_SINGLE = {
     "prim.ListConstruct", "prim.ListUnpack", "prim.TupleConstruct", "prim.TupleUnpack", "prim.TupleIndex", "prim.NumToTensor.Scalar",
     "prim.RaiseException", "runtime.assert", "vtensor.literal", "aten.size", "aten.__getitem__.t", "aten.add.t", "aten.mul.left_t",
     "aten.slice.t", "aten.list.t", "aten.to.device", "aten.to.prim_Device",
-    "tierup.weak_complex", "tierup.conj_physical", "aten.real", "aten.imag",  # test/frontend/test_complex_numbers.py
+    "tierup.weak_complex", "tierup.conj_physical", "tierup.real", "tierup.imag",  # test/frontend/test_complex_numbers.py
 }  # fmt: skip
 # how many channels a group has must be known, and how many pieces there are
 _STATIC_ONLY = {"aten.group_norm", "aten.native_group_norm", "aten.split.Tensor", "aten.chunk", "aten.tensor_split.sections"}

@@ -36,13 +36,13 @@ def conj_physical(m: Elements, x: Element) -> Element:
     return m.complex(m.real(x), -m.imag(x)) if m.is_complex(x) else x
 
 
-@_of_complex("aten.real(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.real.copy(), form="as_is", exact=True)
+@_of_complex("tierup.real(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.real.copy(), form="as_is", exact=True)
 def real(m: Elements, x: Element) -> Element:
     """The real part, as values of their own."""
     return m.real(x)
 
 
-@_of_complex("aten.imag(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.imag.copy(), form="as_is", exact=True)
+@_of_complex("tierup.imag(Tensor self) -> Tensor", gives=Gives.REAL, numpy=lambda x: x.imag.copy(), form="as_is", exact=True)
 def imag(m: Elements, x: Element) -> Element:
     """The imaginary part, as values of their own."""
     return m.imag(x)

@@ -17,7 +17,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import DTypeRule, numpy_result, result_dtype, widened
-from tierup.dialect.optable.core import EXACT, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
+from tierup.dialect.optable.core import EXACT, NO_RULE, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.axes import accumulator, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.kernels.casts import cast
@@ -214,7 +214,7 @@ def _running(ufunc: np.ufunc, combine: Combine) -> DefinedOp[Any]:
     running.__name__ = running.__qualname__ = f"running_{ufunc.__name__}"
     return op(
         f"tierup.{running.__name__}(Tensor self, int dim) -> Tensor", kind=Kind.SCAN, infer=_infer_extremes, combine=combine,
-        tolerance=EXACT, spelled=(f"np.{ufunc.__name__}.accumulate",), on_device=False, differentiable=False, no_gradient="NumPy's alone",
+        tolerance=EXACT, spelled=(f"np.{ufunc.__name__}.accumulate",), on_device=False, no_gradient=NO_RULE,
     )(running)  # fmt: skip
 
 

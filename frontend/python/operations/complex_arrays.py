@@ -22,7 +22,7 @@ def part_of(frame: Frame, x: Array, name: str) -> Array:
     x = settled(frame, x)  # type: ignore[assignment]  # an array
     assert x.dtype is not None
     dtype, shares = np.zeros((), x.dtype).real.dtype, x.rank != 0 or x.decays is not True
-    return replace(x, ssa=frame.em.numpy(f"aten.{name}", [x.ssa]), dtype=dtype, detached=shares, writes=frame.em.writes)
+    return replace(x, ssa=frame.em.numpy(f"tierup.{name}", [x.ssa]), dtype=dtype, detached=shares, writes=frame.em.writes)
 
 
 def conjugated(frame: Frame, x: Array) -> Array:
