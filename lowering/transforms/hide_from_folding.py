@@ -17,6 +17,7 @@ becomes
 
 * Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64).
 * The right operand of comparisons that NaN decides, which fold to true where both operands are one value.
+* The sizes of `unflatten.int`: of [1, n] torch-mlir makes an `unsqueeze` with the same axis, another one if it counts from the end.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
 * Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
@@ -42,8 +43,8 @@ from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
 from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.unpack_lists import check_items
 
-# What torch-mlir folds to true when both operands are one value: not so for NaN.
-_FALSE_FOR_NAN = ("torch.aten.eq.Tensor", "torch.aten.eq.float", "torch.aten.ge.float")
+# Operands that torch-mlir folds by: comparisons of one value with itself to true, which NaN is not, and sizes of which one is 1.
+_FOLDED_BY = {"torch.aten.eq.Tensor": 1, "torch.aten.eq.float": 1, "torch.aten.ge.float": 1, "torch.aten.unflatten.int": 2}
 
 # Where windows have their strides, behind the kernel size. When there are none torch-mlir reads them from beyond the list's end.
 _STRIDES = {
@@ -75,9 +76,10 @@ class HideFromFolding(Pass):
             strides = _STRIDES.get(op.name)
             if strides is not None and items_of(op.operands[strides]) == []:
                 op.operands[strides] = op.operands[strides - 1]
-            if op.name in _FALSE_FOR_NAN:
-                right, before = op.operands[1], ir.InsertionPoint(op)
-                op.operands[1] = ir.Operation.create(HIDDEN, [right.type], [right], loc=op.location, ip=before).result
+            if op.name in _FOLDED_BY:
+                at, before = _FOLDED_BY[op.name], ir.InsertionPoint(op)
+                value = op.operands[at]
+                op.operands[at] = ir.Operation.create(HIDDEN, [value.type], [value], loc=op.location, ip=before).result
             if _may_raise(op):
                 end = ir.InsertionPoint.at_block_terminator(op.block)
                 ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)

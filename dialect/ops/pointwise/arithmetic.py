@@ -354,7 +354,7 @@ def lcm(m: Elements, x: Element, y: Element) -> Element:
     """The least number that both divide; it wraps."""
     common = m.gcd(x, y)
     of_one = m.select(m.equal(common, m.number(0, x)), m.number(1, x), common)
-    return m.absolute(m.trunc_quotient(m.absolute(x), of_one) * m.absolute(y))
+    return m.trunc_quotient(m.absolute(x), of_one) * m.absolute(y)
 
 
 @pointwise("aten.heaviside(Tensor self, Tensor values) -> Tensor", promoting=2, same=True, numpy=np.heaviside, form="heaviside", exact=True)

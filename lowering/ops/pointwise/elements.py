@@ -46,10 +46,15 @@ class Scalars(Elements):
     sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
     sinh, cosh, tanh, asinh, acosh, atanh = map(_math, ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
     sqrt, cbrt, erf, erfc, floor, ceil, trunc, rint = map(_math, ("sqrt", "cbrt", "erf", "erfc", "floor", "ceil", "trunc", "roundeven"))
-    atan2, copysign, power = map(_math, ("atan2", "copysign", "powf"))
+    copysign, power = map(_math, ("copysign", "powf"))
     maximum, minimum, absolute = _static(maximum), _static(minimum), _static(absolute)
     is_nan, whole_power = _static(isnan), _static(whole_power)
     real, imag, complex = _static(lambda x: x.real), _static(lambda x: x.imag), _static(complex_of)
+
+    def atan2(self, y: Scalar, x: Scalar) -> Scalar:
+        """The angle of the point (x, y). Of two zeros the second becomes 1.0, for which the angle is the same: MLIR folds them to NaN."""
+        both = x.equals(0.0) & y.equals(0.0)
+        return y.call("math.atan2", select(both, constant(1.0, x.dtype).call("math.copysign", x), x))
 
     def logaddexp(self, x: Scalar, y: Scalar) -> Scalar:
         """log(exp(x) + exp(y)), without overflow on the way."""

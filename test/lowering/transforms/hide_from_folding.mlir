@@ -113,3 +113,20 @@ func.func @of_what_is_written(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> (
   }
   return %0, %w : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>
 }
+
+// -----
+// Of an axis that becomes [1, n] torch-mlir makes an unsqueeze at the same number, which is another axis where it counts from the end.
+// CHECK-LABEL: func.func @unflatten
+// CHECK: %[[L:.*]] = torch.prim.ListConstruct
+// CHECK: %[[H:.*]] = "tierup.hidden"(%[[L]])
+// CHECK: torch.aten.unflatten.int %arg0, %int-1, %[[H]]
+// BACK-LABEL: func.func @unflatten
+// BACK: %[[L:.*]] = torch.prim.ListConstruct
+// BACK: torch.aten.unflatten.int %arg0, %int-1, %[[L]]
+func.func @unflatten(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[1,?],si64> {
+  %last = torch.constant.int -1
+  %one = torch.constant.int 1
+  %sizes = torch.prim.ListConstruct %one, %last : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.unflatten.int %x, %last, %sizes : !torch.vtensor<[?],si64>, !torch.int, !torch.list<int> -> !torch.vtensor<[1,?],si64>
+  return %0 : !torch.vtensor<[1,?],si64>
+}
