@@ -196,9 +196,12 @@ class Function(DirectCalls, Report, Generic[P, R]):
 
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
-        if (self._python is None and self._raises is None) or self.is_strict or any(p.written for p in program.tier0.parameters):
+        python = self._python
+        if python is None and self._raises is not None:
+            python = functools.partial(_raised, self._raises, error)
+        if python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
             raise error
-        return self._python or functools.partial(_raised, self._raises, error)
+        return python
 
     @property
     def is_strict(self) -> bool:
