@@ -84,10 +84,10 @@ def _side(op: ir.Operation) -> Sequence[ir.Value]:
 
 
 def _product(op: ir.Operation, left: ir.Value, right: ir.Value, like: ir.Type) -> ir.Value:
-    """The product of two matrices, of the type that theirs give."""
+    """The product of two matrices, of the type that theirs give; for anything else it raises."""
     (rows, left_dtype), (columns, right_dtype) = (torch_types.parse_tensor(str(v.type)) for v in (left, right))
     shape: tuple[Dim, ...] | None = None
-    if rows is not None and columns is not None:
+    if rows is not None and columns is not None and len(rows) == len(columns) == 2:
         shape = tuple(symbol("unknown") if d is None else d for d in (rows[0], columns[1]))
     known = Tensor(left_dtype if left_dtype == right_dtype else None, shape)
     type_ = torch_types.tensor_type(known, value_semantics=torch_types.is_value_tensor(like), context=op.context)

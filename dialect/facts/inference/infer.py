@@ -170,8 +170,8 @@ class _Walker:
             results = row.infer(self.ctx, operands)
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
-            if row.results == AS_MANY and _is_of_other_length(operands[0], len(op.results)):
-                raise ShapeError(f"{len(op.results)} values are taken out of {len(operands[0].items)}")  # type: ignore[union-attr, arg-type]  # known items
+            if row.results == AS_MANY:
+                _check_length(operands[0], op)
         except OF_RULES as e:
             self.refuse(op, _numpys(row, operands, e) if self.ctx.promotion is Promotion.NUMPY else e)
             return self.declared(op)
@@ -414,8 +414,10 @@ def _numpys(row: Op, operands: Sequence[Value], error: Exception) -> Exception:
     return error
 
 
-def _is_of_other_length(items: Value, count: int) -> bool:
-    return isinstance(items, (List, Tuple)) and items.items is not None and len(items.items) != count
+def _check_length(items: Value, op: ir.Operation) -> None:
+    """Raises ShapeError where an op unpacks another number of items than it has results."""
+    if isinstance(items, (List, Tuple)) and items.items is not None and len(items.items) != len(op.results):
+        raise ShapeError(f"{len(op.results)} values are taken out of {len(items.items)}")
 
 
 def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
@@ -424,12 +426,12 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
     assert row is not None
     try:
         found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
+        _check_length(found, op)
     except OF_RULES as e:
         walker.refuse(op, e)
         return _declared(walker, op, operands)
-    if isinstance(found, List) and found.items is not None and len(found.items) == len(op.results):
-        return found.items
-    return _declared(walker, op, operands)
+    assert isinstance(found, List)
+    return found.items or _declared(walker, op, operands)
 
 
 _STRUCTURE = {

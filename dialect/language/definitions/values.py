@@ -1,8 +1,10 @@
-"""Ops that compute: gradients that may be undefined, batched products, eager select, constant chunk."""
+"""Ops that compute: gradients that may be undefined, batched products, eager select, constant chunk.
+
+Sizes that such an op cannot take are no broken IR: it may stand in a branch that never runs, and where it runs it raises.
+"""
 
 from __future__ import annotations
 
-from tierup.dialect.ir import torch_types
 from tierup.dialect.language.definitions.checks import check_tensors, check_truth_value, check_types, integer, types_of, word
 from tierup.dialect.language.definitions.definition import Broken, define
 from tierup.dialect.mlir import ir
@@ -43,22 +45,13 @@ def all_zero(op: ir.Operation) -> None:
     _check_definedness(op)
 
 
-def _check_matrices(op: ir.Operation) -> None:
-    values = [*op.operands, *op.results]
-    check_tensors(values, "every operand and result")
-    for value in values:
-        sizes, _ = torch_types.parse_tensor(str(value.type))
-        if sizes is not None and len(sizes) != 2:
-            raise Broken(f"multiplies matrices, got {value.type}")
-
-
 _MAX_ELEMENTS = {"max_elements": "how large all operands together may be to be computed as one batch, an integer; absent: any size"}
 
 
 @define("batched_mm_tree", operands=["matrices*"], results=["sum"], optional=_MAX_ELEMENTS)
 def batched_mm_tree(op: ir.Operation) -> None:
     """The sum of the products of the first half of the operands with the second half, pair by pair, added from left to right."""
-    _check_matrices(op)
+    check_tensors([*op.operands, *op.results], "every operand and result")
     _check_max_elements(op)
     count = len(op.operands)
     if count == 0 or count % 2:
@@ -79,7 +72,7 @@ def _check_max_elements(op: ir.Operation) -> None:
 )
 def batched_mm_side(op: ir.Operation) -> None:
     """The products of one common matrix with each of the others."""
-    _check_matrices(op)
+    check_tensors([*op.operands, *op.results], "every operand and result")
     _check_max_elements(op)
     word(op, "side", ("left", "right"))
     others, products = len(op.operands) - 1, len(op.results)
@@ -105,17 +98,10 @@ def if_then_else(op: ir.Operation) -> None:
 def constant_chunk(op: ir.Operation) -> None:
     """Views of a tensor cut along `dim`, as torch.chunk cuts it, whose number is known."""
     check_tensors([*op.operands, *op.results], "every operand and result")
-    chunks, dim = integer(op, "chunks", 1), integer(op, "dim")
+    integer(op, "dim")
+    chunks = integer(op, "chunks", 1)
     if len(op.results) != chunks:
         raise Broken(f"has {len(op.results)} results for {chunks} chunks")
-    sizes, _ = torch_types.parse_tensor(str(op.operands[0].type))
-    if sizes is None:
-        return
-    if not -len(sizes) <= dim < len(sizes):
-        raise Broken(f"attribute 'dim' is {dim}, but the operand has {len(sizes)} dimensions")
-    size = sizes[dim]
-    if size and -(-size // -(-size // chunks)) != chunks:  # torch.chunk cuts pieces of ceil(size / chunks)
-        raise Broken(f"size {size} of dimension {dim} does not split into {chunks} chunks")
 
 
 @define(

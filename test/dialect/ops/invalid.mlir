@@ -231,13 +231,6 @@ func.func @select_of_two_types(%c: !torch.bool, %n: !torch.int, %f: !torch.float
 }
 
 // -----
-func.func @chunks_that_do_not_come_out(%x: !torch.vtensor<[6],f32>) {
-  // expected-error@below {{size 6 of dimension 0 does not split into 4 chunks}}
-  %0:4 = "tierup.constant_chunk"(%x) {chunks = 4 : i64, dim = 0 : i64} : (!torch.vtensor<[6],f32>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor)
-  return
-}
-
-// -----
 
 func.func @product_of_another_type(%x: tensor<4x8xf32>, %zeros: tensor<4x16xf32>) {
   // expected-error@+1 {{'tierup.held_product' op has a result of type tensor<4x4xf32>, but starts from tensor<4x16xf32>}}

@@ -44,6 +44,13 @@ func.func @chunk_of_rank_0(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor {
 }
 
 // -----
+func.func @another_number_of_chunks(%x: !torch.vtensor<[6],f32>) -> !torch.vtensor {
+  // expected-error@below {{cannot run on operands of these types: 4 values are taken out of 3}}
+  %0:4 = "tierup.constant_chunk"(%x) {chunks = 4 : i64, dim = 0 : i64} : (!torch.vtensor<[6],f32>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor, !torch.vtensor)
+  return %0#0 : !torch.vtensor
+}
+
+// -----
 // A choice between two values is known where the prim.If that it was is: by its condition, or where both values say the same.
 // CHECK-LABEL: func.func @if_then_else
 // CHECK-SAME: -> (!torch.vtensor<[1,3],f32>, !torch.vtensor<[?,3],f32>, !torch.vtensor<[2,3],f32>)

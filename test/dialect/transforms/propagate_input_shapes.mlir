@@ -89,3 +89,25 @@ func.func private @callee() -> !torch.vtensor {
   %1 = torch.tensor_static_info_cast %0 : !torch.vtensor<[2],si64> to !torch.vtensor
   return %1 : !torch.vtensor
 }
+
+// -----
+// So do pieces that do not come out, and products of what are no matrices: it is the run that raises.
+// CHECK-LABEL: func.func @arms_that_cannot_cut_or_multiply
+// CHECK: "tierup.constant_chunk"(%{{.*}}) {{.*}} : (!torch.vtensor<[2],f32>) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor)
+// CHECK: "tierup.constant_chunk"(%{{.*}}) {{.*}} : (!torch.vtensor<[2],f32>) -> !torch.vtensor
+// CHECK: "tierup.batched_mm_tree"(%{{.*}}) : (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>) -> !torch.vtensor
+// CHECK: "tierup.batched_mm_side"(%{{.*}}) {{.*}} : (!torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>) -> !torch.vtensor
+func.func @arms_that_cannot_cut_or_multiply(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.vtensor {
+  %0 = torch.prim.If %c -> (!torch.vtensor) {
+    %1 = torch.aten.tanh %x : !torch.vtensor<[2],f32> -> !torch.vtensor
+    %2:3 = "tierup.constant_chunk"(%1) {chunks = 3 : i64, dim = -1 : i64} : (!torch.vtensor) -> (!torch.vtensor, !torch.vtensor, !torch.vtensor)
+    %3 = "tierup.constant_chunk"(%1) {chunks = 1 : i64, dim = 1 : i64} : (!torch.vtensor) -> !torch.vtensor
+    %4 = "tierup.batched_mm_tree"(%1, %1) : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor
+    %5 = "tierup.batched_mm_side"(%1, %1) {side = "left"} : (!torch.vtensor, !torch.vtensor) -> !torch.vtensor
+    torch.prim.If.yield %2#0 : !torch.vtensor
+  } else {
+    %1 = torch.aten.exp %x : !torch.vtensor<[2],f32> -> !torch.vtensor
+    torch.prim.If.yield %1 : !torch.vtensor
+  }
+  return %0 : !torch.vtensor
+}

@@ -66,6 +66,28 @@ def test_constant_chunks_cut_alike_and_raise_alike(chunks: int, size: int, typed
     assert ("constant_chunk" in new) == (not typed or pieces == chunks)
 
 
+@pytest.mark.parametrize(("dim", "chunks"), [(0, 3), (-1, 3), (1, 1)])
+def test_an_arm_cuts_what_types_learn_later_cannot_be_cut(dim: int, chunks: int) -> None:
+    results = ", ".join(["!torch.vtensor"] * chunks)
+    text = f"""
+    func.func @f(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.vtensor {{
+      %y = torch.aten.tanh %x : !torch.vtensor<[2],f32> -> !torch.vtensor
+      %r = torch.prim.If %c -> (!torch.vtensor) {{
+        %n = torch.constant.int {chunks}
+        %d = torch.constant.int {dim}
+        %l = torch.aten.chunk %y, %n, %d : !torch.vtensor, !torch.int, !torch.int -> !torch.list<vtensor>
+        %0{f":{chunks}" if chunks > 1 else ""} = torch.prim.ListUnpack %l : !torch.list<vtensor> -> {results}
+        torch.prim.If.yield {"%0#0" if chunks > 1 else "%0"} : !torch.vtensor
+      }} else {{
+        torch.prim.If.yield %y : !torch.vtensor
+      }}
+      return %r : !torch.vtensor
+    }}"""
+    calls = [[_array("f32", 2), False], [_array("f32", 2), True]]
+    assert "constant_chunk" in assert_kept(text, "tierup-canonicalize-ops,tierup-propagate-input-shapes", calls)
+    assert isinstance(outcome(text, calls[1])[0], (ValueError, IndexError))
+
+
 _COMPOSITES = {
     "addmm": (["[4],f32", "[2,3],f32", "[3,4],f32"], "addmm %a0, %a1, %a2, %one, %one", "!torch.int, !torch.int"),
     "addmm_ints": (["[2,1],si64", "[2,3],si64", "[3,4],si64"], "addmm %a0, %a1, %a2, %one, %one", "!torch.int, !torch.int"),
