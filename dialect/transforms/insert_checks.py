@@ -62,8 +62,7 @@ class InsertChecks(Pass):
 
 
 def _guard(group: ir.Operation) -> None:
-    if not all(torch_types.is_tensor(v.type) for v in group.operands):
-        regions.forget_unproven_in(group)
+    regions.forget_unproven_in(group)  # a type outside, of a loop's rounds say, may have proven more than the check of the operands will
     wanted = [i for i, v in enumerate(group.operands) if torch_types.is_tensor(v.type) and not is_checked(group, i)]
     if not wanted:
         return

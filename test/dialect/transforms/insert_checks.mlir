@@ -168,3 +168,34 @@ func.func @number_from_outside(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2
   }, {}) : (!torch.vtensor<[2],f32>, !torch.int) -> !torch.vtensor<[2,1],f32>
   return %0 : !torch.vtensor<[2,1],f32>
 }
+
+// -----
+// A loop that types outside let run but once carries less than is known of its first round: they go, and the group takes what is checked.
+// CHECK-LABEL: func.func @one_round
+// CHECK: "tierup.check"(%{{.+}}) {expected = [#tierup.profiled<f64[1,?]>]}
+// CHECK: ^bb0([[A:%.+]]: !torch.vtensor<[1,?],f64>):
+// CHECK-NEXT: [[T:%.+]] = torch.aten.tanh [[A]] : !torch.vtensor<[1,?],f64> -> !torch.vtensor<[1,?],f64>
+// CHECK-NEXT: torch.aten.mul.Tensor [[T]], [[A]] : !torch.vtensor<[1,?],f64>, !torch.vtensor<[1,?],f64> -> !torch.vtensor<[1,?],f64>
+func.func @one_round(%u: !torch.vtensor) -> !torch.vtensor {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %true = torch.constant.bool true
+  %x = torch.tensor_static_info_cast %u : !torch.vtensor to !torch.vtensor<[1,3],f64>
+  %n = torch.aten.size.int %x, %zero : !torch.vtensor<[1,3],f64>, !torch.int -> !torch.int
+  %w = torch.tensor_static_info_cast %x : !torch.vtensor<[1,3],f64> to !torch.vtensor<[1,?],f64>
+  %r = torch.prim.Loop %n, %true, init(%w) {
+  ^bb0(%i: !torch.int, %a: !torch.vtensor<[1,?],f64>):
+    %t = "tierup.fusion_group"(%a) ({
+    ^bb0(%b: !torch.vtensor<[1,?],f64>):
+      %0 = torch.aten.tanh %b : !torch.vtensor<[1,?],f64> -> !torch.vtensor<[1,3],f64>
+      %d = torch.tensor_static_info_cast %b : !torch.vtensor<[1,?],f64> to !torch.vtensor<[1,3],f64>
+      %1 = torch.aten.mul.Tensor %0, %d : !torch.vtensor<[1,3],f64>, !torch.vtensor<[1,3],f64> -> !torch.vtensor<[1,3],f64>
+      "tierup.yield"(%1) : (!torch.vtensor<[1,3],f64>) -> ()
+    }, {}) : (!torch.vtensor<[1,?],f64>) -> !torch.vtensor<[1,3],f64>
+    %s = torch.aten.slice.Tensor %t, %one, %zero, %one, %one : !torch.vtensor<[1,3],f64>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[1,1],f64>
+    %v = torch.tensor_static_info_cast %s : !torch.vtensor<[1,1],f64> to !torch.vtensor<[1,?],f64>
+    torch.prim.Loop.condition %true, iter(%v : !torch.vtensor<[1,?],f64>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[1,?],f64>) -> !torch.vtensor<[1,?],f64>
+  %p = torch.tensor_static_info_cast %r : !torch.vtensor<[1,?],f64> to !torch.vtensor
+  return %p : !torch.vtensor
+}
