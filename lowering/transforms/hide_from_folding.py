@@ -18,6 +18,7 @@ becomes
 * Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64).
 * The right operand of comparisons that NaN decides, which fold to true where both operands are one value.
 * The sizes of `unflatten.int`: of [1, n] torch-mlir makes an `unsqueeze` with the same axis, another one if it counts from the end.
+* Divisors of numbers that may be zero: torch-mlir folds a division by what it folds to zero.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
 * Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
@@ -38,7 +39,7 @@ from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
-from tierup.dialect.rewriting.core import items_of
+from tierup.dialect.rewriting.core import int_of, items_of
 from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
 from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.unpack_lists import check_items
@@ -77,13 +78,18 @@ class HideFromFolding(Pass):
             if strides is not None and items_of(op.operands[strides]) == []:
                 op.operands[strides] = op.operands[strides - 1]
             if op.name in _FOLDED_BY:
-                at, before = _FOLDED_BY[op.name], ir.InsertionPoint(op)
-                value = op.operands[at]
-                op.operands[at] = ir.Operation.create(HIDDEN, [value.type], [value], loc=op.location, ip=before).result
+                _hide(op, _FOLDED_BY[op.name])
             if _may_raise(op):
+                if len(op.operands) == 2 and not any(is_tensor(v.type) for v in (*op.operands, *op.results)) and not int_of(op.operands[1]):
+                    _hide(op, 1)
                 end = ir.InsertionPoint.at_block_terminator(op.block)
                 ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)
         hide(function)
+
+
+def _hide(op: ir.Operation, at: int) -> None:
+    value = op.operands[at]
+    op.operands[at] = ir.Operation.create(HIDDEN, [value.type], [value], loc=op.location, ip=ir.InsertionPoint(op)).result
 
 
 def _name_dtype(op: ir.Operation) -> None:

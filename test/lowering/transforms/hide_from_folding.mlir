@@ -130,3 +130,22 @@ func.func @unflatten(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[1,?],si64>
   %0 = torch.aten.unflatten.int %x, %last, %sizes : !torch.vtensor<[?],si64>, !torch.int, !torch.list<int> -> !torch.vtensor<[1,?],si64>
   return %0 : !torch.vtensor<[1,?],si64>
 }
+
+// -----
+// torch-mlir folds a division by what it folds to zero.
+// CHECK-LABEL: func.func @division
+// CHECK: %[[N:.*]] = torch.aten.mul.int
+// CHECK: %[[H:.*]] = "tierup.hidden"(%[[N]])
+// CHECK: %[[R:.*]] = torch.aten.remainder.int %int7, %[[H]]
+// CHECK: torch.aten.remainder.int %arg0, %int7
+// CHECK: "tierup.kept"(%[[R]])
+// BACK-LABEL: func.func @division
+// BACK: torch.aten.floordiv.int %int7, %int0
+func.func @division(%n: !torch.int) -> !torch.int {
+  %seven = torch.constant.int 7
+  %zero = torch.constant.int 0
+  %0 = torch.aten.mul.int %zero, %n : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.remainder.int %seven, %0 : !torch.int, !torch.int -> !torch.int
+  %2 = torch.aten.remainder.int %n, %seven : !torch.int, !torch.int -> !torch.int
+  return %2 : !torch.int
+}
