@@ -2,7 +2,8 @@
 
 Errors besides the functional op's: TypeError where the result's category does not fit into operand 0's dtype (float into int, int into
 bool; in NumPy's Python beyond the same kind), ValueError where its shape is not operand 0's, operand 0 is read-only, or its memory is such
-as PyTorch refuses to write (kernels/overlap.py). Nothing is written when an error is raised.
+as PyTorch refuses to write (kernels/overlap.py). Of dtype and shape PyTorch refuses the shape first, NumPy the dtype. Nothing is written
+when an error is raised.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tierup.dialect.optable.define import DefinedOp, Kernel, op
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.casts import cast
 from tierup.dialect.optable.kernels.filling import Number, element
-from tierup.dialect.optable.written import check_category, check_shape, fitting
+from tierup.dialect.optable.written import check_category, check_same_kind, check_shape, fitting
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
 _TWINS = """
@@ -88,8 +89,8 @@ def _check_shape_of_array(shape: tuple[int, ...], target: np.ndarray) -> None:
 
 def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """What x would hold after an in-place op whose functional twin gives source, fresh. Raises as the in-place op does."""
-    check_category(dtypes.from_numpy(source.dtype), dtypes.from_numpy(x.dtype))
     _check_shape_of_array(source.shape, x)
+    check_category(dtypes.from_numpy(source.dtype), dtypes.from_numpy(x.dtype))
     return copy(x, source)
 
 
@@ -103,8 +104,8 @@ def _written(functional: Kernel, fills: bool) -> Kernel:
         if not fills:
             overlap.refuse(x, *rest)
         result = functional(x, *rest)
-        check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
         _check_shape_of_array(result.shape, x)
+        check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
         result = cast(result, x.dtype)
         bits = np.dtype(f"u{x.itemsize}")
         np.copyto(x, result, where=result.view(bits) != x.view(bits) if fills else True)  # what stays must not undo what is filled
@@ -130,6 +131,7 @@ def _written_by_numpy(functional: Kernel) -> Kernel:
         if not x.flags.writeable:
             raise ValueError("output array is read-only")
         result = functional(x, *rest)
+        check_same_kind(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
         if result.shape != x.shape:
             raise ValueError(f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast shape {result.shape}")
         np.copyto(x, result, casting="same_kind")

@@ -22,19 +22,14 @@ COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_
 WRITE = "inplace:write_if_same_kind"  # that of an aten.copy_ with the attribute: an in-place operator that torch has no op of
 
 
-def check_dtype(ctx: Infer, result: DType | None, target: DType | None) -> None:
-    """What an in-place op may not convert: another category in torch, beyond the same kind in NumPy."""
-    if result is None or target is None:
-        return
-    if ctx.promotion is Promotion.NUMPY:
-        if not np.can_cast(result.numpy, target.numpy, "same_kind"):
-            raise TypeError(f"Cannot cast output from {result.numpy} to {target.numpy} with casting rule 'same_kind'")
-    else:
-        check_category(result, target)
+def check_same_kind(result: DType | None, target: DType | None) -> None:
+    """What NumPy's operators do not convert: beyond the same kind."""
+    if result is not None and target is not None and not np.can_cast(result.numpy, target.numpy, "same_kind"):
+        raise TypeError(f"Cannot cast output from {result.numpy} to {target.numpy} with casting rule 'same_kind'")
 
 
 def check_category(result: DType | None, target: DType | None) -> None:
-    """c10/core/ScalarType.h: canCast."""
+    """What torch's in-place ops do not convert, to another category: c10/core/ScalarType.h: canCast."""
     if result is not None and target is not None and result.category > target.category:
         raise TypeError(f"result type {scalar_type(result.numpy)} can't be cast to the desired output type {scalar_type(target.numpy)}")
 
@@ -53,11 +48,15 @@ def check_shape(ctx: Infer, result: Shape | None, target: Shape | None) -> None:
 
 
 def fitting(ctx: Infer, x: Value, result: Value) -> Tensor:
-    """Operand 0 after the write of a result. Raises TypeError and ShapeError for one that does not fit."""
+    """Operand 0 after the write of a result. Raises TypeError and ShapeError for one that does not fit: of one that fits in neither way
+    NumPy refuses the dtype, torch the shape."""
     target = read.whole(x)
     if isinstance(result, Tensor):
-        check_dtype(ctx, result.dtype, target.dtype)
+        if ctx.promotion is Promotion.NUMPY:
+            check_same_kind(result.dtype, target.dtype)
         check_shape(ctx, result.shape, target.shape)
+        if ctx.promotion is Promotion.TORCH:
+            check_category(result.dtype, target.dtype)
     return target
 
 

@@ -28,7 +28,7 @@ from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import AS_MANY, OF_RULES, REFUSALS, Infer, Op, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.operands import Unknown, example, lifted
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.optable.written import INPLACE, check_copy
+from tierup.dialect.optable.written import COPIES, INPLACE, check_copy
 
 _EXAMPLE_ELEMENTS = 1 << 16
 _MAX_LOOP_ROUNDS = 12  # each round only loses knowledge: rank + dtype + sizes of a handful of carried values settle in a few
@@ -167,13 +167,13 @@ class _Walker:
     def by_rule(self, op: ir.Operation, row: Op, operands: list[Value]) -> tuple[Value, ...]:
         self.ctx.promotion, self.ctx.given = promotion(op), op.operands
         try:
-            results = row.infer(self.ctx, operands)
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+            results = row.infer(self.ctx, operands)
             if row.results == AS_MANY:
                 _check_length(operands[0], op)
         except OF_RULES as e:
-            self.refuse(op, _numpys(row, operands, e) if self.ctx.promotion is Promotion.NUMPY else e)
+            self.refuse(op, _told(op, row, operands, e))
             return self.declared(op)
         found = tuple(results) if isinstance(results, tuple) else (results,)  # one result: the value itself
         if len(found) == len(op.results):
@@ -399,14 +399,18 @@ def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) ->
     return _region(walker, op, operands)[: len(op.results)]
 
 
-def _numpys(row: Op, operands: Sequence[Value], error: Exception) -> Exception:
-    """What NumPy raises for such operands, of arrays of zeros: where a rule is PyTorch's, class and message may be others than its."""
-    if row.numpy is None:
+def _told(op: ir.Operation, row: Op, operands: Sequence[Value], error: Exception) -> Exception:
+    """What the kernel raises for such operands, of arrays of zeros, where a rule is not the kernel's own: of NumPy's ops it is PyTorch's,
+    of a copy that stands for a write the plain copy's. Class and message may be others."""
+    path = row.numpy if promotion(op) is Promotion.NUMPY else None
+    if INPLACE in op.attributes:
+        path = COPIES[ir.StringAttr(op.attributes[INPLACE]).value]
+    if path is None:
         return error
     try:
         given = [example(operand, _EXAMPLE_ELEMENTS) for operand in operands]
         with np.errstate(all="ignore"):
-            kernels.resolve(row.numpy)(*given)
+            kernels.resolve(path)(*given)
     except REFUSALS as e:
         return e
     except Unknown:
@@ -426,11 +430,11 @@ def _chunk(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Va
     assert row is not None
     try:
         found = row.infer(walker.ctx, [*operands, *(Int(ir.IntegerAttr(op.attributes[name]).value) for name in ("chunks", "dim"))])
+        assert isinstance(found, List)
         _check_length(found, op)
     except OF_RULES as e:
         walker.refuse(op, e)
         return _declared(walker, op, operands)
-    assert isinstance(found, List)
     return found.items or _declared(walker, op, operands)
 
 

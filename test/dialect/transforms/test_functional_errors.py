@@ -41,6 +41,36 @@ def test_values_raise_as_the_write_does(passes: str, promotion: str, op: str, x:
     assert isinstance(got, error), got
 
 
+@pytest.mark.parametrize(("promotion", "error"), [("torch", ValueError), ("numpy", TypeError)])
+@pytest.mark.parametrize("typed", [True, False])
+def test_of_shape_and_dtype_the_same_is_refused_first(promotion: str, error: type[Exception], typed: bool) -> None:
+    """By the write, by its value, and by the arm that it makes raise: PyTorch's in-place ops refuse the shape, NumPy's the dtype."""
+    text = f"""
+    func.func @f(%x: !torch.tensor{"<[],si64>" if typed else ""}, %y: !torch.tensor{"<[1,3],f64>" if typed else ""}, %c: !torch.bool) {{
+      %one = torch.constant.int 1
+      torch.prim.If %c -> () {{
+        %0 = {WIDE.format(' {tierup.promotion = "numpy"}' if promotion == "numpy" else "")}
+        torch.prim.If.yield
+      }} else {{
+        torch.prim.If.yield
+      }}
+      return
+    }}
+    """
+    if typed:
+        text = text.replace(": !torch.tensor, !torch.tensor,", ": !torch.tensor<[],si64>, !torch.tensor<[1,3],f64>,")
+    arguments = [np.zeros((), np.int64), np.ones((1, 3)), True]
+    want, _ = outcome(text, arguments)
+    assert isinstance(want, error), want
+    for passes in ("tierup-functionalize", "tierup-functionalize,tierup-infer-types"):
+        module = parse_module(text)
+        parse(passes).run(module)
+        assert ("RaiseException" in str(module)) == (typed and "infer" in passes)
+        got, _ = outcome(str(module), arguments)
+        assert isinstance(got, error), got
+        assert promotion == "numpy" or str(got) == str(want)
+
+
 @pytest.mark.parametrize("promotion", ["torch", "numpy"])
 def test_a_dead_write_that_may_raise_stays(promotion: str) -> None:
     """A local tensor that nobody reads: the write of a float into it raises nevertheless."""
