@@ -166,6 +166,7 @@ class ProgramBuilder:
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
     returned: list[Value] = field(default_factory=list)  # lists and dicts
+    owned: dict[ir.Value, ir.Value] = field(default_factory=dict)  # of views of NumPy scalars that are returned: arrays of their own
 
     def __post_init__(self) -> None:
         self.em = Emitter(self.context, self.mutable)
@@ -251,7 +252,9 @@ class ProgramBuilder:
                 if frame.source.handed_on:
                     raise frame.error(None, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
                 self.outside.notes.append("a reversed array is returned as a copy; NumPy returns a view")
-            value = own_of_scalars(frame, value)
+            if value.ssa not in self.owned:
+                self.owned[value.ssa] = own_of_scalars(frame, value).ssa
+            value = replace(value, ssa=self.owned[value.ssa])
             if isinstance(value.decays, bool):
                 return [value.ssa], Output("array", value.decays)
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))

@@ -25,7 +25,7 @@ from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.base import events
 from tierup.runtime.base import options as options_module
-from tierup.runtime.base.errors import UnsupportedArgument
+from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import Once
 from tierup.runtime.compiling.processes import early
@@ -386,9 +386,11 @@ def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
 
 
 def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: Any) -> Any:
-    """Raises what the call does, or else the error."""
+    """Raises what the call does; where it gives a result, NotDifferentiable: of what Python alone computes there is no gradient."""
     call(*args, **kwargs)
-    raise error
+    places = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    message = "for these values Python alone has an answer, and so no gradient is known: call it with others, or write the line otherwise"
+    raise NotDifferentiable(f"{message}{places}") from error
 
 
 def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:

@@ -263,3 +263,25 @@ def test_an_exception_that_only_python_makes_is_the_one_of_the_function() -> Non
                 with pytest.raises(want.type) as got:
                     gradient(x)
                 assert (got.type, str(got.value)) == (want.type, str(want.value))
+
+
+def test_of_what_only_python_has_an_answer_for_there_is_no_gradient() -> None:
+    def rises(x: Any) -> Any:
+        return x.sum() + np.sum(x, where=x[:1] < 3)
+
+    gradient = tierup.grad(rises)
+    assert gradient(np.arange(6.0)[None]).tolist() == [[2, 2, 2, 1, 1, 1]]
+    assert rises(np.arange(6.0).reshape(2, 3)) == 15 + 15  # a mask for each row, which is written for none of the tiers
+    assert "for these values Python alone has an answer" in refused(tierup.NotDifferentiable, gradient, np.arange(6.0).reshape(2, 3))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
+def test_the_median_of_nothing_is_nan_and_has_a_gradient_of_zeros(options: dict[str, Any]) -> None:
+    def loss(x: Any) -> Any:
+        return np.median(x[x == 1]) + x.sum()
+
+    gradient = tierup.value_and_grad(loss, **options)
+    for x, middle in ((np.ones(3), 1), (np.ones(3), 1), (np.zeros(3), 0)):
+        value, found = gradient(x)
+        assert np.isnan(value) == (not middle) and found.tolist() == [1, 1 + middle, 1]

@@ -25,3 +25,17 @@ def test_a_view_of_a_scalar_is_of_its_own(name, options):
         if isinstance(want, np.ndarray):
             assert got.flags.writeable == want.flags.writeable and np.shares_memory(got, given) == np.shares_memory(want, x)
     assert options or decorated.stats().hits >= 2
+
+
+@pytest.mark.parametrize("name", ["reshape", "new_axis", "the_load"])
+@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
+def test_what_is_returned_twice_is_one_array(name, options):
+    def twice(x):
+        v = view(x)
+        return v, v, v
+
+    view = VIEWS[name]
+    decorated = tierup.jit(twice, **options)
+    for _ in range(3):
+        first, second, third = decorated(np.arange(1.0, 5.0))
+        assert first is second is third or not isinstance(first, np.ndarray)

@@ -124,14 +124,20 @@ class _Noisy(ast.NodeTransformer):
         return ast.copy_location(ast.Call(ast.Name("noise_", ast.Load()), [node, ast.Constant(either)], []), node)
 
 
-def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: Outcome) -> bool:
-    """Whether plain Python with some noise differs as much from itself: then the program tells an epsilon from none."""
+def with_noise(source: str, given: Callable[[], list[Any]]) -> list[Outcome]:
+    """What plain Python does with what is `given` where all that it computes has some noise, several times."""
     tree = ast.fix_missing_locations(_Noisy().visit(ast.parse(source)))
     outcomes = []
     for seed in range(6):
         names: dict[str, Any] = {**NAMES, "noise_": noise(seed)}
         exec(compile(tree, "noisy", "exec"), names)  # noqa: S102 - our own program
-        outcomes.append(outcome(names["f"], arguments(parameters, call)))
+        outcomes.append(outcome(names["f"], given()))
+    return outcomes
+
+
+def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: Outcome) -> bool:
+    """Whether plain Python with some noise differs as much from itself: then the program tells an epsilon from none."""
+    outcomes = with_noise(source, lambda: arguments(parameters, call))
     if any(not difference(got, o, 4 * TOLERANCE) for o in outcomes):
         return True
     return any(difference(o, outcomes[0], TOLERANCE / 8) for o in outcomes[1:])

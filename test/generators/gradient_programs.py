@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from arguments import Call, Parameter, arguments, calls, parameters
-from checking import Refused, outcome, plain
+from checking import Refused, outcome, plain, with_noise
 from corpus_compare import assert_same_exception
 from draft import Draft, indented, is_array
 from families import grow
@@ -95,6 +95,27 @@ def _differences(function: Callable[..., Any], program: NumpyProgram, call: Call
     return slope, is_smooth
 
 
+def _noise_moves(program: NumpyProgram, call: Call, got: Any, want: Any) -> bool:
+    """Whether plain Python's loss differs from itself as much where all that it computes has some noise: of float32's rounding, say."""
+    found = [o.result for o in with_noise(program.source, lambda: given(program.parameters, call)) if o.error is None]
+    return max((abs(float(a) - float(want)) for a in found), default=0.0) * 4 > abs(float(got) - float(want))
+
+
+def _nudges_move(function: Callable[..., Any], program: NumpyProgram, call: Call, got: Any, before: Any) -> bool:
+    """Whether the gradients differ as much where arguments differ in their last digits: at powers of singular values, say."""
+    moved = []
+    for seed in range(4):
+        rng, values = np.random.default_rng(seed), given(program.parameters, call)
+        nudged = [v * (1 + np.finfo(v.dtype).eps * rng.integers(-2, 3, v.shape)) if is_array(v) and v.dtype.kind == "f" else v for v in values]
+        moved.append(outcome(function, nudged))
+    gradients = [o.result[1] for o in moved if o.error is None]
+    return any(all(_as_far(a[i], b, got[i]) for i, b in enumerate(before)) for a in gradients)
+
+
+def _as_far(moved: Any, before: Any, got: Any) -> bool:
+    return bool(4 * np.abs(moved - before).max(initial=0) >= np.abs(got - before).max(initial=0))
+
+
 def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: Callable[[str], None] = lambda where: None) -> tuple[int, str]:
     """How many calls were made, and how value or gradients differ; "" when they do not. The first set is what the others are held against.
     Raises Refused where the program has no gradient, or the front end does not take it."""
@@ -117,7 +138,8 @@ def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: C
                     continue
                 assert got.error is None, f"raised {type(got.error).__name__}: {got.error}"
                 value, gradients = got.result
-                np.testing.assert_allclose(value, want.value, rtol=rounding, atol=rounding)
+                if not np.allclose(value, want.value, rtol=rounding, atol=rounding, equal_nan=True) and not _noise_moves(program, call, value, want.value):
+                    np.testing.assert_allclose(value, want.value, rtol=rounding, atol=rounding)
                 if options is sets[0]:
                     base[number] = gradients
                     for found, (slope, is_smooth) in zip(gradients, want.gradients or (), strict=want.gradients is not None):
@@ -129,6 +151,8 @@ def check(program: NumpyProgram, sets: list[dict[str, Any]], folder: Path, at: C
                         finite, told = np.abs(before[np.isfinite(before)]), ~(np.abs(before) > STEEP)
                         np.testing.assert_allclose(found[told], before[told], rtol=max(1e-6, rounding), atol=rounding / 10 + rounding / 100 * finite.max(initial=0))
             except AssertionError as e:
+                if got.error is None and options is not sets[0] and _nudges_move(function, program, call, got.result[1], base[number]):
+                    continue
                 return count, f"{options}, call {number} of {call}: {e}"
     return count, ""
 

@@ -52,9 +52,9 @@ def median(a: Any, axis: int | None = None, out: Any = None, overwrite_input: bo
         raise ValueError(f"{a}")
     values = np.sort(a, axis=None) if axis is None else np.moveaxis(np.sort(a, axis=axis), axis, 0)
     n = len(values)
-    if n == 0:
-        raise ValueError(f"{a}")
     found = np.mean(values[n // 2 : n // 2 + 1], axis=0) if n % 2 == 1 else np.mean(values[n // 2 - 1 : n // 2 + 1], axis=0)
+    if n == 0:
+        return found  # NaN, the mean of nothing
     only_one_zero(values, found)
     if values.dtype.kind == "f":
         return np.where(np.isnan(values[-1]), values[-1], found)[()]

@@ -257,11 +257,13 @@ def own_of_scalars(frame: Frame, x: Array) -> Array:
 def viewable(frame: Frame, node: ast.AST, a: Value) -> Array:
     """What a view may be taken of: of a NumPy scalar an array of its own, since writing to the view leaves the scalar as it is."""
     x = taken(frame, node, a)
-    if not frame.em.mutable or not x.may_be_scalar:
+    if not x.may_be_scalar:
         return x
-    copied: Callable[[], Array] = lambda: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]))
+    copied: Callable[[], Array] = lambda: replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]), loads=())
     if x.rank == 0 and x.decays is True:
         return copied()
+    if not frame.em.mutable:
+        return x  # what is returned becomes its own there
     result = select(frame, node, is_scalar(frame, x), copied, lambda: x)
     assert isinstance(result, Array)
     return result
