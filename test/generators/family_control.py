@@ -141,5 +141,8 @@ def _with_exits(d: Draft, lines: Lines, i: str) -> Lines:
             places = [k for k, line in enumerate(lines) if not line.startswith(" ") and not line.startswith(("else", "elif"))] + [len(lines)]
             at = d.chance.choice(places)
             text = f"{i} == 1" if i and d.chance.random() < 0.5 else condition(d)
-            lines = [*lines[:at], f"if {text}:", f"    {word}", *lines[at:]]
+            inside = [word]
+            if d.chance.random() < 0.3:
+                inside = d.of(["try:", f"    {word}", "except ZeroDivisionError:", "    pass"], ["with np.errstate(all='ignore'):", f"    {word}"], ["try:", "    j_ = (1, 2)[2]", "except IndexError:", f"    {word}"])
+            lines = [*lines[:at], f"if {text}:", *indented(inside), *lines[at:]]
     return lines

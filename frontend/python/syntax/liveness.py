@@ -35,33 +35,65 @@ def _use(name: str, node: Any) -> bool | None:
         tests, bodies = links_of(node)
         if any(_loads(name, test) for test in tests):
             return True
-        arms = [_uses(name, body) for body in bodies]
-        return True if True in arms else None if None in arms else False
+        return _of_either(name, bodies)
+    if isinstance(node, ast.Try):
+        # what is tried may end anywhere: then a handler goes on, with what was set until then or without
+        return _of_either(name, [[*node.body, *node.orelse], *(handler.body for handler in node.handlers), node.body])
     if isinstance(node, ast.For):
         if _loads(name, node.iter):
             return True
-        if not _stores(name, node.target) and _uses(name, node.body):
+        if not _binds(name, node.target) and _uses(name, node.body):
             return True
         return None  # it may not run
     if isinstance(node, ast.While):
         return True if _loads(name, node.test) or _uses(name, node.body) else None
     if isinstance(node, ast.With):
-        return _uses(name, node.body)
+        if any(_loads(name, item) for item in node.items):
+            return True
+        return False if any(_binds(name, item) for item in node.items) else _uses(name, node.body)
     if isinstance(node, (ast.Return, ast.Raise)):
         return _loads(name, node)
     if not isinstance(node, ast.AST):
         return None  # a made-up statement
-    if _loads(name, node) or (isinstance(node, ast.AugAssign) and _stores(name, node.target)):
+    if _loads(name, node) or (isinstance(node, ast.AugAssign) and _binds(name, node.target)):
         return True
-    return False if _stores(name, node) else None
+    return False if _binds(name, node) else None
+
+
+def _of_either(name: str, blocks: list[list[Any]]) -> bool | None:
+    arms = [_uses(name, block) for block in blocks]
+    return True if True in arms else None if None in arms else False
 
 
 def _loads(name: str, node: ast.AST) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in ast.walk(node))
 
 
-def _stores(name: str, node: ast.AST) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(node))
+def _binds(name: str, node: ast.AST) -> bool:
+    """Whether a simple statement surely gives the name a value: not in a part that may not run, or that has names of its own."""
+    if isinstance(node, ast.Name):
+        return node.id == name and isinstance(node.ctx, ast.Store)
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
+        return False
+    runs = ast.iter_child_nodes(node)
+    if isinstance(node, ast.BoolOp):
+        runs = iter(node.values[:1])
+    elif isinstance(node, ast.IfExp):
+        runs = iter([node.test])
+    elif isinstance(node, ast.Compare):
+        runs = iter([node.left, node.comparators[0]])
+    return any(_binds(name, n) for n in runs)
+
+
+def _blocks(node: Any) -> list[list[Any]]:
+    """The statements inside a statement but a loop: each list runs from its first one, or not at all."""
+    if isinstance(node, ast.If):
+        return links_of(node)[1]
+    if isinstance(node, ast.With):
+        return [node.body]
+    if isinstance(node, ast.Try):
+        return [node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody]
+    return []
 
 
 def has_jump(statements: list[Any] | tuple[Any, ...]) -> bool:
@@ -76,20 +108,12 @@ def _leaves(node: Any, *, inside_loop: bool) -> bool:
         return not inside_loop
     if isinstance(node, (ast.For, ast.While)):
         return any(_leaves(s, inside_loop=True) for s in node.body)
-    if isinstance(node, ast.If):
-        return any(_leaves(s, inside_loop=inside_loop) for body in links_of(node)[1] for s in body)
-    if isinstance(node, ast.With):
-        return any(_leaves(s, inside_loop=inside_loop) for s in node.body)
-    return getattr(node, "leaves", False)
+    return getattr(node, "leaves", False) or any(_leaves(s, inside_loop=inside_loop) for block in _blocks(node) for s in block)
 
 
 def jumps_loop(node: Any) -> bool:
     """Whether a statement breaks or continues the loop whose body it is in."""
-    if isinstance(node, (ast.Break, ast.Continue)):
-        return True
-    if isinstance(node, ast.If):
-        return any(jumps_loop(s) for body in links_of(node)[1] for s in body)
-    return isinstance(node, ast.With) and any(jumps_loop(s) for s in node.body)
+    return isinstance(node, (ast.Break, ast.Continue)) or any(jumps_loop(s) for block in _blocks(node) for s in block)
 
 
 def always_leaves(statements: list[Any]) -> bool:
@@ -102,4 +126,6 @@ def _always_leaves(node: Any) -> bool:
         return all(always_leaves(body) for body in links_of(node)[1])
     if isinstance(node, ast.With):
         return always_leaves(node.body)
+    if isinstance(node, ast.Try):
+        return always_leaves([*node.body, *node.orelse]) and all(always_leaves(handler.body) for handler in node.handlers)
     return isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue))

@@ -60,7 +60,7 @@ def has_views(array: Array, result: Array) -> bool:
     (start, end), (first, last) = byte_bounds(array), byte_bounds(result)
     if not (start <= first and last <= end):
         return False
-    return array.flags.c_contiguous or array.flags.f_contiguous or _corners(array, result) is not None
+    return array.flags.c_contiguous or array.flags.f_contiguous or _corners(_merged(array, array.strides)[0], result) is not None
 
 
 def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any], detached: Sequence[int] = ()) -> tuple[Any, ...]:
@@ -163,12 +163,25 @@ def _placed(tensor: torch.Tensor, array: Array, result: Array) -> tuple[list[int
     away, strides = (_address(result) - _address(array)) // size, [s // size for s in result.strides]
     if 0 in result.shape or all(n == 1 or s == t * size for n, s, t in zip(array.shape, array.strides, tensor.stride(), strict=True)):
         return strides, away
+    array, there = _merged(array, tensor.stride())
     corners = _corners(array, result)
     if corners is None:
         return None
     first, steps = corners
-    found = [sum(s * t for s, t in zip(step, tensor.stride(), strict=True)) for step in steps]
-    return found, sum(i * t for i, t in zip(first, tensor.stride(), strict=True))
+    found = [sum(s * t for s, t in zip(step, there, strict=True)) for step in steps]
+    return found, sum(i * t for i, t in zip(first, there, strict=True))
+
+
+def _merged(array: Array, there: Sequence[int]) -> tuple[Array, list[int]]:
+    """The array with dims that are one row in its memory and in the tensor's as one dim, and the strides of the tensor's dims then."""
+    dims: list[tuple[int, int, int]] = []  # length, stride in the array, stride in the tensor; from the widest
+    for n, s, t in sorted(zip(array.shape, array.strides, there, strict=True), key=lambda dim: (-dim[1], -dim[0])):
+        if dims and dims[-1][1] == n * s and dims[-1][2] == n * t:
+            dims[-1] = dims[-1][0] * n, s, t
+        elif n != 1:
+            dims.append((n, s, t))
+    shape, strides, left = zip(*dims, strict=True) if dims else ((), (), ())
+    return np.lib.stride_tricks.as_strided(array, shape, strides), list(left)
 
 
 def _corners(array: Array, result: Array) -> tuple[list[int], list[list[int]]] | None:
