@@ -335,6 +335,7 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.index.Tensor": _listed,
     "aten.index.Tensor_hacked_twin": _listed,
     "aten.index_put": _put,
+    "tierup.at": _put,
     "aten.index_put.hacked_twin": _put,
     "aten._unsafe_index_put.hacked_twin": _put,
     **{name: _divisor for name in _DIVISIONS},

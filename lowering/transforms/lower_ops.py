@@ -61,7 +61,7 @@ _TABLES = (
     "products", "linear_algebra",
     "windows.convolution", "windows.correlation", "windows.pooling", "windows.adaptive",
     "movement.views", "movement.joining", "movement.patterns",
-    "indexing.gathers", "indexing.scatters", "indexing.searching",
+    "indexing.gathers", "indexing.scatters", "indexing.searching", "indexing.folds",
     "factories",
 )  # fmt: skip
 _IN_NO_TABLE = ("torch.constant.", "torch.runtime.", *(f"torch.prim.{name}" for name in ("If", "Loop", "ListConstruct", "Uninitialized")))

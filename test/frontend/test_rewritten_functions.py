@@ -60,9 +60,23 @@ BODIES = {
         "np.min(x, where=x > 0, initial=9.0)"
     ),
     "subtract.at": "np.subtract.at(x, k, y[0])\nnp.subtract.at(m, (k, 1), y[: k.size])\nreturn None",
+    "subtract.at of other dtypes": "c = k * 0\nnp.subtract.at(c, k % max(k.size, 1), k.astype('u1'))\nnp.multiply.at(c, c > n, np.int8(-7))\nreturn c",
+    "at": (
+        "np.maximum.at(x, -1 - k, y[: k.size])\nnp.multiply.at(m, (slice(1, None), k % 5), x[:1])\nnp.minimum.at(y, y > 0, y[:1])\n"
+        "np.fmax.at(m, (k[:, None], k % 5), y[0])\nb = x > 0\nnp.logical_xor.at(b, k, y[: k.size] > 0)\nreturn b"
+    ),
+    "at out of range": "np.maximum.at(x, k + 18, 1)",
+    "at of values that do not fit": "np.minimum.at(m, k, m[None, :1, :4])",
+    "reduceat": (
+        "return np.add.reduceat(x, k), np.add.reduceat(x > 0, k), np.multiply.reduceat(m, k, axis=-2), np.maximum.reduceat(m, [0, 3, 1], 1), "
+        "np.minimum.reduceat(x[::-1], k.astype('u1')), np.logical_or.reduceat(x, k), np.fmin.reduceat(y, k), np.gcd.reduceat(k * 6, [0, -1 + k.size])"
+    ),
+    "reduceat in other dtypes": "return np.subtract.reduceat(m * 1.5, k), np.add.reduceat(m, k, dtype=np.float32), np.bitwise_xor.reduceat(k, [0, 0, 1])",
+    "reduceat out of range": "return np.add.reduceat(x, k + 18)",
+    "reduceat of numbers": "return np.add.reduceat(x[0], k)",
 }  # fmt: skip
 
-REFUSED = ("running extremes of a number", "choose of too few", "put out of range", "place of other sizes", "index in no array")
+REFUSED = ("running extremes of a number", "choose of too few", "put out of range", "place of other sizes", "index in no array", "at out of range", "at of values that do not fit", "reduceat out of range", "reduceat of numbers")
 SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
 DATA = {
     "f8": lambda rng, size: rng.standard_normal(size) * 2,

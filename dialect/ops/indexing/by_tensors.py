@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Indices = Sequence[np.ndarray | None]
 _BOOL, _INTEGERS = dtypes.bool_.numpy, (dtypes.i32, dtypes.i64)
+NOT_BROADCASTABLE = "array is not broadcastable to correct shape"  # of ufunc.at
 _MISMATCH = "shape mismatch: value tensor cannot be broadcast to indexing result"
 
 
@@ -113,7 +114,7 @@ def _index(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 _ALL = slice(None)
 
 
-def _key(indices: Indices) -> tuple[np.ndarray | slice, ...]:
+def key_of(indices: Indices) -> tuple[np.ndarray | slice, ...]:
     """NumPy's key for a list of indices, masks (bool, or uint8 as torch has it) and Nones."""
     if not indices:
         raise IndexError("at least one index must be provided")
@@ -143,7 +144,7 @@ def index(x: np.ndarray, indices: Indices) -> np.ndarray:
     """x[indices], with None for a whole dim. Index tensors broadcast; their dims come where the first one
     stands if they stand side by side, else in front. Negative indices count from the end."""
     try:
-        return np.array(x[_key(indices)], order="C")
+        return np.array(x[key_of(indices)], order="C")
     except IndexError as e:
         raise _torch_text(e) from None
 
@@ -179,21 +180,26 @@ def _put(ctx: Infer, x: Value, target: Shape | None, indices: Value, values: Val
             ctx.equal(size, wanted, _MISMATCH)
 
 
-def _index_put(ctx: Infer, operands: Sequence[Value]) -> Tensor:
-    x, indices, values = operands[:3]
+def check_put(ctx: Infer, x: Value, indices: Value, values: Value) -> None:
+    """Raises what an assignment of values to x[indices] is refused with."""
     if ctx.promotion is Promotion.TORCH:
         same_dtype(x, values, "Index put requires the source and destination dtypes match")
     _put(ctx, x, _indexed(ctx, x, indices), indices, values)
-    return read.whole(x)
 
 
-def _for_each(x: np.ndarray, key: tuple[np.ndarray | slice, ...], values: np.ndarray) -> np.ndarray:
-    """A value for each element that is named. ValueError where they do not fit: np.add.at ends the process for some of a larger rank."""
+def _index_put(ctx: Infer, operands: Sequence[Value]) -> Tensor:
+    check_put(ctx, *operands[:3])
+    return read.whole(operands[0])
+
+
+def for_each(x: np.ndarray, key: tuple[np.ndarray | slice, ...], values: np.ndarray, refusal: str = "") -> np.ndarray:
+    """A value for each element that is named. ValueError where they do not fit: np.add.at ends the process for some of a larger rank.
+    `refusal`: what it says, where that is not PyTorch's."""
     shape = np.broadcast_to(False, x.shape)[key].shape
     try:
         return np.broadcast_to(values, shape)
     except ValueError:
-        raise ValueError(f"{_MISMATCH}: {list(values.shape)} and {list(shape)}") from None
+        raise ValueError(refusal or f"{_MISMATCH}: {list(values.shape)} and {list(shape)}") from None
 
 
 def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: bool = False) -> np.ndarray:
@@ -203,10 +209,10 @@ def index_put_(x: np.ndarray, indices: Indices, values: np.ndarray, accumulate: 
             "Index put requires the source and destination dtypes match, "
             f"got {scalar_type(x.dtype)} for the destination and {scalar_type(values.dtype)} for the source."
         )
-    key = _key(indices)
+    key = key_of(indices)
     overlap.refuse_shared(x, values, *indices)
     try:
-        each = _for_each(x, key, values)
+        each = for_each(x, key, values)
         if accumulate:
             accumulate_at(x, key, each)
         else:
@@ -232,7 +238,7 @@ def index_put_under_numpy_(x: np.ndarray, indices: Indices, values: np.ndarray, 
     """x[i, j, ...] = values, or np.add.at when accumulating."""
     if accumulate:
         key: Any = _key_under_numpy(indices)
-        np.add.at(x, key, _for_each(x, key, values))
+        np.add.at(x, key, for_each(x, key, values, NOT_BROADCASTABLE))
     else:
         x[_key_under_numpy(indices)] = values
     return x

@@ -70,7 +70,7 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
     value = strong(frame, node, fill_value) if is_complex_number(fill_value) else as_array(frame, node, fill_value)
     sizes, rank = int_list(frame, node, shape)
     if not is_none(dtype):
-        value = _cast(frame, node, value, dtype)
+        value = cast(frame, node, value, dtype)
     spread = em.numpy("aten.broadcast_to", [value.ssa, sizes])
     return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
 
@@ -122,7 +122,7 @@ def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE,
         whole = [Const(int(p.value)) if isinstance(p, Const) and _is_whole(p.value) else p for p in parts]
         if known != np.float64 or any(number_kind(p) == "float" for p in whole) or isinstance(step, Const) and step.value == 0:
             raise frame.error(node, "np.arange of floats")  # which is written once more
-        return _cast(frame, node, as_array(frame, node, arange(frame, node, *whole)), FLOAT64)
+        return cast(frame, node, as_array(frame, node, arange(frame, node, *whole)), FLOAT64)
     operands = [number(frame, p) for p in parts]
     ssa = em.numpy("aten.arange.start_step", [*operands, code, em.none, em.none, em.none])
     return Array(ssa, 1, dtype=known, decays=False)
@@ -199,11 +199,11 @@ def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh
     x = as_array(frame, node, value)
     made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
     if not is_none(dtype):
-        return replace(_cast(frame, node, x, dtype, copy=fresh and not made), decays=False)
+        return replace(cast(frame, node, x, dtype, copy=fresh and not made), decays=False)
     return replace(as_array(frame, node, x, fresh=fresh and not made), decays=False)
 
 
-def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = True) -> Array:
+def cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = True) -> Array:
     em = frame.em
     code, known = dtype_code(frame, node, dtype)
     if copy:  # of memory of its own, whatever the run finds
@@ -217,7 +217,7 @@ def _cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = T
 def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value = TRUE, subok: Value = TRUE) -> Value:
     if is_none(dtype):
         dtype = FLOAT64
-    return _cast(frame, node, as_array(frame, node, a), dtype, copy=bool(constant(frame, node, copy, "`copy`")))
+    return cast(frame, node, as_array(frame, node, a), dtype, copy=bool(constant(frame, node, copy, "`copy`")))
 
 
 @function(np.copy)
@@ -245,7 +245,7 @@ def _scalar_type(dtype: np.dtype) -> Callable[..., Value]:
     def handler(frame: Frame, node: ast.AST, value: Value = ZERO) -> Value:
         if is_number(value):
             return strong(frame, node, value, dtype)
-        x = _cast(frame, node, as_array(frame, node, value), Const(dtype), copy=False)
+        x = cast(frame, node, as_array(frame, node, value), Const(dtype), copy=False)
         return replace(x, decays=True)
 
     return handler

@@ -244,19 +244,3 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
         return NONE
 
     return select(frame, node, arrays.is_scalar(frame, x), lambda: NONE, fill) if x.may_be_scalar else fill()
-
-
-@function(np.subtract.at)
-def subtract_at(frame: Frame, node: ast.AST, a: Value, indices: Value, b: Value) -> Value:
-    less = as_array(frame, node, b)
-    if dtype_of(frame, node, less) == np.bool_:
-        raise frame.error(node, "np.subtract.at of bools")
-    return add_at(frame, node, a, indices, array_operators.unary(frame, node, ast.USub, less))
-
-
-@function(np.add.at)
-def add_at(frame: Frame, node: ast.AST, a: Value, indices: Value, b: Value) -> Value:
-    if not isinstance(a, Array):
-        raise frame.error(node, "np.add.at on a value that is not an array")
-    stores.add_at(frame, node, a, indices, b)
-    return NONE

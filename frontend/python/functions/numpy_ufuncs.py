@@ -1,4 +1,5 @@
-"""Calls of ufuncs as NumPy allows them: `out=`, `where=`, `dtype=`, the output by position, and `reduce`, `accumulate` and `outer`.
+"""Calls of ufuncs as NumPy allows them: `out=`, `where=`, `dtype=`, the output by position, and `reduce`, `accumulate`, `outer`, `at` and
+`reduceat`.
 
 np.add(x, 1, out=y)                  ->  y[...] = x + 1, of which y is the value
 np.add(x, 1, out=y, where=m)         ->  y[...] = np.where(m, x + 1, y)
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.ops.indexing.folds import FOLDS
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
@@ -33,7 +35,7 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.python.functions import numpy_factories, numpy_internals
 from tierup.frontend.python.functions.numpy_shape import known_rank
-from tierup.frontend.python.operations import stores
+from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.arrays import as_array, beside, strong
 
 _NO_EFFECT = ("order", "subok")  # of layouts that programs do not promise, and subclasses that they do not hold
@@ -142,4 +144,56 @@ def _outer(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[
     return call(frame, node, ufunc, [a, b], kwargs)
 
 
-_METHODS = {"reduce": _along_first(_REDUCTIONS), "accumulate": _along_first(_SCANS, of_scalars=False), "outer": _outer}
+def _at(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if ufunc.__name__ not in FOLDS or len(args) != 3 or kwargs or not isinstance(args[0], Array):
+        raise table.unknown(frame, node, bound)
+    x, value = args[0], as_array(frame, node, args[2])
+    of, by = dtype_of(frame, node, x), dtype_of(frame, node, value)
+    if ufunc is np.subtract and of == by and of.kind in "fc":
+        ufunc, value = np.add, as_array(frame, node, array_operators.unary(frame, node, ast.USub, value))
+    if ufunc is not np.add:
+        _insist_on_dtype(frame, node, bound, ufunc, of, by)
+        value = numpy_factories.cast(frame, node, value, Const(of))
+    stores.at(frame, node, ufunc, x, args[1], value)
+    return NONE
+
+
+_OF_INTS = (np.subtract, np.multiply)  # whose low bits are those of the operands' low bits
+
+
+def _insist_on_dtype(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, of: np.dtype, by: np.dtype) -> None:
+    """Raises UnsupportedSyntax where ufunc.at computes elements in another dtype than theirs."""
+    try:
+        found = set(ufunc.resolve_dtypes((of, by, None)))
+    except TypeError:
+        found = set()
+    if found != {of} and not (ufunc in _OF_INTS and {d.kind for d in (of, by, *found)} <= {"i", "u"}) or of.kind not in "biuf":
+        raise frame.error(node, f"{table.name_of(bound)} of {of} and {by}", "convert the operands: x.astype(...)")
+
+
+def _reduceat(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    def reduceat(array: Value, indices: Value, axis: Value = ZERO, dtype: Value = NONE) -> Value:
+        x, at, name = as_array(frame, node, array), as_array(frame, node, indices), table.name_of(bound)
+        rank, dim = known_rank(frame, node, x, name), table.constant(frame, node, axis, "`axis`")
+        of, places = dtype_of(frame, node, x), dtype_of(frame, node, at)
+        asked = None if is_none(dtype) else np.dtype(table.constant(frame, node, dtype, "a dtype"))
+        try:
+            computed = bound(np.ones(1, of), [0], dtype=asked).dtype
+        except TypeError:
+            computed = np.dtype(object)
+        fits = type(dim) is int and -rank <= dim < rank and known_rank(frame, node, at, name) == 1 and np.can_cast(places, np.intp)
+        if not fits or computed.kind not in "biuf" or of.kind not in "biuf":
+            raise frame.error(node, f"{name} like this", "reduce an array of numbers along an axis, by a vector of ints")
+        converted = [numpy_factories.cast(frame, node, v, Const(np.dtype(d)), copy=False).ssa for v, d in ((x, computed), (at, np.int64))]
+        [ssa] = frame.em.torch("tierup.reduceat", [*converted, frame.em.int(dim), frame.em.str(ufunc.__name__)])
+        return Array(ssa, rank, dtype=computed, decays=False)
+
+    if ufunc.__name__ not in FOLDS:
+        raise table.unknown(frame, node, bound)
+    return table.invoke(frame, node, bound, lambda frame, node, *args, **kwargs: reduceat(*args, **kwargs), args, kwargs)
+
+
+_METHODS = {
+    "reduce": _along_first(_REDUCTIONS), "accumulate": _along_first(_SCANS, of_scalars=False), "outer": _outer, "at": _at,
+    "reduceat": _reduceat,
+}  # fmt: skip

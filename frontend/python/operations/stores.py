@@ -14,6 +14,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -228,14 +229,22 @@ def _element(frame: Frame, value: Value, base: Array) -> Array:
     return Array(made, 0, dtype=base.dtype)
 
 
-def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value) -> None:
-    """numpy.add.at: repeated indices add up. Numbers are arrays to it, and sums are converted whatever that loses."""
+def at(frame: Frame, node: ast.AST, ufunc: np.ufunc, owner: Array, index: Value, value: Array) -> None:
+    """ufunc.at: repeated indices count as often. Of np.add sums are converted whatever that loses; else the value has the owner's dtype."""
     require_mutation(frame)
     if owner.rank == 0 and owner.decays is True:
         raise WillRaise(TypeError("first operand must be array"))
-    value = as_array(frame, node, value)
     refuse_detached(frame, node, owner)
     items = take_apart(frame, node, index)
+    if ufunc is not np.add:
+        view, indices = with_index_arrays(frame, node, owner, items)
+        places = [None if i is None else _place(frame, node, i) for i in indices]
+        if not places:
+            raise frame.error(node, f"np.{ufunc.__name__}.at without an index array", "use x[...] = and the function")
+        operands = [view.ssa, optional_list(frame, places), value.ssa, frame.em.str(ufunc.__name__)]
+        frame.em.numpy("aten.copy_", [view.ssa, *frame.em.torch("tierup.at", operands), frame.em.bool(False)])
+        _write_back(frame, view)
+        return
     if not has_index_arrays(items):
         view = view_of(frame, node, owner, items)
         if _may_be_rows(view, value):
@@ -246,6 +255,17 @@ def add_at(frame: Frame, node: ast.AST, owner: Array, index: Value, value: Value
         view, indices = with_index_arrays(frame, node, owner, items)
         _put(frame, node, view, indices, value, accumulate=True)
     _write_back(frame, view)
+
+
+def _place(frame: Frame, node: ast.AST, index: Array) -> Array:
+    """An index array as torch has it: a mask, or int64."""
+    dtype = dtype_of(frame, node, index)
+    if dtype.kind not in "biu":
+        raise frame.error(node, f"an array of {dtype} as index")
+    if dtype in (np.bool_, np.int64):
+        return index
+    no, code = frame.em.bool(False), frame.em.int(dtypes.i64.code)
+    return replace(index, ssa=frame.em.numpy("aten.to.dtype", [index.ssa, code, no, no, frame.em.none]))
 
 
 def refuse_detached(frame: Frame, node: ast.AST, array: Array) -> None:

@@ -6,7 +6,7 @@ list, which grows only when the element is true, so no branch is taken. A write 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect.base import dtypes
@@ -23,6 +23,13 @@ from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.pointwise.context import NotHandled, widened
 from tierup.lowering.ops.tensors import Tensor
+
+Combine = Callable[[Scalar, Scalar], Scalar]  # what an element becomes: of what it is and what comes
+
+
+def added(x: Scalar, y: Scalar) -> Scalar:
+    """x + y."""
+    return x + y
 
 
 def entries(c: Call, i: int) -> list[Tensor | None]:
@@ -84,8 +91,8 @@ def read(c: Call, x: Tensor, mask: Tensor, first: int) -> Tensor:
     return tensors.made(c.fitted(lengths), x.dtype, body)
 
 
-def write(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
-    """x with x[:, ..., mask] set, or added to. Raises NotHandled for values that are told apart by the number of true elements."""
+def write(x: Tensor, mask: Tensor, first: int, values: Tensor, combine: Combine | None) -> Tensor:
+    """x with x[:, ..., mask] set, or combined. Raises NotHandled for values that are told apart by the number of true elements."""
     rank = x.rank - mask.rank + 1
     places = range(rank - values.rank, rank)
     if any(size != 1 and (place == first or place < 0) for place, size in zip(places, values.sizes, strict=True)):
@@ -95,9 +102,9 @@ def write(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Ten
 
     def body(old: Scalar, true: Scalar, new: Scalar) -> Scalar:
         new = new.cast(x.dtype)
-        if add:
+        if combine is not None:
             wide = widened(x.dtype)
-            new = (old.cast(wide) + new.cast(wide)).cast(x.dtype)
+            new = combine(old.cast(wide), new.cast(wide)).cast(x.dtype)
         return select(true.cast(dtypes.bool_), new, old)
 
     return tensors.pointwise(x.lengths, operands, x.dtype, body)

@@ -1,10 +1,12 @@
-"""scatter, scatter_add, index_put: dialect/ops/indexing/scatters.py and indexing.py as loops over the index, in its order."""
+"""scatter, scatter_add, index_put, NumPy's ufunc.at: dialect/ops/indexing as loops over the index, in its order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops.indexing.folds import FOLDS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import INDEX, Scalar
@@ -13,16 +15,18 @@ from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.indexing import masks
 from tierup.lowering.ops.indexing.gathers import index_axes, listed, longest
+from tierup.lowering.ops.indexing.masks import Combine, added
 from tierup.lowering.ops.indexing.positions import position
 from tierup.lowering.ops.pointwise.context import NotHandled, widened
+from tierup.lowering.ops.pointwise.elements import SCALARS
 from tierup.lowering.ops.tensors import Tensor
 
 
-def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, add: bool) -> ir.Value:
-    """`target` with one element set, or added to (the halves in f32, rounded each time, as NumPy's and torch's loops do)."""
-    if add:
+def _store(x: Tensor, target: ir.Value, at: list[ir.Value], value: Scalar, combine: Combine | None) -> ir.Value:
+    """`target` with one element set, or combined with what it was (the halves in f32, rounded each time, as NumPy's and torch's do)."""
+    if combine is not None:
         wide = widened(x.dtype)
-        value = (tensors.element(x.holding(target), at).cast(wide) + value.cast(wide)).cast(x.dtype)
+        value = combine(tensors.element(x.holding(target), at).cast(wide), value.cast(wide)).cast(x.dtype)
     return b.value("tensor.insert", [value, target, *at], target.type)
 
 
@@ -32,7 +36,7 @@ def _read(x: Tensor, positions: Sequence[Scalar]) -> Scalar:
     return tensors.element(x, [0 if size == 1 else p for p, size in zip(last, x.sizes, strict=True)])
 
 
-def _unless_empty(count: Scalar, x: Tensor, axes: Sequence[int]) -> Scalar:
+def unless_empty(count: Scalar, x: Tensor, axes: Sequence[int]) -> Scalar:
     """A number of turns, but 0 where the run finds one of the axes of x that are indexed empty: a check has failed, and an index has no
     place that it could be clamped to."""
     for axis in axes:
@@ -60,22 +64,30 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
             at[axis] = position(tensors.element(index, positions), limits[axis], from_end=False)
             value = fixed if values is None else tensors.element(values, positions)
             assert value is not None
-            return [_store(x, carried[0], at, value, source == "added")]
+            return [_store(x, carried[0], at, value, added if source == "added" else None)]
 
         loops = [index.size(i) for i in range(x.rank)]
-        loops[axis] = _unless_empty(loops[axis], x, [axis])
+        loops[axis] = unless_empty(loops[axis], x, [axis])
         return x.holding(nest(loops, [x.value], step)[0])
 
     return lower
 
 
 def _index_put(c: Call) -> Tensor:
-    x, values, add = c.tensor(0), c.tensor(2), c.known(3)
+    return _put(c, added if c.known(3) else None)
+
+
+def _ufunc_at(c: Call) -> Tensor:
+    return _put(c, partial(FOLDS[str(c.known(3))].combine, SCALARS))
+
+
+def _put(c: Call, combine: Combine | None) -> Tensor:
+    x, values = c.tensor(0), c.tensor(2)
     if 0 in x.sizes:
         return x
     mask = masks.only_mask(masks.entries(c, 1))
     if mask is not None:
-        return masks.write(x, *mask, values, bool(add)) if _is_one_for_all(x, *mask, values) else _put_in_order(x, *mask, values, bool(add))
+        return masks.write(x, *mask, values, combine) if _is_one_for_all(x, *mask, values) else _put_in_order(x, *mask, values, combine)
     indices = listed(c, 1)
     axes, rank = index_axes(x, indices)
     used = [index for index in indices if index is not None]
@@ -86,14 +98,14 @@ def _index_put(c: Call) -> Tensor:
         tensor, axis = (x, k) if kind == "x" else longest(used, k - rank)
         loops.append(tensor.size(axis))
     if loops:
-        loops[0] = _unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
+        loops[0] = unless_empty(loops[0], x, [i for i, index in enumerate(indices) if index is not None])
     def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
         of_indices = [positions[place["index", k]] for k in range(rank)]
         at = []
         for i in range(x.rank):
             index = indices[i] if i < len(indices) else None
             at.append(positions[place["x", i]] if index is None else position(_read(index, of_indices), lengths[i], from_end=True))
-        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), bool(add))]
+        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), combine)]
 
     return x.holding(nest(loops, [x.value], step)[0])
 
@@ -104,8 +116,8 @@ def _is_one_for_all(x: Tensor, mask: Tensor, first: int, values: Tensor) -> bool
     return axis < 0 or values.sizes[axis] == 1
 
 
-def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool) -> Tensor:
-    """x[:, ..., mask] set, or added to, one value for each true element. Where their number is another than that of the values the
+def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, combine: Combine | None) -> Tensor:
+    """x[:, ..., mask] set, or combined, one value for each true element. Where their number is another than that of the values the
     bounds check has noticed."""
     rank = x.rank - mask.rank + 1
     if values.rank > rank:
@@ -118,7 +130,7 @@ def _put_in_order(x: Tensor, mask: Tensor, first: int, values: Tensor, add: bool
     def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
         linear = tensors.element(found, [positions[first]]).cast(INDEX)
         at = [*positions[:first], *masks.unflattened(linear, axes), *positions[first + 1 :]]
-        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), add)]
+        return [_store(x, carried[0], at, _read(values, positions).cast(x.dtype), combine)]
 
     return x.holding(nest(loops, [x.value], step)[0])
 
@@ -127,6 +139,7 @@ LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.scatter.src": _scatter("tensor"),
     "aten.scatter.value": _scatter("number"),
     "aten.scatter_add": _scatter("added"),
+    "tierup.at": _ufunc_at,
     "aten.index_put": _index_put,
     "aten.index_put.hacked_twin": _index_put,
     "aten._unsafe_index_put.hacked_twin": _index_put,
