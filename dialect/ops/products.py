@@ -406,7 +406,7 @@ def _(g: Backward) -> Gradients:
         return g.sum_to(g.mul(g.call("aten.unsqueeze", g.grad, -1), x), "weight")
 
     def of_matrix() -> ir.Value:
-        rows = [g.call("aten.reshape", v, [-1, g.size_of(weight, dim)]) for v, dim in ((g.grad, 0), (x, 1))]
+        rows = [g.call("aten.flatten.using_ints", g.call("aten.unsqueeze", v, 0), 0, -2) for v in (g.grad, x)]
         return _mm(g, _t(g, rows[0]), rows[1])
 
     return g.choose(vector, of_input, lambda: g.call("aten.matmul", g.grad, weight)), g.choose(vector, of_vector, of_matrix), bias

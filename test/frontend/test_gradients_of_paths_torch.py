@@ -117,3 +117,19 @@ def _both_orders(f, n):
     (first,) = torch.autograd.grad((y * 1.5).sum(), x, create_graph=True)
     second = torch.autograd.grad(first[1:].sum(), x, allow_unused=True)[0] if first.requires_grad else None
     return y.detach(), first.detach(), second
+
+
+def test_a_size_of_a_dim_that_the_path_did_not_give_is_not_asked_for():
+    def f(x, n: int):
+        w = x[1]
+        for i in range(n):
+            w = w * x
+        return torch.nn.functional.linear(torch.ones(3), w)
+
+    made = tierup.torch.from_torchscript(torch.jit.script(f))
+    for n in [1, 2, 3, 3, 1]:
+        x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
+        (want,) = torch.autograd.grad(f(x, n).sum(), x)
+        (got,) = torch.autograd.grad(made(x, n).sum(), x)
+        torch.testing.assert_close(got, want)
+    assert "5 calls by tierup's forward and backward programs" in made.explain()

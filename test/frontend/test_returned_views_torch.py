@@ -141,3 +141,19 @@ def test_a_part_of_what_is_kept_for_backward_is_a_result_and_writes_to_it_are_fo
                 with pytest.raises(RuntimeError, match="modified by an inplace operation"):
                     torch.autograd.grad(results[0].sum(), x)
         torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("write", ["x.mul_(2)", "x[:, 0] = 2.0", "x[1:].add_(x[0])"])
+@pytest.mark.parametrize("view", ["x.reshape(-1)", "x.view(-1)[1:]", "x.reshape(2, 2, 4)[:, 1]", "x.reshape(-1, 2)"])
+@pytest.mark.parametrize("given", ["stepped", "plain"])
+def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(given, view, write):
+    text = f"def f(x):\n    {write}\n    return {view}\n"
+    eager, ours = eager_of(text.replace("x[0]", "x[0].clone()")), from_torchscript(torch.jit.CompilationUnit(text.replace("x[0]", "x[0].clone()")).f)
+    for _ in range(3):
+        leaf = torch.randn(4, 4, requires_grad=True)
+        found = []
+        for f in (eager, ours):
+            x = leaf.repeat_interleave(2, -1)[..., ::2] if given == "stepped" else leaf * 1
+            y = f(x)
+            found.append((y.detach(), y.stride(), y.data_ptr() - x.data_ptr(), *torch.autograd.grad(y.square().sum(), leaf)))
+        torch.testing.assert_close(found[1], found[0])

@@ -124,6 +124,8 @@ class Captures:
             value = op.operands[0] if _asks(op) else None
             if value is None or value not in given or value in read or value in self.held:
                 continue
+            if op.name == "torch.aten.size.int" and op.block != self.block:
+                op = self._of_all_sizes(op)  # noqa: PLW2901 - no size of that dim, perhaps, where this is not reached
             others = [v.owner.operation for v in list(op.operands)[1:] if not isinstance(v.owner, ir.Block)]
             if len(others) + 1 != len(op.operands) or not all(v.name == "torch.constant.int" for v in others):
                 continue  # which dim is asked for is computed: the tensor is captured
@@ -136,6 +138,14 @@ class Captures:
             op.results[0].replace_all_uses_with(asked[key].results[0])
             op.erase()
 
+    def _of_all_sizes(self, op: ir.Operation) -> ir.Operation:
+        """Take one size out of the list of all, which every tensor has; the op that asks for these."""
+        ip, types = ir.InsertionPoint(op), (ir.Type.parse("!torch.list<int>", op.context), op.results[0].type)
+        all_sizes = ir.Operation.create("torch.aten.size", [types[0]], [op.operands[0]], loc=op.location, ip=ip)
+        one = ir.Operation.create("torch.aten.__getitem__.t", [types[1]], [all_sizes.results[0], op.operands[1]], loc=op.location, ip=ip)
+        op.results[0].replace_all_uses_with(one.results[0])
+        op.erase()
+        return all_sizes
 
     def _capture_comparisons(self, inference: Inference) -> None:
         """Let the forward part compare what the reverse part only compares, with numbers or what is there anyway."""
