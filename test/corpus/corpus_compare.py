@@ -28,6 +28,7 @@ def assert_same(got: Any, want: Any, tolerance: float, where: str) -> None:
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             assert_same(g, w, tolerance, f"{where}[{i}]")
     elif isinstance(want, dict):
+        assert isinstance(got, dict), f"{where}: {got!r} is not {want!r}"
         assert list(got) == list(want), f"{where}: keys {list(got)} are not {list(want)}"
         for key in want:
             assert_same(got[key], want[key], tolerance, f"{where}[{key!r}]")
