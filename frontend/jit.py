@@ -113,6 +113,7 @@ def function_from(
         raises=target.function if isinstance(target, GradientSpec) else None,
     )
     made.__tierup_function__ = target  # what programs that call it build
+    made.is_weighed = refused is None and not isinstance(target, GradientSpec)  # regions are weighed by who calls them
     made.leave_tensors_to(TensorArguments())
     return made
 

@@ -247,6 +247,8 @@ class Table(ctypes.Structure):
         ("slow", c_void_p),
         ("failed", c_void_p),
         ("owner", c_void_p),  # the Python object to which this belongs
+        ("calls_left", c_int64),  # before `due` answers one; less than 1: never
+        ("due", c_void_p),  # a callable
         ("next", c_void_p),  # the Table that is tried when this one has no answer, or null
         ("slow_calls", c_int64 * N_CAUSES),
         ("tensors", c_void_p),  # a Tensors, or null when the arguments are not looked at for tensors

@@ -66,6 +66,7 @@ class History:
         """Forget all counts, refusals, reasons and events."""
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last_reason: Reason | None = None
+        self.seconds_in_tier0 = 0.0  # what the last recorded run took
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
         self.reasons: dict[tuple[str, Reason | None], int] = {}  # how often: ("miss", reason), ("interpreted", reason), ...
         self._ring.clear()
@@ -96,7 +97,8 @@ class History:
         """What a run in tier 0 gives that records. It counts though it raises, and is told when it does not."""
         self.count("profiled_runs")
         start, results = time.perf_counter(), run()
-        self.emit(EventKind.PROFILED, Reason.PROFILING, action=action, milliseconds=(time.perf_counter() - start) * 1e3)
+        self.seconds_in_tier0 = time.perf_counter() - start
+        self.emit(EventKind.PROFILED, Reason.PROFILING, action=action, milliseconds=self.seconds_in_tier0 * 1e3)
         return results
 
     def refuse_tier0(self, reason: Reason, options: Options) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, Self, overload
 
 import numpy as np
@@ -38,6 +39,7 @@ from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhe
 from tierup.runtime.functions.report import Report, Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
+from tierup.runtime.functions.weighing import FIRST, Weighing
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def _of_wrapped(name: str) -> property:
 
     def change(self: Any, value: Any) -> None:
         setattr(self.__wrapped__, name, value)
-        if self.elsewhere is not None:
+        if self.elsewhere is not None and isinstance(self.elsewhere.call, FunctionType):
             setattr(self.elsewhere.call, name, value)
 
     return property(lambda self: getattr(self.__wrapped__, name), change)
@@ -136,6 +138,9 @@ class Function(DirectCalls, Report, Generic[P, R]):
         self._use: dict[Variant, float] = {}
         self._once, self._numbers = Once(), ChangingNumbers()
         self._changing = forking.lock()
+        self.is_weighed = python is not None
+        self._weighed_at = FIRST
+        self._calls_by_python = 0  # of those that `_slow` answered
         self._expect_direct_calls()
         early.expect(self._overrides.base())
 
@@ -160,6 +165,9 @@ class Function(DirectCalls, Report, Generic[P, R]):
         """A call that the direct table did not answer."""
         if self.elsewhere is not None and not self.is_strict:
             return self.elsewhere.call(*args, **kwargs)
+        self._calls_by_python += 1
+        if self._calls_by_python == self._weighed_at and self.is_weighed and self._python is not None and self._first is None:
+            return Weighing(self, self._python, self._weighed_at).begin(args, kwargs)
         variant: Variant | None = None
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
@@ -193,6 +201,45 @@ class Function(DirectCalls, Report, Generic[P, R]):
         self._answer_directly(elsewhere.call)
         if isinstance(elsewhere, PlainPython):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
+
+    # --- weighing (weighing.py) -----------------------------------------------------------------------------------------
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the Python function may answer calls now that native code or tier 0 could."""
+        options = self._overrides.current()
+        normal = options.optimize and options.profile and options.backend == "cpu"
+        return self.is_weighed and self.elsewhere is None and normal and not options.is_assertion and not self.is_strict and not faults.active
+
+    @property
+    def seconds_in_tier0(self) -> float:
+        """What the shortest recorded run of its programs took; 0 where there was none."""
+        return min((e.history.seconds_in_tier0 for e in self._executors), default=0.0)
+
+    def ours(self) -> Callable[..., Any]:
+        """What answers a call but for the Python function: the native entry, where there is one."""
+        first = self._first
+        return self._slow if first is None else first.callable()
+
+    def take_back(self, again_after: int) -> None:
+        """Answer calls by what was made of it, and weigh them again after so many; 0: leave that as it is."""
+        self.elsewhere = None
+        if again_after:
+            self._weighed_at, self._calls_by_python = again_after, 0
+        self._answer_directly(table=self._first)
+        self._count_down()
+
+    def answer_by(self, call: Callable[..., Any]) -> None:
+        """Let it answer calls for now, but those under other options."""
+        self._answer_directly(call)
+
+    def concerns_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call has PyTorch's tensors."""
+        return self._tensors is not None and "torch" in sys.modules and self._tensors.concern(args, kwargs)
+
+    def _count_down(self) -> None:
+        if self._first is not None and self.is_weighed:
+            self._first.call_after(self._weighed_at, functools.partial(_weigh, weakref.ref(self)))
 
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
@@ -342,6 +389,7 @@ class Function(DirectCalls, Report, Generic[P, R]):
             if first is not self._first and self.elsewhere is None:
                 self._first = first
                 self._answer_directly(table=first)
+                self._count_down()
 
     def _leave_unused_tables(self) -> None:
         used = [variant.executor.direct for variant in self.variants]
@@ -368,6 +416,7 @@ class Function(DirectCalls, Report, Generic[P, R]):
             self._variants = {}
             self.elsewhere, self.unsupported_calls = None, 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
+            self._weighed_at, self._calls_by_python = FIRST, 0
             self._plain = {}
             self._once, self._numbers = Once(), ChangingNumbers()
             self._answer_directly()
@@ -391,6 +440,14 @@ def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: An
     places = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
     message = "for these values Python alone has an answer, and so no gradient is known: call it with others, or write the line otherwise"
     raise NotDifferentiable(f"{message}{places}") from error
+
+
+def _weigh(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
+    """The call at which a function is weighed."""
+    function = weak()
+    assert function is not None  # it is being called
+    assert function._python is not None  # else nothing counts down
+    return Weighing(function, function._python, function._weighed_at).begin(args, kwargs)
 
 
 def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:

@@ -170,7 +170,11 @@ def call_bound(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kw
 
 @function(PTR, PTR, PTR, I64, PTR)
 def call_table(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
-    """ptr call_table(table, args, nargsf, kwnames): by the shortest way."""
+    """ptr call_table(table, args, nargsf, kwnames): by the shortest way; the call that is `due` otherwise, by Python."""
+    left = f.b.sub(f.get(table, Table, "calls_left"), I64(1))
+    f.put(left, table, Table, "calls_left")
+    with f.when(f.equal(left, I64(0)), likely=False):
+        f.b.ret(api(f, "PyObject_Vectorcall", f.get(table, Table, "due"), args, nargsf, kwnames))
     keywords = f.variable(I64, I64(0))
     with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
         f.store(f.load(kwnames, layout.OB_SIZE), keywords)

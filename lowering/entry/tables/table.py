@@ -117,6 +117,11 @@ class NativeTable(Versions[NativeRow]):
             self.set_tensors(tensor_probe.address(NativeTable))
         return reason
 
+    def call_after(self, calls: int, due: Callable[..., Any]) -> None:
+        """Let `due` answer the call behind so many from now on, and none after it."""
+        self._due = due
+        self._struct.due, self._struct.calls_left = id(due), calls + 1
+
     def follow(self, following: NativeTable | None) -> None:
         """Let another table try what this one has no answer to, before `slow`."""
         self._struct.next = None if following is None else ctypes.addressof(following._struct)
