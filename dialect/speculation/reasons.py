@@ -63,6 +63,7 @@ class Reason(Enum):
     # why a function, or a part of it, stays the user's own Python
     STAYS_PYTHON = "some statements are not translated; Python runs them, in their order, between native regions"
     NOT_WORTH_IT = "nothing in the function is worth native code"
+    PYTHON_IS_QUICKER = "the Python function takes less time than what was made of it"
 
     # what became of versions
     GENERALISED = "a size that varied became symbolic"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
+
+from tierup.dialect.speculation.reasons import Reason
 
 MOST_UNSUPPORTED = 8  # calls with arguments that no program takes, of a function that has answered no others
 
@@ -45,6 +47,7 @@ class PlainPython:
     call: Callable[..., Any]
     why: str
     functions: tuple[()] = ()
+    reason: ClassVar[Reason] = Reason.NOT_WORTH_IT
 
     def explain(self) -> list[str]:
         """That it is so."""

@@ -200,7 +200,7 @@ class Function(DirectCalls, Report, Generic[P, R]):
         self.elsewhere = elsewhere
         self._answer_directly(elsewhere.call)
         if isinstance(elsewhere, PlainPython):
-            events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, Reason.NOT_WORTH_IT, action=elsewhere.why))
+            events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
 
     # --- weighing (weighing.py) -----------------------------------------------------------------------------------------
 
@@ -208,8 +208,8 @@ class Function(DirectCalls, Report, Generic[P, R]):
     def weighs(self) -> bool:
         """Whether the Python function may answer calls now that native code or tier 0 could."""
         options = self._overrides.current()
-        normal = options.optimize and options.profile and options.backend == "cpu"
-        return self.is_weighed and self.elsewhere is None and normal and not options.is_assertion and not self.is_strict and not faults.active
+        free = options.optimize and options.profile and options.backend == "cpu" and not options.is_assertion and not options.strict
+        return free and self.is_weighed and self.elsewhere is None and not faults.active
 
     @property
     def seconds_in_tier0(self) -> float:

@@ -1,9 +1,9 @@
 """Who answers a function's calls: what was made of it, or the Python function itself, whichever is quicker.
 
-Native code is not quicker for everything: a kernel of one op that NumPy has a better one of, a program of which half runs in tier 0. So
-after 64 calls the two take turns for twelve calls, timed, each call answered by one of them; the quicker one answers from then on, and there
-is another such round after ten times as many calls, since arguments change. There is none where the answer is known: native code that takes
-less than a 64th of what tier 0 took for its first call is the quicker one, and so no call is given to Python that takes much longer.
+Native code is not quicker for everything: of some ops NumPy has a better kernel, and half of a program may run in tier 0. So after 64
+calls the two take turns for twelve calls, timed, each of them answered by one; the quicker one answers from then on, and there is another
+such round after ten times as many calls, since arguments change. There is none where the answer is known: native code that takes less than
+a 64th of what tier 0 took for a recorded call is the quicker one, and so no call is given to Python that takes much longer.
 
 The turns are those of Thue and Morse, in which no side has the first of each pair, nor every second or third call.
 """
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.functions.elsewhere import Elsewhere, PlainPython
 
 FIRST = 64  # calls before the first round
@@ -107,13 +108,16 @@ class Weighing:
         elif len(took) == len(_TURNS):
             ours, plain = sum(native[:-1]), sum(python[:-1])  # without the slowest of each: a page fault, a collection
             if plain < ours * ADVANTAGE:
-                self._function.leave_to(QuickerPython(self._function, self._plain, self._after, ours / (len(native) - 1), plain / (len(python) - 1)))
+                each = len(native) - 1
+                self._function.leave_to(QuickerPython(self._function, self._plain, self._after, ours / each, plain / each))
             else:
                 self._function.take_back(self._after * LATER)
 
 
 class QuickerPython(PlainPython):
     """The Python function, which answered in less time than native code and tier 0 did, until the next round."""
+
+    reason = Reason.PYTHON_IS_QUICKER
 
     def __init__(self, function: Weighed, plain: Callable[..., Any], after: int, ours: float, took: float) -> None:
         """`ours`, `took`: seconds of a call."""

@@ -40,6 +40,7 @@ def test_names_that_are_bound(text: str, expected: str) -> None:
     ("t = x * 0\ntry:\n    for i in x:\n        t = t + i * 2\nexcept E:\n    log(t)", [((1, 1), "x", "t", False), ((4, 4), "i t", "t", False)]),  # each round is seen
     ("t = x * 0\nfor i in x:\n    t = t + i\n    log(i)\nreturn t * 2", [((1, 1), "x", "t", False), ((3, 3), "i t", "t", False), ((5, 5), "t", "", True)]),
     ("s = x * 2\ng = lambda v: v * s\ns = s + 1\ny = g(x)\nlog(y)", [((1, 1), "x", "s", False), ((3, 3), "s", "s", False), ((4, 4), "g x", "y", False)]),
+    ("log(x)\nraise ValueError('no root')", []),  # nothing is computed
     ("while n:\n    y = x * 2\n    if n > 3:\n        break\n    log(y)\nreturn x * 3", [((2, 2), "x", "y", False), ((6, 6), "x", "", True)]),
 ])  # fmt: skip
 def test_regions(text: str, expected: list[object]) -> None:

@@ -145,7 +145,7 @@ class _Cutter:
             whole = self._handed_over(run[:at], end=False)
             stays = self._cut_inside(run[at], end=end and at == len(run) - 1, watched=NONE)
             return [*whole, stays, *self._handed_over(run[at + 1 :], end=end)]
-        if not any(isinstance(n, _COMPUTES) for node in run for n in ast.walk(node)):
+        if not any(isinstance(n, _COMPUTES) for node in run if not isinstance(node, ast.Raise) for n in ast.walk(node)):
             return [*run, *self._let_go(run)]
         returns = at < len(run)
         outputs = NONE if returns else binds(run) & (self.flow.live_after[run[-1]] | self.cells)
