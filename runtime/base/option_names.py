@@ -23,6 +23,7 @@ class LoadOptions(TypedDict, total=False):
     compile: Literal["blocking", "background"]
     worker: bool
     compile_limit: float
+    weigh: bool
     executor: Literal["profiling", "specializing"]
     backend: Literal["cpu", "cuda", "cuda-or-cpu"]
     target: Literal["", "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120"]

@@ -76,6 +76,11 @@ class Options:
     compile_limit: float = _count(
         300.0, 0.001, "seconds after which a compile is given up; in this process it ends with the pass that runs then", most=1e6
     )
+    weigh: bool = _flag(
+        True,
+        "False: native code answers what it can; True: the Python function, or the statements of a region, where that takes less time, "
+        "which calls that take turns show",
+    )
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice(
         "profiling", ("profiling", "specializing"), "the life cycle: profile, speculate, guard; or a plan per spec, without profiles"
@@ -300,7 +305,7 @@ def options(**changes: Unpack[OptionChanges]) -> Iterator[Options]:
     """Set options while a `with` block runs, in this thread. Raises TypeError or ValueError for a wrong name or value."""
     check_names(changes)
     token = _current.set(replace(_current.get(), **dict[str, Any](changes)))
-    bypasses = [strict for strict, names in ((False, _BYPASSED), (True, {"strict"})) if names & changes.keys()]
+    bypasses = [strict for strict, names in ((False, _BYPASSED), (True, {"strict", "weigh"})) if names & changes.keys()]
     for strict in bypasses:
         bypass(True, strict)
     try:

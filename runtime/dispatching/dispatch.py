@@ -18,7 +18,8 @@ self-probe fails, for `options(entry="python")`, and as the readable account of 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -114,6 +115,7 @@ class PythonTable(Versions[Row]):
         self._slow = slow
         self._hits = self._failures = 0
         self._slow_calls = dict.fromkeys(SlowCause, 0)
+        self._calls: tuple[Iterator[int], Callable[..., Any]] = itertools.repeat(1), slow
 
     def hits(self, record: VersionRecord) -> int:
         """Calls whose arguments kept this version's guards. Raises ValueError when it is not in the table."""
@@ -134,6 +136,10 @@ class PythonTable(Versions[Row]):
         """A new object whose calls run this table."""
         return TableCallable(self)
 
+    def call_after(self, calls: int, due: Callable[..., Any]) -> None:
+        """Let `due` answer the call behind so many from now on, and none after it."""
+        self._calls = itertools.count(calls, -1), due  # one store, and one step for each call: of all threads' calls, one is due
+
     def take_tensors(self, always: bool = False) -> str | None:
         """Why calls with tensors do not run versions: they miss, and `slow` answers."""
         return "the entry in Python takes arrays alone"
@@ -149,6 +155,9 @@ class PythonTable(Versions[Row]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by the first version whose guards the arguments keep, else by `slow`."""
+        left, due = self._calls
+        if next(left) == 0:
+            return due(*args, **kwargs)
         if kwargs:
             return self._answer_slowly(SlowCause.KEYWORDS, args, kwargs)
         if len(args) != self.inputs.n_positional:

@@ -24,28 +24,24 @@ from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
-from tierup.runtime.base import events
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
-from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.once import Once
 from tierup.runtime.compiling.processes import early
 from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
-from tierup.runtime.functions.direct_calls import DirectCalls
-from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, Elsewhere, PlainPython
-from tierup.runtime.functions.report import Report, Variants
+from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, PlainPython
+from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
-from tierup.runtime.functions.weighing import FIRST, Weighing
+from tierup.runtime.functions.weighing import FIRST, Weighed
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar  # with defaults: `Function` alone takes anything, and gives anything
-
-    from tierup.lowering.entry.tables.table import NativeTable
 
     P = ParamSpec("P", default=...)
     R = TypeVar("R", default=Any, covariant=True)
@@ -85,7 +81,7 @@ class TensorCalls(Protocol):
         """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
 
 
-class Function(DirectCalls, Report, Generic[P, R]):
+class Function(Weighed, Generic[P, R]):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
@@ -112,7 +108,7 @@ class Function(DirectCalls, Report, Generic[P, R]):
         to show before there was a call. `fitted` makes bound
         arguments what the graph takes, or raises TypeError; None where the graph is made for what comes. `python` answers calls with
         arguments that no program takes; `raises` raises what Python alone makes, where there is no such function."""
-        self.elsewhere: Elsewhere | None = None
+        self.elsewhere = None
         if wrapped is not None:
             self.__wrapped__ = wrapped
             functools.update_wrapper(self, wrapped)
@@ -130,17 +126,13 @@ class Function(DirectCalls, Report, Generic[P, R]):
         # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
         self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
         self._tables: dict[object, DirectTable] = {}  # in the order in which they are tried
-        self._first: NativeTable | None = None  # of those that are open
-        self._linking = forking.lock()
         self._counted_before = Counters()  # by executors that were let go
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
         self._once, self._numbers = Once(), ChangingNumbers()
         self._changing = forking.lock()
-        self.is_weighed = python is not None
-        self._weighed_at = FIRST
-        self._calls_by_python = 0  # of those that `_slow` answered
+        self._expect_weighing()
         self._expect_direct_calls()
         early.expect(self._overrides.base())
 
@@ -163,11 +155,11 @@ class Function(DirectCalls, Report, Generic[P, R]):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
-        if self.elsewhere is not None and not self.is_strict:
-            return self.elsewhere.call(*args, **kwargs)
-        self._calls_by_python += 1
-        if self._calls_by_python == self._weighed_at and self.is_weighed and self._python is not None and self._first is None:
-            return Weighing(self, self._python, self._weighed_at).begin(args, kwargs)
+        elsewhere = self.elsewhere
+        if elsewhere is not None and self._is_left(elsewhere):
+            return elsewhere.call(*args, **kwargs)
+        if self._first is None and self.is_weighed and self.is_due():
+            return self.weigh(args, kwargs)
         variant: Variant | None = None
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
@@ -195,51 +187,9 @@ class Function(DirectCalls, Report, Generic[P, R]):
             return variant.finish(results)
         return python(*args, **kwargs)  # here: what it raises has nothing to do with the above
 
-    def leave_to(self, elsewhere: Elsewhere) -> None:
-        """Let calls be answered by it, but those that are to be native or fail."""
-        self.elsewhere = elsewhere
-        self._answer_directly(elsewhere.call)
-        if isinstance(elsewhere, PlainPython):
-            events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
-
-    # --- weighing (weighing.py) -----------------------------------------------------------------------------------------
-
-    @property
-    def weighs(self) -> bool:
-        """Whether the Python function may answer calls now that native code or tier 0 could."""
-        options = self._overrides.current()
-        free = options.optimize and options.profile and options.backend == "cpu" and not options.is_assertion and not options.strict
-        return free and self.is_weighed and self.elsewhere is None and not faults.active
-
-    @property
-    def seconds_in_tier0(self) -> float:
-        """What the shortest recorded run of its programs took; 0 where there was none."""
-        return min((e.history.seconds_in_tier0 for e in self._executors), default=0.0)
-
-    def ours(self) -> Callable[..., Any]:
-        """What answers a call but for the Python function: the native entry, where there is one."""
-        first = self._first
-        return self._slow if first is None else first.callable()
-
-    def take_back(self, again_after: int) -> None:
-        """Answer calls by what was made of it, and weigh them again after so many; 0: leave that as it is."""
-        self.elsewhere = None
-        if again_after:
-            self._weighed_at, self._calls_by_python = again_after, 0
-        self._answer_directly(table=self._first)
-        self._count_down()
-
-    def answer_by(self, call: Callable[..., Any]) -> None:
-        """Let it answer calls for now, but those under other options."""
-        self._answer_directly(call)
-
     def concerns_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has PyTorch's tensors."""
         return self._tensors is not None and "torch" in sys.modules and self._tensors.concern(args, kwargs)
-
-    def _count_down(self) -> None:
-        if self._first is not None and self.is_weighed:
-            self._first.call_after(self._weighed_at, functools.partial(_weigh, weakref.ref(self)))
 
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
@@ -386,10 +336,11 @@ class Function(DirectCalls, Report, Generic[P, R]):
             for i, table in enumerate(there):
                 table.follow(there[i + 1] if i + 1 < len(there) else None)
             first = there[0] if there else None
-            if first is not self._first and self.elsewhere is None:
+            if first is not self._first:
                 self._first = first
-                self._answer_directly(table=first)
-                self._count_down()
+                if self.elsewhere is None and self._round is None:
+                    self._answer_directly(table=first)
+                self._weigh_after(self._weighed_at)
 
     def _leave_unused_tables(self) -> None:
         used = [variant.executor.direct for variant in self.variants]
@@ -414,13 +365,14 @@ class Function(DirectCalls, Report, Generic[P, R]):
                 self._counted_before += executor.counters()
             self._counted_before += sum((part._counted for part in self._parts), Counters())
             self._variants = {}
-            self.elsewhere, self.unsupported_calls = None, 0
+            self.unsupported_calls = 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
-            self._weighed_at, self._calls_by_python = FIRST, 0
             self._plain = {}
             self._once, self._numbers = Once(), ChangingNumbers()
-            self._answer_directly()
-            self._first = None
+            with self._linking:
+                self._first = self.elsewhere = self._round = None
+                self._weigh_after(FIRST)
+                self._answer_directly()
             self._leave_unused_tables()
 
     def __repr__(self) -> str:
@@ -440,14 +392,6 @@ def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: An
     places = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
     message = "for these values Python alone has an answer, and so no gradient is known: call it with others, or write the line otherwise"
     raise NotDifferentiable(f"{message}{places}") from error
-
-
-def _weigh(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
-    """The call at which a function is weighed."""
-    function = weak()
-    assert function is not None  # it is being called
-    assert function._python is not None  # else nothing counts down
-    return Weighing(function, function._python, function._weighed_at).begin(args, kwargs)
 
 
 def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:

@@ -55,6 +55,11 @@ class Report:
         return [*self._executors, *(e for part in self._parts for e in part._all_executors)]
 
     @property
+    def seconds_in_tier0(self) -> float:
+        """What the shortest recorded run of its programs took; 0 where there was none."""
+        return min((e.history.seconds_in_tier0 for e in self._executors), default=0.0)
+
+    @property
     def variants(self) -> tuple[Variant, ...]:
         """The graphs in use."""
         return tuple(v for found in self._variants.values() for v in found)

@@ -2,20 +2,34 @@
 
 Native code is not quicker for everything: of some ops NumPy has a better kernel, and half of a program may run in tier 0. So after 64
 calls the two take turns for twelve calls, timed, each of them answered by one; the quicker one answers from then on, and there is another
-such round after ten times as many calls, since arguments change. There is none where the answer is known: native code that takes less than
-a 64th of what tier 0 took for a recorded call is the quicker one, and so no call is given to Python that takes much longer.
+such round after ten times as many calls, since arguments change. A round ends with its first call where there is nothing to gain: native
+code takes a few microseconds, or less than a 64th of what tier 0 took for a recorded call, so that Python would take much longer.
 
 The turns are those of Thue and Morse, in which no side has the first of each pair, nor every second or third call.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
 
+from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.base import events
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.faults import faults
+from tierup.runtime.functions.direct_calls import DirectCalls
 from tierup.runtime.functions.elsewhere import Elsewhere, PlainPython
+from tierup.runtime.functions.report import Report
+
+if TYPE_CHECKING:
+    from tierup.lowering.entry.tables.table import NativeTable
 
 FIRST = 64  # calls before the first round
 LATER = 10  # times as many calls before the next
@@ -23,42 +37,101 @@ ADVANTAGE = 0.95  # of the other's time, at most, is what the one that replaces 
 _CLEARLY = 2  # times as quick: known after two calls
 _TURNS = "NPPNPNNPPNNP"  # native code, Python
 _TIER0 = 64  # times as long as native code: Python will not be quicker
+_QUICK = 5e-6  # seconds: nothing to gain, and too little to measure
 
 
-class Weighed(Protocol):
-    """A function whose calls may be weighed."""
+class Weighed(DirectCalls, Report):
+    """A function of which either may answer the calls: `_slow` and the tables by which native code is reached, or `_python`."""
 
-    elsewhere: Elsewhere | None
+    _slow: Callable[..., Any]
+    _python: Callable[..., Any] | None
+
+    def _expect_weighing(self) -> None:
+        self.is_weighed = self._python is not None
+        self._first: NativeTable | None = None  # of those that are open, the one that is tried first
+        self._linking = forking.lock()  # over `_first`, `elsewhere` and `_round`
+        self._round: Round | None = None  # whose turns calls take now
+        self._due = functools.partial(_weigh, weakref.ref(self))
+        self._weigh_after(FIRST)
 
     @property
-    def weighs(self) -> bool:
-        """Whether its calls may be answered by either now."""
-        ...
-
-    @property
-    def seconds_in_tier0(self) -> float:
-        """What a recorded run in tier 0 took; 0 where there was none."""
-        ...
-
-    def ours(self) -> Callable[..., Any]:
-        """What answers a call but for the Python function."""
-        ...
-
-    def take_back(self, again_after: int) -> None:
-        """Answer calls as before, and weigh them again after so many."""
-        ...
-
-    def answer_by(self, call: Callable[..., Any]) -> None:
-        """Let it answer calls for now."""
-        ...
+    def may_be_weighed(self) -> bool:
+        """Whether the options of now let Python answer what native code or tier 0 could."""
+        options = self._overrides.current()
+        return options.weigh and options.optimize and not options.strict
 
     def leave_to(self, elsewhere: Elsewhere) -> None:
-        """Let it answer calls from now on."""
-        ...
+        """Let calls be answered by it, but those that are to be native or fail."""
+        with self._linking:
+            self._round, self.elsewhere = None, elsewhere
+            self._answer_directly(elsewhere.call)
+        self._tell(elsewhere)
+
+    def take_back(self, python: QuickerPython) -> None:
+        """Answer calls by what was made of it, where this answers them now."""
+        with self._linking:
+            if self.elsewhere is python:
+                self.elsewhere = None
+                self._answer_directly(table=self._first)
+
+    def begin(self, weighing: Round) -> None:
+        """Let calls take turns."""
+        with self._linking:
+            if self.elsewhere is None and self._round is None:
+                self._round = weighing
+                self._answer_directly(weighing)
+
+    def settle(self, weighing: Round, python: QuickerPython | None = None) -> None:
+        """The end of a round, but of one that a `reset` or what another call found has ended. `python` won, or native code did."""
+        with self._linking:
+            if self._round is not weighing:
+                return
+            self._round, self.elsewhere = None, python
+            self._answer_directly(*((None, self._first) if python is None else (python.call,)))
+        if python is not None:
+            self._tell(python)
+
+    def ours(self) -> Callable[..., Any]:
+        """What answers a call but for the Python function: the native entry, where there is one."""
+        first = self._first
+        return self._slow if first is None else first.callable()
+
+    def is_due(self) -> bool:
+        """Counts a call; whether it is the one with which a round is to begin."""
+        return next(self._calls) == self._weighed_at  # one step of the interpreter: of all threads' calls, one is
 
     def concerns_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has PyTorch's tensors, with which the Python function does other things."""
-        ...
+        raise NotImplementedError
+
+    def weigh(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of the call that is due, with which a round begins where one may."""
+        after, options, compiled = self._weighed_at, self._overrides.current(), self.wait(0)
+        self._weigh_after(after * LATER if compiled else after)
+        free = self.elsewhere is None and self.may_be_weighed and options.profile and options.backend == "cpu" and not faults.active
+        if self._python is None or not (free and compiled and options.num_profiled_runs < after) or self.concerns_tensors(args, kwargs):
+            return self.ours()(*args, **kwargs)
+        return Round(self, self._python)(*args, **kwargs)
+
+    def _weigh_after(self, calls: int) -> None:
+        self._weighed_at, self._calls = calls, itertools.count()
+        if self._first is not None and self.is_weighed:
+            self._first.call_after(calls, self._due)
+
+    def _is_left(self, elsewhere: Elsewhere) -> bool:
+        """Whether it answers calls under the options of now."""
+        return self.may_be_weighed if isinstance(elsewhere, QuickerPython) else not self._overrides.current().strict
+
+    def _tell(self, elsewhere: Elsewhere) -> None:
+        if isinstance(elsewhere, PlainPython):
+            events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
+
+
+def _weigh(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
+    """The call that is due, from a native table."""
+    function = weak()
+    assert function is not None  # it is being called
+    return function.weigh(args, kwargs)
 
 
 def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, float]:
@@ -68,50 +141,52 @@ def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, 
     return result, time.thread_time() - start
 
 
-class Weighing:
-    """One round. A call of it is a call of the function. `after`: how many calls there were before."""
+class Round:
+    """Twelve turns, which the calls of all threads take. Each call is answered once: by the side whose turn it is, else by native code."""
 
-    def __init__(self, function: Weighed, plain: Callable[..., Any], after: int) -> None:
-        self._function, self._plain, self._after = function, plain, after
-        self._ours = function.ours()
-        self._took: list[float] = []
-
-    def begin(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The first call of the round, with which it ends where the answer is known."""
-        function = self._function
-        if not function.weighs or function.concerns_tensors(args, kwargs):
-            function.take_back(self._after * LATER)
-            return self._ours(*args, **kwargs)
-        result, took = timed(self._ours, args, kwargs)
-        if took * _TIER0 < function.seconds_in_tier0:
-            function.take_back(self._after * LATER)
-        else:
-            self._took.append(took)
-            function.answer_by(self)
-        return result
+    def __init__(self, function: Weighed, plain: Callable[..., Any]) -> None:
+        self._function, self._plain = function, plain
+        self._turns = deque(_TURNS)
+        self._took: dict[str, list[float]] = {"N": [], "P": []}
+        self._sides: dict[int, Callable[..., Any]] = {}  # by thread: what is timed there; calls inside are its own
+        self._lock = forking.lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the one whose turn it is gives."""
-        turn = len(self._took)
-        if turn >= len(_TURNS) or self._function.concerns_tensors(args, kwargs):  # another thread ended the round just now
-            return self._ours(*args, **kwargs)
-        result, took = timed(self._plain if _TURNS[turn] == "P" else self._ours, args, kwargs)
-        self._took.append(took)
-        self._judge()
+        """What the side whose turn it is gives, or raises: then the turn is still to be taken."""
+        thread, function = get_ident(), self._function
+        if function.concerns_tensors(args, kwargs):
+            return function.ours()(*args, **kwargs)
+        if thread in self._sides:
+            return self._sides[thread](*args, **kwargs)
+        try:
+            turn = self._turns.popleft()
+        except IndexError:  # other threads take the last ones
+            return function.ours()(*args, **kwargs)
+        side = self._sides[thread] = self._plain if turn == "P" else function.ours()
+        try:
+            result, took = timed(side, args, kwargs)
+        except BaseException:
+            self._turns.appendleft(turn)
+            raise
+        finally:
+            del self._sides[thread]
+        self._note(turn, took)
         return result
 
-    def _judge(self) -> None:
-        took = list(zip(_TURNS, self._took, strict=False))
-        native, python = (sorted(t for side, t in took if side == which) for which in "NP")
-        if len(took) == 2 and native[0] * _CLEARLY < python[0]:
-            self._function.take_back(self._after * LATER)
-        elif len(took) == len(_TURNS):
-            ours, plain = sum(native[:-1]), sum(python[:-1])  # without the slowest of each: a page fault, a collection
-            if plain < ours * ADVANTAGE:
-                each = len(native) - 1
-                self._function.leave_to(QuickerPython(self._function, self._plain, self._after, ours / each, plain / each))
-            else:
-                self._function.take_back(self._after * LATER)
+    def _note(self, turn: str, took: float) -> None:
+        with self._lock:
+            self._took[turn].append(took)
+            native, python = (sorted(side) for side in self._took.values())
+        function, taken = self._function, len(native) + len(python)
+        if taken == 1:  # the others wait for it
+            if took >= _QUICK and took * _TIER0 >= function.seconds_in_tier0:
+                function.begin(self)
+        elif turn == "P" and len(python) == 1 and native[0] * _CLEARLY < took:
+            function.settle(self)
+        elif taken == len(_TURNS):
+            ours, plain = (sum(side[:-1]) / len(side[:-1]) for side in (native, python))  # no slowest: a page fault, a collection
+            quicker = plain < ours * ADVANTAGE and ours >= _QUICK
+            function.settle(self, QuickerPython(function, self._plain, ours, plain) if quicker else None)
 
 
 class QuickerPython(PlainPython):
@@ -119,15 +194,15 @@ class QuickerPython(PlainPython):
 
     reason = Reason.PYTHON_IS_QUICKER
 
-    def __init__(self, function: Weighed, plain: Callable[..., Any], after: int, ours: float, took: float) -> None:
+    def __init__(self, function: Weighed, plain: Callable[..., Any], ours: float, took: float) -> None:
         """`ours`, `took`: seconds of a call."""
-        super().__init__(self._answer, f"it takes {took * 1e6:.3g} us a call, what was made of it {ours * 1e6:.3g} us")
-        self._function, self._plain, self._after = function, plain, after
-        self._left = after * (LATER - 1)
+        why = f"it takes {took * 1e6:.3g} us a call, what was made of it {ours * 1e6:.3g} us, which answers with the option weigh=False"
+        super().__init__(self._answer, why)
+        self._function, self._plain = function, plain
 
     def _answer(self, *args: Any, **kwargs: Any) -> Any:
-        self._left -= 1
-        if self._left < 0 or self._function.concerns_tensors(args, kwargs):
-            self._function.take_back(0)
-            return Weighing(self._function, self._plain, self._after * LATER).begin(args, kwargs)
+        function = self._function
+        if function.is_due() or function.concerns_tensors(args, kwargs):
+            function.take_back(self)
+            return function.weigh(args, kwargs)
         return self._plain(*args, **kwargs)

@@ -465,7 +465,7 @@ def test_a_fault_on_arrival_does_not_end_the_thread(monkeypatch):
 
 
 def test_many_threads_ask_and_all_get_right_answers():
-    f = in_background()
+    f = in_background(weigh=False)
     wrong = []
 
     def call(n):

@@ -50,6 +50,7 @@ _WRONG = [
     ({"entry": "fast"}, ValueError, "option entry: expected one of native, python, got 'fast'"),
     ({"target": "sm_91"}, ValueError, "option target: expected one of '', sm_70, "),
     ({"target": 90}, TypeError, "option target: expected one of"),
+    ({"weigh": "no"}, TypeError, "option weigh: expected True or False"),
     ({"worker": 1}, TypeError, "option worker: expected True or False"),
     ({"compile_limit": 0}, ValueError, "option compile_limit: expected at least 0.001"),
     ({"release_delay": -0.5}, ValueError, "option release_delay: expected at least 0"),

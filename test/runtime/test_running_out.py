@@ -179,7 +179,7 @@ def free():
 """
     after = "free()\nfor _ in range(60):\n    f(x)\n    f.wait(200)\n"
     script = PROGRAM.replace("for _ in range(40)", "f(x)\nhold()\nfor _ in range(40)")
-    (tmp_path / "program.py").write_text(script.format(before=before, after=after, options=options))
+    (tmp_path / "program.py").write_text(script.format(before=before, after=after, options=f"weigh=False, {options}"))
     done = subprocess.run(
         [sys.executable, str(tmp_path / "program.py")], capture_output=True, text=True, timeout=300, cwd=tmp_path,
         env={**os.environ, "TIERUP_CACHE": "0", "TIERUP_WORKER": "1"},

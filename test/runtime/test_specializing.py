@@ -358,7 +358,7 @@ def test_explain_and_last_plan_tell_of_plans():
 
 
 def test_threads_share_plans():
-    f, wrong = specializing(scale, max_versions=2), []
+    f, wrong = specializing(scale, max_versions=2, weigh=False), []
     arrays = [np.ones(n, d) for d in DTYPES[:3] for n in (3, 5)]
 
     def work(seed):

@@ -153,7 +153,7 @@ def test_many_kinds_of_arguments_get_one_symbolic_version_each():
 
 @pytest.mark.parametrize("entry", ["native", "python"])
 def test_sixty_four_static_versions_each_answer_their_own_shape(entry):
-    f = tierup.jit(shift, **STATIC, entry=entry, max_versions=64)
+    f = tierup.jit(shift, **STATIC, entry=entry, max_versions=64, weigh=False)
     for n in range(2, 66):
         call(f, ones(n), 3)
     assert len(f.versions) == 64
@@ -163,7 +163,7 @@ def test_sixty_four_static_versions_each_answer_their_own_shape(entry):
 
 
 def test_the_python_entry_looks_at_few_of_many_versions(monkeypatch):
-    f = tierup.jit(scale, **STATIC, entry="python", max_versions=64)
+    f = tierup.jit(scale, **STATIC, entry="python", max_versions=64, weigh=False)
     for n in range(2, 66):
         f(ones(n))
     fit, asked = guards.fit, []

@@ -64,7 +64,9 @@ def _of_rank(rank: int) -> Iterator[tuple[int, ...]]:
 def soak(count: int, every: int) -> Iterator[Sample]:
     """Specialise `count` times; a sample after every `every`. Raises AssertionError for a wrong result or more code than versions."""
 
-    @tierup.jit(max_versions=MAX_VERSIONS, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, level=1)
+    @tierup.jit(
+        max_versions=MAX_VERSIONS, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, level=1, weigh=False
+    )  # fmt: skip
     def twice(x):
         return x + x
 

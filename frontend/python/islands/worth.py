@@ -14,7 +14,6 @@ from enum import Enum
 from types import CellType
 from typing import Any
 
-from tierup.runtime.base import options
 from tierup.runtime.functions.function import Function
 
 _SAMPLES = 2  # calls that are plain Python at first
@@ -50,7 +49,7 @@ class Race:
         self._calls += 1
         if self._calls < self._again_at:
             return self._plain(*args)
-        if not options.current().optimize or not self._native.own_options.get("optimize", True):
+        if not self._native.may_be_weighed:
             return self._native(*args)
         if len(self._samples) < _SAMPLES:
             result, took = _timed(self._plain, args)

@@ -174,7 +174,10 @@ def call_table(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kw
     left = f.b.sub(f.get(table, Table, "calls_left"), I64(1))
     f.put(left, table, Table, "calls_left")
     with f.when(f.equal(left, I64(0)), likely=False):
-        f.b.ret(api(f, "PyObject_Vectorcall", f.get(table, Table, "due"), args, nargsf, kwnames))
+        due = new_reference(f, f.get(table, Table, "due"))  # which may give way to another in the call
+        result = api(f, "PyObject_Vectorcall", due, args, nargsf, kwnames)
+        f.call(decref, due)
+        f.b.ret(result)
     keywords = f.variable(I64, I64(0))
     with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
         f.store(f.load(kwnames, layout.OB_SIZE), keywords)

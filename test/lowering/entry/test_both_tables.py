@@ -29,6 +29,21 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.dispatching.dispatch import make_table
 
+# the call that is due
+
+
+def test_one_call_is_answered_by_who_is_due(entry: str) -> None:
+    b, due, x = Bench(entry, 3, muladd()), Slow(), f32(1, 2)
+    for _ in range(2):
+        b.table.call_after(2, due)
+        np.testing.assert_array_equal(b.call(x, x, x), f32(2, 6))
+        assert b.call(x, k=x) == "slow" and not due.calls
+        assert b.call(x, k=x) == "slow" and due.calls.pop() == ((x,), {"k": x})
+        for _ in range(5):
+            np.testing.assert_array_equal(b.call(x, x, x), f32(2, 6))
+    assert not due.calls
+
+
 # hidden inputs
 
 
