@@ -57,7 +57,7 @@ def per_call(function: Any, arguments: tuple[np.ndarray, ...], repeats: int) -> 
 def with_static_versions(count: int) -> Any:
     """A function with a version for each of 3, 4, ... elements, the last one in front."""
     f = tierup.jit(
-        multiply_add, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, max_versions=count, level=0
+        multiply_add, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, max_versions=count, level=0, weigh=False
     )
     for n in range(3, 3 + count):
         f(*vectors(n))
@@ -75,7 +75,7 @@ def hits(repeats: int) -> Iterator[Cost]:
             yield Cost(f"hit, {count} version{'s' * (count > 1)}, the {which} fits", per_call(f, vectors(n), repeats), bar)
             after = f.stats()
             assert after.hits - before.hits == after.calls - before.calls
-    f = tierup.jit(multiply_add, num_profiled_runs=0, fusion_strategy=[("dynamic", 2)])
+    f = tierup.jit(multiply_add, num_profiled_runs=0, fusion_strategy=[("dynamic", 2)], weigh=False)
     for n in (3, 4, 5):
         f(*vectors(n))
     assert [v.speculation.kind for v in f.versions][-1] == "dynamic", f.explain()
@@ -114,7 +114,7 @@ def bailouts(repeats: int) -> Iterator[Cost]:
     usual, other, large, scale = (np.array(x, np.float32) for x in ([1, 2], [-3, -2], [1, 9], [1, 1]))
     taken = []
     for _ in range(repeats):
-        f = tierup.jit(two_branches, speculate="bailout")
+        f = tierup.jit(two_branches, speculate="bailout", weigh=False)
         for x in (*[usual] * 3, *[other] * 3, usual, *[large] * 2):
             f(x, scale)
         for _ in range(2):

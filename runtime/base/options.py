@@ -78,8 +78,8 @@ class Options:
     )
     weigh: bool = _flag(
         True,
-        "False: native code answers what it can; True: the Python function, or the statements of a region, where that takes less time, "
-        "which calls that take turns show",
+        "False: native code answers what it can; True: where the Python function, or the statements of a region, take less time, they "
+        "answer: the two take turns for some calls, timed",
     )
     entry: str = _choice("native", ("native", "python"), "who checks guards: the compiled dispatcher or its pure-Python twin")
     executor: str = _choice(

@@ -3,7 +3,7 @@
 The first calls run the statements as plain Python, timed. What takes a microsecond or two there is never handed over; what takes longer
 goes to the region's function until native code answers, then the two take turns, and the quicker one answers from then on. Sizes may
 grow after that, so where Python won there is another race after ten times as many calls. A region whose arguments have another
-structure in every call gathers no versions, and stays Python.
+structure in every call gathers no versions, and stays Python. Under `weigh=False` the region's function answers all calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Lost(Enum):
     """Why a region stays Python."""
 
     TOO_SMALL = "it takes less time than a call of native code"
-    SLOWER = "Python is as quick as native code there"
+    SLOWER = "Python is as quick as native code there; the option weigh=False would have native code all the same"
     NO_VERSIONS = "no native code answered its calls, whose arguments had another structure, kind or size every time"
 
 
