@@ -57,8 +57,9 @@ def per_call(function: Any, arguments: tuple[np.ndarray, ...], repeats: int) -> 
 def with_static_versions(count: int) -> Any:
     """A function with a version for each of 3, 4, ... elements, the last one in front."""
     f = tierup.jit(
-        multiply_add, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, max_versions=count, level=0, weigh=False
-    )
+        multiply_add, num_profiled_runs=0, fusion_strategy=[("static", count)], bailout_depth=count, max_versions=count, level=0,
+        weigh=False,
+    )  # fmt: skip
     for n in range(3, 3 + count):
         f(*vectors(n))
     assert len(f.versions) == count

@@ -75,9 +75,9 @@ class Weighed(DirectCalls, Report):
                 self._answer_directly(table=self._first)
 
     def begin(self, weighing: Round) -> None:
-        """Let calls take turns."""
+        """Let calls take these turns, and no longer those of an earlier round that never ended: a call in it may hang."""
         with self._linking:
-            if self.elsewhere is None and self._round is None:
+            if self.elsewhere is None:
                 self._round = weighing
                 self._answer_directly(weighing)
 

@@ -292,3 +292,13 @@ def test_a_reset_in_a_round_ends_it(clock: Clock) -> None:
     while ended._turns:  # calls that were in it
         ended(X)
     assert jitted.elsewhere is None and by_python(jitted, 10) == 0
+
+
+def test_a_round_that_does_not_end_gives_way_to_the_next(clock: Clock) -> None:
+    clock(1.0, 0.5)
+    jitted = tierup.jit(f)
+    by_python(jitted, FIRST + 4)
+    jitted._round._turns.clear()  # taken by calls that never come back
+    assert by_python(jitted, 10) == 0 and jitted.elsewhere is None
+    by_python(jitted, FIRST * LATER + ROUND)
+    assert by_python(jitted, 10) == 10
