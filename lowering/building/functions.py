@@ -9,6 +9,7 @@ from tierup.dialect.ir.structure import signature as signature
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.arith import Scalar, of
 
 
 def callee(call: ir.Operation) -> str:
@@ -27,6 +28,16 @@ def body(function: ir.Operation) -> ir.Block:
     """A block for a declared function, with its arguments."""
     inputs = signature(function).inputs
     return function.regions[0].blocks.append(*inputs, arg_locs=[function.location] * len(inputs))
+
+
+def address(name: str, where: ir.InsertionPoint) -> Scalar:
+    """The address of what lies outside of the module under a name, as an int of 64 bits."""
+    if name not in {symbol_of(view.operation) for view in where.block.operations if "sym_name" in view.operation.attributes}:
+        with where:
+            declare(name, [])
+    found = b.value("func.constant", [], ir.FunctionType.get([], []), value=ir.FlatSymbolRefAttr.get(name))
+    pointer = b.value("builtin.unrealized_conversion_cast", [found], ir.Type.parse("!llvm.ptr"))
+    return of(b.value("llvm.ptrtoint", [pointer], b.integer_type(64)))
 
 
 def call(

@@ -9,6 +9,9 @@ to which kernels give addresses as ints. The number is NumPy's of the kind: 0 th
 (PyArray_ArrFuncs, numpy/ndarraytypes.h), which NumPy's C API gives; those of numbers ask for no array, and not for the GIL. They give -1
 where they get no memory.
 
+NumPy's partitions stand in no table. Kernels call them through the C API, with arrays over their memory, and so under the GIL:
+tierup_numpy_PyArray_Partition and so on are NumPy's functions and Python's of these names.
+
 Free of MLIR and LLVM.
 """
 
@@ -23,6 +26,7 @@ import numpy as np
 PREFIX = "tierup_numpy_"
 DEFAULT, STABLE = 0, 2
 _ABI, _GET_ARR_FUNCS = 0, 365  # entries of NumPy's C API (numpy/__multiarray_api.h)
+_OF_API = {"PyArray_Type": 2, "PyArray_New": 93, "PyArray_Partition": 296}
 _FIRST = {"dot": 27, "sort": 33, "argsort": 36}  # after 21 casts and, of the sorts, 12 functions
 
 
@@ -33,7 +37,14 @@ def symbol(name: str, dtype: np.dtype, kind: int) -> str:
 
 def addresses(names: Iterable[str]) -> dict[str, int]:
     """The addresses of those of the loops that are among `names`. RuntimeError where NumPy's tables lie otherwise, or lack one."""
-    return {name: _address(*name.removeprefix(PREFIX).split("_")) for name in names if name.startswith(PREFIX)}
+    ours = {name: name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
+    return {name: _of_api(of) if of.startswith("Py") else _address(*of.split("_")) for name, of in ours.items()}
+
+
+def _of_api(name: str) -> int:
+    """The address of a function or type of NumPy's C API, or of a function of Python's."""
+    found = _api()[_OF_API[name]] if name in _OF_API else ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    return found or 0
 
 
 @cache

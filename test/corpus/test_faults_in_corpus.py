@@ -125,7 +125,7 @@ def test_a_compiler_that_fails_beside_the_versions_leaves_the_program_right(stag
     """Recording in mid-program, cutting, going on where an assumption was lost, the simple and the specialising executor."""
 
     def ranked(x):
-        n = int(np.partition(x, -1)[-1])
+        n = int(x[np.argpartition(x, -1)][-1])
         y = np.zeros(n, np.float32) + x[0]
         return np.tanh(y) * 2 + np.exp(y)
 

@@ -108,7 +108,7 @@ def written(x, n):
 
 def split(x, n):
     m = n * n + 1
-    y = np.partition(x + m % 11, -1)  # tier 0's
+    y = np.argpartition(x + m % 11, -1)  # tier 0's
     return np.exp(-y) * (m % 7), m
 
 

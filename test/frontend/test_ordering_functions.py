@@ -184,3 +184,19 @@ def test_a_numpy_without_these_loops_has_its_sorts_in_tier_0(monkeypatch: pytest
 EMPTY_TABLE = (ctypes.c_void_p * 39)()
 _gives = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(lambda dtype: ctypes.addressof(EMPTY_TABLE))
 GIVES_A_TABLE = ctypes.cast(_gives, ctypes.c_void_p).value
+
+
+def test_partitions_in_a_loop_are_native_and_refused_as_numpys_are() -> None:
+    def middle(x, n, k):
+        total = x[0] * 0
+        for i in range(n):
+            total = total + np.partition(x * i, k)[k] + np.partition(x.reshape(2, -1), (1, -2))[0, 1]
+        return total
+
+    f, x = tierup.jit(middle, strict=True), np.array([3.0, -0.0, np.nan, 0.0, 1.0, -2.0])
+    for k in (2, 2, -1, 0):
+        assert f(x, 5, k).tobytes() == middle(x, 5, k).tobytes()
+    assert f.stats().hits == 3
+    with pytest.raises(ValueError, match=r"kth\(=6\) out of bounds \(6\)"):
+        f(x, 5, 6)
+    assert f.stats().bailouts == 1

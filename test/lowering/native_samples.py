@@ -505,6 +505,11 @@ for stable in (False, True):
         add(f"tierup.{name}", bools(2, 3, 4), 1, stable)
         add(f"tierup.{name}", ZEROS.astype(np.float16).T, -2, stable)
         add(f"tierup.{name}", f32(0, 3), 1, stable)
+add("tierup.partition", f32(3, 40), -1, [5, -3])
+add("tierup.partition", ZEROS.astype(np.float16).T, 0, [1])
+add("tierup.partition", ints(5, 4, dtype=np.uint8), -2, [2])
+add("tierup.partition", bools(9), 0, [0])
+add("tierup.partition", f32(0, 3), 1, [1])
 
 # linear algebra: matrices far from singular, one of float32 and a stack of float64 whose matrices lie column by column
 for a in (f32(4, 4) + 4 * np.eye(4, dtype=np.float32), (_random.standard_normal((2, 3, 3)) + 3 * np.eye(3)).swapaxes(1, 2)):

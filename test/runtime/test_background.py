@@ -34,7 +34,7 @@ def chain(x):
 
 
 def sorted_between(x):
-    return np.exp(np.partition(np.tanh(x) * 2, -1)) - 1
+    return np.exp(np.argpartition(np.tanh(x) * 2, -1)) - 1
 
 
 def power(x, n: int):
@@ -175,7 +175,7 @@ def test_a_program_that_is_not_native_as_a_whole_is_split_once_that_is_known():
 def sometimes_sorted(x):
     y = np.tanh(x) * 2
     if y[0] > -3:
-        y = np.exp(np.partition(y, -1)) + x
+        y = np.exp(np.argpartition(y, -1)) + x
     return y * 2
 
 

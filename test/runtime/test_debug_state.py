@@ -18,7 +18,7 @@ def scale(x):
 
 def ranks(x, w):
     y = np.tanh(x @ w) * 2
-    z = np.partition(y, -1, axis=1)
+    z = np.argpartition(y, -1, axis=1)
     return np.exp(z) - 1
 
 
@@ -94,7 +94,7 @@ def test_a_split_shows_its_regions_as_programs_of_their_own():
         f(a, a)
     (split,) = f.debug_state().programs[0].executors[0].splits
     assert split.hits == 3
-    assert any("tierup.partition" in op for op in split.left)
+    assert any("tierup.argpartition" in op for op in split.left)
     assert [region.executors[0].versions[0].hits for region in split.regions] == [3, 3]
     assert "tierup.check" in str(split.guarded)
     assert str(split.regions[0].graph) in (region.program.graph for region in f.versions[0].regions)
@@ -105,7 +105,7 @@ def test_refusals_say_why():
     f(a, a)
     f(a, a)
     (why,) = f.debug_state().programs[0].refusals
-    assert "tierup.partition" in why
+    assert "tierup.argpartition" in why
 
 
 def test_the_simple_plan_is_there_where_it_runs():

@@ -72,7 +72,7 @@ def test_code_from_disk_says_so_and_runs_no_stage(folder: Path) -> None:
 
 def test_a_split_program_leaves_its_cut_and_its_regions(folder: Path) -> None:
     def ranks(x):
-        return np.exp(np.partition(np.tanh(x) * 2, -1, axis=1)) - 1
+        return np.exp(np.argpartition(np.tanh(x) * 2, -1, axis=1)) - 1
 
     call(ranks, 4)
     whole, cut, *regions = sorted(folder.iterdir())

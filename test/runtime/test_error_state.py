@@ -28,7 +28,7 @@ def with_integers(x, y):
 
 
 def split(x, y):
-    return np.exp(np.partition(x / y, -1) * 1e300 * 1e300) - 1
+    return np.exp(np.argpartition(x / y, -1) * 1e300 * 1e300) - 1
 
 
 def through_masks(x, y):

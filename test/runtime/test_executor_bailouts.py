@@ -43,17 +43,17 @@ def assert_close(got: Any, want: Any) -> None:
     assert np.asarray(got).dtype == np.asarray(want).dtype
 
 
-# --- programs. Those with partition run in tier 0 between native regions, the others are native as a whole. ---------------------
+# --- programs. Those with argpartition run in tier 0 between native regions, the others are native as a whole. ---------------------
 
 
 def straight(x):
-    n = int(np.partition(x, -1)[-1])
+    n = int(x[np.argpartition(x, -1)][-1])
     y = np.zeros(n, np.float32) + x[0]
     return np.tanh(y) * 2 + n
 
 
 def arm(x):
-    y = np.partition(x, -1)
+    y = x[np.argpartition(x, -1)]
     if y[0] > 0:
         z = np.exp(y) - 1
         w = z * y
@@ -66,7 +66,7 @@ def arm(x):
 def nested(x, n, m):
     total = x * 0
     for i in range(n):
-        y = np.partition(x + i, -1)
+        y = (x + i)[np.argpartition(x + i, -1)]
         for j in range(m):
             y = y * 0.5 + j
             if y[0] > -3:
@@ -275,7 +275,7 @@ def test_a_program_without_assumptions_in_mid_program_is_the_versioned_one() -> 
 
 def test_an_exception_after_a_failed_assumption_is_the_programs_own() -> None:
     def late(x, i):
-        y = np.partition(x, -1)
+        y = x[np.argpartition(x, -1)]
         n = int(y[-1])
         z = np.zeros(n, np.float32) + y[0]
         return z[i] * 2
@@ -291,7 +291,7 @@ def test_an_exception_after_a_failed_assumption_is_the_programs_own() -> None:
 def test_arguments_are_written_once_and_after_all_else() -> None:
     def write(x, y):
         x[0] = x[0] + 1
-        n = int(np.partition(y, -1)[-1])
+        n = int(y[np.argpartition(y, -1)][-1])
         z = np.zeros(n, np.float32) + x[0]
         x[1] = z.sum()
         return z
@@ -329,8 +329,8 @@ def test_live_values_are_handed_over_as_they_are() -> None:
 def test_nothing_that_ran_before_the_bailout_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorting is done in tier 0, where its kernel is counted: as often as in the program, wherever an assumption fails."""
     sorts: list[int] = []
-    plain = ordering.numpy_partition.tier0
-    monkeypatch.setattr(ordering.numpy_partition, "tier0", lambda *operands: sorts.append(1) or plain(*operands))
+    plain = ordering.numpy_argpartition.tier0
+    monkeypatch.setattr(ordering.numpy_argpartition, "tier0", lambda *operands: sorts.append(1) or plain(*operands))
     arguments = KEPT[nested]
     with tierup.options(testing=True):
         f = leaving(nested, bailout_depth=1)
@@ -433,7 +433,7 @@ def test_without_profiled_runs_the_first_calls_own_arguments_are_assumption_on(f
     f, arguments = leaving(function, num_profiled_runs=0), KEPT[function]
     for _ in range(4):
         assert_close(f(*arguments), function(*arguments))
-    s, is_cut = f.stats(), "partition" in function.__code__.co_names
+    s, is_cut = f.stats(), "argpartition" in function.__code__.co_names
     assert (s.hits, s.profiled_runs, s.versions) == (4 - is_cut, is_cut, 1), f.explain()
 
 
@@ -447,7 +447,7 @@ def test_without_profiled_runs_a_program_is_cut_after_a_compile_in_the_backgroun
 
 def test_without_profiled_runs_a_first_call_that_raises_leaves_the_next_to_record() -> None:
     def chosen(x, i):
-        return np.tanh(np.partition(np.tanh(x) * 2, -1))[i] * 2
+        return np.tanh(x[np.argpartition(np.tanh(x) * 2, -1)])[i] * 2
 
     f = leaving(chosen, num_profiled_runs=0)
     for _ in range(2):

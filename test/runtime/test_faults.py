@@ -25,7 +25,7 @@ def add(x, y):
 def ranks(x, n):
     total = x * 0
     for i in range(n):
-        y = np.partition(x + i, -1)
+        y = np.argpartition(x + i, -1)
         total = total + np.tanh(y) * 2
     return total
 

@@ -19,7 +19,7 @@ def shift(x):
 
 def ranks(x, w):
     y = np.tanh(x @ w) * 2
-    z = np.partition(y, -1, axis=1)
+    z = np.argpartition(y, -1, axis=1)
     return np.exp(z) - 1
 
 
@@ -195,7 +195,7 @@ def test_an_assertion_lets_exceptions_through():
 def test_a_run_that_records_is_tier_0s(options, runs):
 
     def ranks(x):
-        return np.exp(np.partition(np.tanh(x) * 2, -1)) - 1
+        return np.exp(np.argpartition(np.tanh(x) * 2, -1)) - 1
 
     scale, sorting = tierup.jit(lambda x: x * 2), tierup.jit(ranks, **options)
     for _ in range(runs):

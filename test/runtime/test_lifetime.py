@@ -68,7 +68,7 @@ def test_a_split_program_frees_its_regions(entry: str) -> None:
 
     @tierup.jit(entry=entry, level=1)
     def ranks(x):
-        return np.exp(np.partition(np.tanh(x) * 2, -1, axis=1)) - 1
+        return np.exp(np.argpartition(np.tanh(x) * 2, -1, axis=1)) - 1
 
     for _ in range(4):
         ranks(np.ones((2, 3)))

@@ -61,7 +61,7 @@ def test_a_function_that_has_used_up_its_versions_warns_once_at_the_users_line()
 
 
 def sorted_of(x):
-    return np.exp(np.partition(np.tanh(x) * 2, -1)) * 2
+    return np.exp(np.argpartition(np.tanh(x) * 2, -1)) * 2
 
 
 @pytest.mark.parametrize("function", [sum_of, sorted_of])
@@ -82,7 +82,7 @@ def test_a_function_warns_once_whatever_its_graphs_regions_and_options(function:
 
 
 def between_regions(x):
-    y = np.partition(np.tanh(x) * 2.0, -1)
+    y = np.argpartition(np.tanh(x) * 2.0, -1)
     return np.exp(y[y > 0]) - 1.0
 
 

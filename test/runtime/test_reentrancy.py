@@ -21,7 +21,7 @@ def scale(x):
 
 
 def ranked(x):
-    return np.exp(np.partition(np.tanh(x) * 2, -1)) + x
+    return np.exp(np.argpartition(np.tanh(x) * 2, -1)) + x
 
 
 def bump(x):

@@ -48,7 +48,7 @@ def accumulate(x):
 def ranked(x, n):
     total = x * 0
     for i in range(n):
-        y = np.partition(x + i, -1)
+        y = np.argpartition(x + i, -1)
         total = total + np.tanh(y) * 2 - i
     return total
 

@@ -161,9 +161,9 @@ def numpy_argsort(x: np.ndarray, dim: int, stable: bool) -> np.ndarray:
     return np.argsort(x, dim, kind=_kind(stable))
 
 
-@_numpys("tierup.partition(Tensor self, int dim, int[] kth) -> Tensor", infer=_values, native=False, raises=True)
+@_numpys("tierup.partition(Tensor self, int dim, int[] kth) -> Tensor", infer=_values, raises=True)
 def numpy_partition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
-    """np.partition. Its order on both sides is that of code for this CPU, which no function of NumPy's API gives."""
+    """np.partition. Its order on both sides is that of code for this CPU."""
     return np.partition(x, kth, dim)
 
 
@@ -172,7 +172,7 @@ def numpy_partition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
     no_gradient="positions",
 )  # fmt: skip
 def numpy_argpartition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
-    """np.argpartition."""
+    """np.argpartition. Native code that called it as it calls np.partition would be slower: NumPy's result is copied."""
     return np.argpartition(x, kth, dim)
 
 

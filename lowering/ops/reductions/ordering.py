@@ -1,5 +1,5 @@
 """NumPy's sorts: each lane is sorted by NumPy's own loops (externals/numpy_sorts.py), lanes of the last axis where they lie in the result,
-others in memory of their own."""
+others in memory of their own; and its partitions, by a function of its C API, of a copy of all elements."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import Scalar, bytes_of, of
-from tierup.lowering.building.loops import nest, when
+from tierup.lowering.building.loops import either, nest, when
 from tierup.lowering.building.sizes import Size
-from tierup.lowering.externals.numpy_sorts import DEFAULT, STABLE, symbol
+from tierup.lowering.externals.numpy_sorts import DEFAULT, PREFIX, STABLE, symbol
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_type
@@ -85,10 +85,54 @@ def _sorted_by(name: str) -> Lowering:
         if not is_last:
             return out.holding(nest(outer, [out.value], lane)[0])
         nest(outer, [], lane)
-        alone = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-        return out.holding(b.value("bufferization.to_tensor", [found], out.value.type, **alone))
+        return _held(out, found)
 
     return lower
+
+
+_CARRAY = 0x501  # flags of PyArray_New: in rows, aligned, writable (numpy/ndarraytypes.h)
+
+
+def _partition(c: Call) -> Tensor:
+    x = c.tensor(0)
+    if not x.rank or x.dtype is dtypes.bf16:
+        raise NotHandled
+    where = ir.InsertionPoint.at_block_begin(module_of(c.op).regions[0].blocks[0])
+    word, int_, none = b.integer_type(64), b.integer_type(32), b.integer(0, 64)
+
+    def python(name: str, given: Sequence[ir.Value], *results: ir.Type) -> list[Scalar]:
+        return [of(v) for v in fn.call(f"{PREFIX}{name}", given, results, where).results]
+
+    def numbers(values: Sequence[Size]) -> ir.Value:
+        memory = own([len(values)], dtypes.i64)
+        for i, v in enumerate(values):
+            b.store(sizes.value(v).cast(dtypes.i64), memory, b.index(i))
+        return memory
+
+    def array(memory: ir.Value, dtype: DType, lengths: Sequence[Size]) -> Scalar:
+        shape, start = (b.address(m).cast(dtypes.i64) for m in (numbers(lengths), memory))
+        given = [type_, b.integer(len(lengths), 32), shape, b.integer(dtype.numpy.num, 32), none, start, b.integer(0, 32)]
+        return python("PyArray_New", [*given, b.integer(_CARRAY, 32), none], word)[0]
+
+    elements, kth = own(x.lengths, x.dtype, x), c.sizes_list(2)
+    [state] = python("PyGILState_Ensure", [], int_)
+    type_ = fn.address(f"{PREFIX}PyArray_Type", where)
+    arrays = [array(elements, x.dtype, x.lengths), array(numbers(kth), dtypes.i64, [len(kth)])]
+    given = [*arrays, b.integer(c.axis(1, x.rank), 32), b.integer(0, 32)]
+    there, failed = arrays[0].differs(0) & arrays[1].differs(0), b.integer(-1, 32)
+    status = of(either(there, [int_], lambda: python("PyArray_Partition", given, int_), lambda: [failed])[0])
+    for made in arrays:
+        python("Py_DecRef", [made])
+    python("PyErr_Clear", [])
+    python("PyGILState_Release", [state])
+    tensors.assert_(status.equals(0), "NumPy refuses to partition")
+    return _held(tensors.empty(x.lengths, x.dtype), elements)
+
+
+def _held(out: Tensor, found: ir.Value) -> Tensor:
+    """What a buffer holds, when nothing writes to it any more."""
+    alone = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    return out.holding(b.value("bufferization.to_tensor", [found], out.value.type, **alone))
 
 
 def module_of(op: ir.Operation) -> ir.Operation:
@@ -98,4 +142,6 @@ def module_of(op: ir.Operation) -> ir.Operation:
     return op.operation
 
 
-LOWERINGS = {"tierup.sort": _sorted_by("sort"), "tierup.argsort": _sorted_by("argsort")}
+LOWERINGS = {
+    "tierup.sort": _sorted_by("sort"), "tierup.argsort": _sorted_by("argsort"), "tierup.partition": _partition,
+}  # fmt: skip

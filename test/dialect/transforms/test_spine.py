@@ -45,7 +45,7 @@ def loop_and_branch(x, n):
 
 def sort_between(x):
     y = np.tanh(x) * 2
-    y = np.partition(y.reshape(-1), 1).reshape(y.shape) * 2
+    y = y.reshape(-1)[np.argpartition(y.reshape(-1), 1)].reshape(y.shape) * 2
     return np.exp(y) - y
 
 
