@@ -18,6 +18,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.optable.written import INPLACE
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
 from tierup.lowering.base.abi import dense_strides
 
@@ -37,6 +38,15 @@ def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inferen
     if order is None or order == tuple(range(len(order))) or not _is_dense(found, order):
         return ()
     return () if found.strides == contiguous_strides(found.sizes) else order
+
+
+def is_written_unknown(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> bool:
+    """Whether a tensor is (a view of) what an op has written in place, which lies as before, and nothing says how that is."""
+    layouts, written = _Layouts(arguments, inference), value
+    while not isinstance(written.owner, ir.Block) and (row := row_of(written.owner.operation)) is not None and row.kind is Kind.VIEW:
+        written = written.owner.operation.operands[0]
+    is_written = not isinstance(written.owner, ir.Block) and INPLACE in written.owner.operation.attributes
+    return is_written and layouts.of(written) is None
 
 
 class _Layouts:

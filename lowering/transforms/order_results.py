@@ -13,6 +13,9 @@ In other programs a fresh result is row-major. Before results are decided the or
 another memory format is the value.
 
     tierup.orders = [[1, 0]]
+
+A region between ops of tier 0 (`tierup.fallback`) is refused where it gives what was written in place, which lies as it did before, and
+nothing says how that is: tier 0 may ask whether all of it is one row in memory.
 """
 
 from __future__ import annotations
@@ -23,10 +26,12 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
-from tierup.lowering.analysis.layouts import order_in_memory
+from tierup.dialect.transforms.outline_fallbacks import FALLBACK
+from tierup.lowering.analysis.layouts import is_written_unknown, order_in_memory
 from tierup.lowering.analysis.signature import argument_views, inference_of, terminator
 from tierup.lowering.analysis.stated import ENTRY, RESULTS, attribute, guards, records
 from tierup.lowering.base.abi import ResultKind, ResultSpec
+from tierup.lowering.building.refused import Refused
 
 SOURCE = "tierup.source"
 ORDERS = "tierup.orders"
@@ -46,6 +51,9 @@ class OrderResults(Pass):
         if ENTRY not in attributes or SOURCE not in attributes or ir.StringAttr(attributes[SOURCE]).value not in _TORCHS:
             return
         inference, roots = inference_of(function), argument_views(function.regions[0].blocks[0], guards(function))
+        for value in terminator(function).operands if FALLBACK in attributes and ORDERS not in attributes else ():
+            if is_tensor(value.type) and is_written_unknown(value, roots, inference):
+                raise Refused(value.owner.operation, "how what is written lies in memory is known at run time only")
         found = [order_in_memory(v, roots, inference) if is_tensor(v.type) else () for v in terminator(function).operands]
         if ORDERS in attributes:
             noted = [tuple(ir.IntegerAttr(d).value for d in order) for order in attributes[ORDERS]]

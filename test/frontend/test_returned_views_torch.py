@@ -3,10 +3,13 @@ views are drawn; each is one in the eyes of autograd, and whoever writes to one 
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 torch = pytest.importorskip("torch")
 
@@ -143,12 +146,15 @@ def test_a_part_of_what_is_kept_for_backward_is_a_result_and_writes_to_it_are_fo
         torch.testing.assert_close(*found)
 
 
-@pytest.mark.parametrize("write", ["x.mul_(2)", "x[:, 0] = 2.0", "x[1:].add_(x[0])"])
-@pytest.mark.parametrize("view", ["x.reshape(-1)", "x.view(-1)[1:]", "x.reshape(2, 2, 4)[:, 1]", "x.reshape(-1, 2)"])
-@pytest.mark.parametrize("given", ["stepped", "plain"])
-def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(given, view, write):
+WRITES = ("x.mul_(2)", "x[:, 0] = 2.0", "x[1:].add_(x[0].clone())", "x.permute(1, 0).clamp_(-1, 1)")
+ROWS = ("x.reshape(-1)", "x.view(-1)[1:]", "x.reshape(2, 2, 4)[:, 1]", "x.reshape(-1, 2)")
+CASES = list(itertools.product(WRITES, ROWS, ("stepped", "plain"), ("profiling", "specializing")))
+
+
+@pytest.mark.parametrize(("write", "view", "given", "executor"), drawn("views behind writes", CASES, 6))
+def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(write, view, given, executor):
     text = f"def f(x):\n    {write}\n    return {view}\n"
-    eager, ours = eager_of(text.replace("x[0]", "x[0].clone()")), from_torchscript(torch.jit.CompilationUnit(text.replace("x[0]", "x[0].clone()")).f)
+    eager, ours = eager_of(text), from_torchscript(torch.jit.CompilationUnit(text).f, executor=executor)
     for _ in range(3):
         leaf = torch.randn(4, 4, requires_grad=True)
         found = []

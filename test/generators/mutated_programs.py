@@ -286,8 +286,46 @@ def in_try(p: _Place) -> None:
     p.block[p.at] = ast.Try([p.statement], [handler], [], [])
 
 
+def in_other_try(p: _Place) -> None:
+    """What runs is an `else`, a `finally`, or a handler that surely runs."""
+    done: list[ast.stmt] = ast.parse(f"{p.name} = {p.name}").body
+    fails = ast.parse("(1, 2)[2]").body
+    handler = ast.ExceptHandler(ast.Name("IndexError", ast.Load()), None, [p.statement])
+    passing = ast.ExceptHandler(ast.Name("IndexError", ast.Load()), None, [ast.Pass()])
+    p.block[p.at] = p.chance.choice(
+        (ast.Try(done, [passing], [p.statement], []), ast.Try(done, [], [], [p.statement]), ast.Try(fails, [handler], [], []))
+    )
+
+
+def in_with(p: _Place) -> None:
+    p.block[p.at] = ast.With([ast.withitem(ast.parse("np.errstate(all='ignore')", mode="eval").body)], [p.statement])
+
+
+def in_match(p: _Place) -> None:
+    cases = [ast.match_case(ast.MatchValue(ast.Constant(1)), None, [p.statement]), ast.match_case(ast.MatchAs(), None, [ast.Pass()])]
+    p.block[p.at] = ast.Match(p.chance.choice((ast.Constant(1), ast.Name(p.name, ast.Load()))), cases[: p.chance.choice((1, 2))])
+
+
+def behind_a_loop(p: _Place) -> None:
+    """The statement is a loop's `else`."""
+    rounds = ast.parse(f"range({p.chance.choice((2, 0))})", mode="eval").body
+    inside: list[ast.stmt] = [ast.If(p.condition(), [p.chance.choice((ast.Break, ast.Continue))()], [])]
+    p.block[p.at] = ast.For(ast.Name("r_", ast.Store()), rounds, inside, [p.statement])
+
+
 def leave(p: _Place) -> None:
-    p.block.insert(p.at + 1, ast.If(p.condition(), [ast.Return(ast.Name(p.chance.choice(p.names), ast.Load()))], []))
+    away = ast.Return(ast.Name(p.chance.choice(p.names), ast.Load()))
+    p.block.insert(p.at + 1, ast.If(p.condition(), [p.chance.choice((away, away, ast.Break(), ast.Continue()))], []))
+
+
+def forget(p: _Place) -> None:
+    p.block.insert(p.at + 1, ast.Delete([ast.Name(p.name, ast.Del())]))
+
+
+def in_a_function(p: _Place) -> None:
+    if slot := p.expression(lambda e: not any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))):
+        text = p.chance.choice(("(lambda: {})()", "[{} for q_ in (1,)][0]", "(lambda q_: q_)({})", "next({} for q_ in (1,))"))
+        put(slot, ast.parse(text.format(f"({ast.unparse(get(slot))})"), mode="eval").body)
 
 
 def other_name(p: _Place) -> None:
@@ -335,6 +373,6 @@ def in_place(p: _Place) -> None:
 
 
 _MUTATIONS: tuple[Callable[[_Place], None], ...] = (
-    swap, twice, without, in_branch, in_loop, in_counted_loop, in_try, leave, other_name, other_number, other_arithmetic, other_comparison,
-    bound_on_the_way, perhaps, in_tuple, in_place,
+    swap, twice, without, in_branch, in_loop, in_counted_loop, in_try, in_other_try, in_with, in_match, behind_a_loop, leave, forget,
+    in_a_function, other_name, other_number, other_arithmetic, other_comparison, bound_on_the_way, perhaps, in_tuple, in_place,
 )  # fmt: skip
