@@ -228,3 +228,10 @@ def check(condition: bool, message: str) -> None:
     """AssertionError unless the condition holds."""
     if not condition:
         raise AssertionError(message)
+
+
+@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True)
+def check_writeable(x: np.ndarray) -> None:
+    """ValueError, as an assignment to items raises it before it looks at the index or the value."""
+    if not x.flags.writeable:
+        raise ValueError("assignment destination is read-only")

@@ -236,6 +236,7 @@ def fill_method(frame: Frame, node: ast.AST, a: Value, value: Value) -> Value:
     stores.refuse_detached(frame, node, x)
 
     def fill() -> Value:
+        stores.require_writeable(frame, x)
         source = value
         if not is_number(value):
             source = arrays.one_like(frame, x)

@@ -93,6 +93,8 @@ def broadcast(frame: Frame, node: ast.AST, *args: Value) -> Value:
 def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value = SAME_KIND, where: Value = TRUE) -> Value:
     if not isinstance(dst, Array):
         raise frame.error(node, f"np.copyto to {describe(dst)}")
+    array_operators.require_mutation(frame)
+    stores.require_writeable(frame, dst)
     if not is_number(src):
         cast_is_allowed(frame, node, as_array(frame, node, src), dst, casting)
     stores.store(frame, node, dst, ELLIPSIS, src if where is TRUE else chosen(frame, node, where, src, dst))

@@ -58,6 +58,7 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
     require_mutation(frame)
     _refuse_scalar(frame, owner)
     refuse_detached(frame, node, owner)
+    require_writeable(frame, owner)
     items = take_apart(frame, node, index)
     if has_index_arrays(items):
         view, indices = with_index_arrays(frame, node, owner, items)
@@ -66,6 +67,11 @@ def store(frame: Frame, node: ast.AST, owner: Value, index: Value, value: Value)
         view = view_of(frame, node, owner, items)
         fill(frame, node, view, value)
     _write_back(frame, view)
+
+
+def require_writeable(frame: Frame, owner: Array) -> None:
+    """What NumPy asks of an array first when items are assigned."""
+    frame.em.op("tierup.check_writeable", [owner.ssa], [])
 
 
 def _write_back(frame: Frame, view: Array) -> None:

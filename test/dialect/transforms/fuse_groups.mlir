@@ -60,18 +60,18 @@ func.func @dependence(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
 // CHECK: "tierup.fusion_group"(%arg1, %arg2)
 // CHECK: torch.aten.mm
 // CHECK: "tierup.yield"
-// CHECK: torch.operator "tierup.partition"
+// CHECK: torch.operator "tierup.argpartition"
 // CHECK: "tierup.fusion_group"
 // CHECK: torch.aten.mm
-func.func @errors_keep_their_order(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2,3],f32>, %z: !torch.vtensor<[3,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[3,3],f32>) {
+func.func @errors_keep_their_order(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2,3],f32>, %z: !torch.vtensor<[3,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[3,3],f32>) {
   %dim = torch.constant.int 0
   %kth = torch.prim.ListConstruct %dim : (!torch.int) -> !torch.list<int>
   %0 = torch.aten.tanh %y : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
   %1 = torch.aten.mm %0, %z : !torch.vtensor<[2,3],f32>, !torch.vtensor<[3,2],f32> -> !torch.vtensor<[2,2],f32>
-  %2 = torch.operator "tierup.partition"(%x, %dim, %kth) : (!torch.vtensor<[4],f32>, !torch.int, !torch.list<int>) -> !torch.vtensor<[4],f32>
+  %2 = torch.operator "tierup.argpartition"(%x, %dim, %kth) : (!torch.vtensor<[4],f32>, !torch.int, !torch.list<int>) -> !torch.vtensor<[4],si64>
   %3 = torch.aten.mm %z, %y : !torch.vtensor<[3,2],f32>, !torch.vtensor<[2,3],f32> -> !torch.vtensor<[3,3],f32>
   %4 = torch.aten.tanh %3 : !torch.vtensor<[3,3],f32> -> !torch.vtensor<[3,3],f32>
-  return %1, %2, %4 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],f32>, !torch.vtensor<[3,3],f32>
+  return %1, %2, %4 : !torch.vtensor<[2,2],f32>, !torch.vtensor<[4],si64>, !torch.vtensor<[3,3],f32>
 }
 
 // -----
