@@ -9,6 +9,7 @@ import pytest
 
 import tierup
 
+
 def index(y: Any) -> None:
     y[9] = 1
 
