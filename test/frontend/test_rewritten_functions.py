@@ -59,6 +59,22 @@ BODIES = {
         "return np.sum(x, where=y > 0), np.mean(m, axis=0, where=m > 0), np.max(m, axis=1, where=m < 1, initial=-2), "
         "np.min(x, where=x > 0, initial=9.0)"
     ),
+    "order of several keys": "return np.lexsort((x, y)), np.lexsort([k]), np.lexsort((m, m[::-1]), axis=0), np.lexsort((x > 0, x))",
+    "order of keys of other shapes": "return np.lexsort((x, m))",
+    "ramps": "return np.pad(x, 2, mode='linear_ramp'), np.pad(m, ((1, 2), (0, n)), mode='linear_ramp', end_values=(4, -1.5))",
+    "padded with statistics": "return np.pad(x, (n, 1), 'median'), np.pad(m, 1, 'median'), np.pad(m, ((1, 2), (0, 3)), 'minimum'), np.pad(x, 1, 'maximum')",
+    "padded with means": "return np.pad(x, (n, 1), 'mean'), np.pad(m, ((1, 2), (0, 3)), 'mean')",
+    "padded with two numbers": "return np.pad(x, (1, 2), constant_values=(3, 4.5)), np.pad(m, 1, constant_values=(1, 2))",
+    "histogram of pairs": "return np.histogram2d(x, y), np.histogram2d(x, y, (3, n)), np.histogram2d(x, y, [3, [-1, 0, r]], density=True)",
+    "weighted histogram of pairs": "return np.histogram2d(x, y, 3, ((-1, 1), (0, 2.0)), weights=y)",
+    "set bits": (
+        "return np.bitwise_count(k), np.bitwise_count(k.astype('u1') - 2), np.bitwise_count(-k[:1] * 2**60 - 1), np.bitwise_count((k - 5).astype('i2')), "
+        "np.bitwise_count(k > 2), np.bitwise_count((k * 9**7).astype('u8')), np.bitwise_count(np.int64(n) - 9), np.bitwise_count((k - 4).astype('i4'))"
+    ),
+    "reduced in turn": (
+        "return np.subtract.reduce(x * 1.0), np.subtract.reduce(m * 1.0, axis=1), np.logical_xor.reduce(m, axis=-1, keepdims=True), "
+        "np.bitwise_and.reduce(k), np.bitwise_or.reduce(k), np.bitwise_xor.reduce(x > 0), np.logical_xor.reduce(x)"
+    ),
     "subtract.at": "np.subtract.at(x, k, y[0])\nnp.subtract.at(m, (k, 1), y[: k.size])\nreturn None",
     "subtract.at of other dtypes": "c = k * 0\nnp.subtract.at(c, k % max(k.size, 1), k.astype('u1'))\nnp.multiply.at(c, c > n, np.int8(-7))\nreturn c",
     "at": (
@@ -69,14 +85,14 @@ BODIES = {
     "at of values that do not fit": "np.minimum.at(m, k, m[None, :1, :4])",
     "reduceat": (
         "return np.add.reduceat(x, k), np.add.reduceat(x > 0, k), np.multiply.reduceat(m, k, axis=-2), np.maximum.reduceat(m, [0, 3, 1], 1), "
-        "np.minimum.reduceat(x[::-1], k.astype('u1')), np.logical_or.reduceat(x, k), np.fmin.reduceat(y, k), np.gcd.reduceat(k * 6, [0, -1 + k.size])"
+        "np.minimum.reduceat(x[::-1], k.astype('u1')), np.logical_or.reduceat(x, k), np.fmin.reduceat(y, k), np.bitwise_or.reduceat(k * 6, [0, -1 + k.size])"
     ),
     "reduceat in other dtypes": "return np.subtract.reduceat(m * 1.5, k), np.add.reduceat(m, k, dtype=np.float32), np.bitwise_xor.reduceat(k, [0, 0, 1])",
     "reduceat out of range": "return np.add.reduceat(x, k + 18)",
     "reduceat of numbers": "return np.add.reduceat(x[0], k)",
 }  # fmt: skip
 
-REFUSED = ("running extremes of a number", "choose of too few", "put out of range", "place of other sizes", "index in no array", "at out of range", "at of values that do not fit", "reduceat out of range", "reduceat of numbers")
+REFUSED = ("order of keys of other shapes", "running extremes of a number", "choose of too few", "put out of range", "place of other sizes", "index in no array", "at out of range", "at of values that do not fit", "reduceat out of range", "reduceat of numbers")
 SPECIAL = (np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0)
 DATA = {
     "f8": lambda rng, size: rng.standard_normal(size) * 2,
@@ -108,7 +124,7 @@ def arguments(kind: str, size: int, seed: int) -> tuple:
     return x, y, m, rng.integers(0, max(size, 1), size // 2), 3 + seed % 3, 0.75
 
 
-ROUNDED = ("points on a curve", "correlation coefficients", "windows", "polynomials", "powers in float64", "roots and divisors", "products along an axis", "reductions where a mask holds", "running extremes")  # by our powers and logarithms, which have bounds of their own; which zero is larger is not said
+ROUNDED = ("padded with means", "points on a curve", "correlation coefficients", "windows", "polynomials", "powers in float64", "roots and divisors", "products along an axis", "reductions where a mask holds", "running extremes")  # by our powers and logarithms, which have bounds of their own; which zero is larger is not said
 
 
 def bits(found: object) -> list:

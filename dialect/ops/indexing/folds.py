@@ -43,7 +43,6 @@ FOLDS: dict[str, Fold] = {
     "bitwise_and": Fold(lambda m, x, y: x & y, FIRST),
     "bitwise_or": Fold(lambda m, x, y: x | y, FIRST),
     "bitwise_xor": Fold(lambda m, x, y: x ^ y, 0),
-    "gcd": Fold(lambda m, x, y: m.gcd(x, y)),
     "logical_and": Fold(lambda m, x, y: x & y, FIRST),  # of truth values, as the next two
     "logical_or": Fold(lambda m, x, y: x | y, FIRST),
     "logical_xor": Fold(lambda m, x, y: x ^ y, 0),

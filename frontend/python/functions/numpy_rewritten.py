@@ -319,6 +319,21 @@ def modf(x: Any, /) -> Any:
     return np.copysign(np.where(np.isinf(x), x.dtype.type(0), x - whole), x)[()], whole[()]
 
 
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits of the absolute value are set: summed in pairs, in fours, and so on."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biu":
+        raise ValueError(f"{x}")
+    size = 8 * x.dtype.itemsize
+    of = np.dtype(f"u{x.dtype.itemsize}").type
+    n = (np.abs(x) if x.dtype.kind == "i" else x).astype(of)
+    for bits in (1, 2, 4, 8, 16, 32):
+        if bits < size:
+            low = ~of(0) // of(2**bits + 1)
+            n = (n & low) + ((n >> of(bits)) & low)
+    return n.astype(np.uint8)[()]
+
+
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis."""
     x1, x2 = (np.moveaxis(_real(x), axis, -1) for x in (x1, x2))
@@ -333,6 +348,19 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of vectors and matrices."""
     return np.matmul(_real(x1)[..., None, :], _real(x2))[..., 0, :]
+
+
+def _in_turn(ufunc: np.ufunc) -> Callable[..., Any]:
+    def reduced(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        array = np.asarray(array)
+        if out is not None or type(axis) is not int or array.ndim == 0 or array.dtype.kind == "c":
+            raise ValueError(f"{axis}")
+        if array.shape[axis] == 0:
+            raise ValueError(f"{array}")
+        found = ufunc.reduceat(array, np.zeros(1, np.int64), axis, dtype)
+        return found if keepdims else np.squeeze(found, axis)[()]
+
+    return reduced
 
 
 def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
@@ -359,5 +387,7 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
     np.select: select, np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff,
     np.ediff1d: ediff1d, np.sum: sum_where, np.mean: mean_where, np.max: _extreme_where(np.max), np.min: _extreme_where(np.min),
     np.modf: modf, np.vecdot: vecdot, np.matvec: matvec, np.vecmat: vecmat,
+    **{of.reduce: _in_turn(of) for of in (np.subtract, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor)},
+    np.bitwise_count: bitwise_count,
     np.fmax.reduce: _reduced_without_nans(np.max, -np.inf), np.fmin.reduce: _reduced_without_nans(np.min, np.inf),
 }  # fmt: skip

@@ -146,22 +146,99 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     return (n / np.diff(edges).astype(np.float64) / n.sum() if density else n), edges
 
 
+def _places(values: Any, edges: Any, first: Any, last: Any, bins: int) -> Any:
+    """Between which of about uniform edges each value from `first` to `last` lies, up to roundings of the edges."""
+    at = (unsigned_subtract(values, first) / unsigned_subtract(last, first) * bins).astype(np.intp)
+    at = at - (at == bins)
+    at = at - (values < edges[at])
+    return at + ((values >= edges[at + 1]) & (at != bins - 1))
+
+
 def _uniform_bins(a: Any, weights: Any, edges: Any, first: Any, last: Any, bins: int) -> Any:
     """A last bin has what lies outside. Weights are summed by the blocks that NumPy takes."""
     if weights is not None and (not np.can_cast(weights.dtype, np.float64) or len(a) > 65536):
         raise ValueError(f"{weights}")
     kept = (a >= first) & (a <= last)
-    values = np.where(kept, a.astype(edges.dtype), edges[0])
-    at = (unsigned_subtract(values, first) / unsigned_subtract(last, first) * bins).astype(np.intp)
-    at = at - (at == bins)
-    at = at - (values < edges[at])
-    at = at + ((values >= edges[at + 1]) & (at != bins - 1))
+    at = _places(np.where(kept, a.astype(edges.dtype), edges[0]), edges, first, last, bins)
     n = np.zeros(bins + 1, np.intp if weights is None else np.float64)
     np.add.at(n, np.where(kept, at, bins), 1 if weights is None else weights)
     return n[:bins].astype(np.intp if weights is None else weights.dtype)
 
 
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """How many pairs lie between the edges of two axes, or the sum of their weights."""
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    sample, ranges = np.stack((x, y)), (None, None) if range is None else range
+    each = (bins, bins) if type(bins) is int or type(bins) is np.ndarray else bins
+    if len(each) != 2 or len(ranges) != 2 or sample.ndim != 2:
+        raise ValueError(f"{bins}")
+    edges, at, counts = [], [], []
+    for values, of, limits in zip((sample[0], sample[1]), each, ranges):  # noqa: B905 - two
+        if type(of) is int:
+            if of < 1:
+                raise ValueError(f"{of}")
+            low, high = _BINS._get_outer_edges(values, limits)
+            borders = np.linspace(low, high, of + 1)
+            first, last = borders[0], borders[-1]
+            if not 0 < last - first < np.inf:
+                raise ValueError(f"{borders}")
+            kept = (values >= first) & (values <= last)
+            inside = np.where(kept, values.astype(borders.dtype), first)
+            place = _places(inside, borders, first, last, of)
+            if np.any((inside < borders[place]) | ((inside >= borders[place + 1]) & (place != of - 1))):
+                raise ValueError(f"{borders}")
+            at.append(np.where(kept, place + 1, 0))
+        else:
+            borders = np.asarray(of)
+            if borders.ndim != 1 or np.any(borders[:-1] > borders[1:]):
+                raise ValueError(f"{of}")
+            at.append(np.searchsorted(borders, values, side="right") - (values == borders[-1]))
+        edges.append(borders)
+        counts.append(len(borders) + 1)
+    n, m = counts
+    found = np.zeros(n * m)
+    np.add.at(found, at[0] * m + at[1], 1 if weights is None else weights)
+    found = found.reshape((n, m))[1:-1, 1:-1]
+    if density:
+        total = found.sum()
+        found = found / np.diff(edges[0]).reshape(-1, 1) / np.diff(edges[1]) / total
+    return found, edges[0], edges[1]
+
+
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0, stat_length: Any = None
+) -> Any:
+    """Axis after axis: a ramp from each edge to a number, a statistic of all along the axis, or a number on either side."""
+    array = np.asarray(array)
+    statistics: dict[str, Any] = {"maximum": np.amax, "minimum": np.amin, "mean": np.mean, "median": np.median}
+    widths = ((pad_width, pad_width),) if type(pad_width) is int else pad_width if type(pad_width[0]) is tuple else (pad_width,)
+    ends = constant_values if mode == "constant" else end_values
+    ends = (ends, ends) if type(ends) in (int, float) else ends
+    wanted = type(ends[0]) in (int, float) and type(ends[-1]) in (int, float) and len(ends) == 2
+    if mode not in ("constant", "linear_ramp") and mode not in statistics or not wanted or stat_length is not None or array.size == 0:
+        raise ValueError(f"{mode}")
+    ends = np.asarray(ends)
+    for axis in tuple(range(array.ndim)):
+        before, after = widths[0] if len(widths) == 1 else widths[axis]
+        if before < 0 or after < 0 or len(widths) not in (1, array.ndim):
+            raise ValueError(f"{widths}")
+        if mode == "linear_ramp":
+            first, last = np.take(array, 0, axis), np.take(array, -1, axis)
+            left = np.linspace(ends[0], first, before, endpoint=False, dtype=array.dtype, axis=axis)
+            right = np.flip(np.linspace(ends[1], last, after, endpoint=False, dtype=array.dtype, axis=axis), axis)
+        else:
+            one = np.take(array, [0], axis) if mode == "constant" else statistics[mode](array, axis=axis, keepdims=True)
+            one = (np.round(one) if array.dtype.kind in "iu" else one).astype(array.dtype)
+            left, right = np.repeat(one, before, axis), np.repeat(one, after, axis)
+            if mode == "constant":
+                left[...], right[...] = ends[0], ends[1]
+        array = np.concatenate((left, array, right), axis)
+    return array
+
+
 OF_GRIDS: dict[Any, Callable[..., Any]] = {
     np.linspace: linspace, np.arange: arange, np.histogram: histogram, _BINS._get_outer_edges: outer_edges,
     _BINS._unsigned_subtract: unsigned_subtract,
+    np.histogram2d: histogram2d, np.pad: pad,
 }  # fmt: skip

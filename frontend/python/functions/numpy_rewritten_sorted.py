@@ -165,8 +165,21 @@ def unique(
     return found
 
 
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The order by the last of the keys, of equal ones by the one before, and so on: each sorted stably, the last one last."""
+    parts = [np.asarray(key) for key in keys]
+    if len(parts) == 0 or parts[0].ndim == 0:
+        raise ValueError(f"{len(parts)}")
+    places = np.argsort(parts[0], axis, kind="stable")
+    for part in parts[1:]:
+        if part.shape != parts[0].shape:
+            raise ValueError("all keys need to be the same shape")
+        places = np.take_along_axis(places, np.argsort(np.take_along_axis(part, places, axis), axis, kind="stable"), axis)
+    return places
+
+
 OF_SORTED: dict[Any, Callable[..., Any]] = {
     _SETS._unique1d: unique,
     _OWN._ureduce: reduced, _OWN._median: median, _OWN._quantile_ureduce_func: quantile, _OWN._quantile_is_valid: quantile_is_valid,
-    _NANS._remove_nan_1d: without_nans, _NANS._nanmedian: nanmedian,
+    _NANS._remove_nan_1d: without_nans, _NANS._nanmedian: nanmedian, np.lexsort: lexsort,
 }  # fmt: skip
