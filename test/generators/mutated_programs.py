@@ -15,6 +15,7 @@ import copy
 import inspect
 import linecache
 import random
+import signal
 import sys
 import textwrap
 import threading
@@ -34,6 +35,7 @@ import tierup
 CALLS = (1, 1, 2, 1, 3)  # seeds of arguments
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"optimize": False}, {"speculate": "bailout"}, {"level": 0})
 _MOST_LINES = 30_000
+_MOST_SECONDS = 20
 _NUDGES = 8
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 _COMPARISONS = (ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.Eq, ast.NotEq)
@@ -192,12 +194,18 @@ def _limited(function: Callable[..., Any], arguments: Any) -> Any:
             raise _TooLong
         return trace
 
-    before = sys.gettrace()
+    def give_up(*_: object) -> None:
+        raise _TooLong
+
+    before, alarm = sys.gettrace(), signal.signal(signal.SIGALRM, give_up)  # it may wait for what never comes
     sys.settrace(trace)
+    signal.alarm(_MOST_SECONDS)
     try:
         return outcome(function, arguments)
     finally:
+        signal.alarm(0)
         sys.settrace(before)
+        signal.signal(signal.SIGALRM, alarm)
 
 
 # --- the mutations ------------------------------------------------------------------------------------------------------------
