@@ -206,17 +206,18 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     return found, edges[0], edges[1]
 
 
-def pad(
-    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0, stat_length: Any = None
-) -> Any:
+def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     """Axis after axis: a ramp from each edge to a number, a statistic of all along the axis, or a number on either side."""
     array = np.asarray(array)
     statistics: dict[str, Any] = {"maximum": np.amax, "minimum": np.amin, "mean": np.mean, "median": np.median}
     widths = ((pad_width, pad_width),) if type(pad_width) is int else pad_width if type(pad_width[0]) is tuple else (pad_width,)
-    ends = constant_values if mode == "constant" else end_values
+    named = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode, "stat_length")
+    ends = 0 if named == "stat_length" else kwargs.get(named, 0)
     ends = (ends, ends) if type(ends) in (int, float) else ends
     wanted = type(ends[0]) in (int, float) and type(ends[-1]) in (int, float) and len(ends) == 2
-    if mode not in ("constant", "linear_ramp") and mode not in statistics or not wanted or stat_length is not None or array.size == 0:
+    if mode not in ("constant", "linear_ramp") and (mode not in statistics or kwargs.get(named, None) is not None) or array.size == 0:
+        raise ValueError(f"{mode}")
+    if not wanted or any(name != named for name in kwargs):
         raise ValueError(f"{mode}")
     ends = np.asarray(ends)
     for axis in tuple(range(array.ndim)):
