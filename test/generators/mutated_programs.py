@@ -331,7 +331,7 @@ def forget(p: _Place) -> None:
 
 
 def in_a_function(p: _Place) -> None:
-    if slot := p.expression(lambda e: not any(isinstance(n, ast.NamedExpr) for n in ast.walk(e))):
+    if slot := p.expression(lambda e: not any(isinstance(n, (ast.NamedExpr, ast.Slice, ast.Starred)) for n in ast.walk(e))):
         text = p.chance.choice(("(lambda: {})()", "[{} for q_ in (1,)][0]", "(lambda q_: q_)({})", "next({} for q_ in (1,))"))
         put(slot, ast.parse(text.format(f"({ast.unparse(get(slot))})"), mode="eval").body)
 
