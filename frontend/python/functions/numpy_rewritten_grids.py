@@ -212,7 +212,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
     statistics: dict[str, Any] = {"maximum": np.amax, "minimum": np.amin, "mean": np.mean, "median": np.median}
     widths = ((pad_width, pad_width),) if type(pad_width) is int else pad_width if type(pad_width[0]) is tuple else (pad_width,)
     named = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode, "stat_length")
-    ends = 0 if named == "stat_length" else kwargs.get(named, 0)
+    ends: Any = 0 if named == "stat_length" else kwargs.get(named, 0)
     ends = (ends, ends) if type(ends) in (int, float) else ends
     wanted = type(ends[0]) in (int, float) and type(ends[-1]) in (int, float) and len(ends) == 2
     if mode not in ("constant", "linear_ramp") and (mode not in statistics or kwargs.get(named, None) is not None) or array.size == 0:
