@@ -230,7 +230,7 @@ def check(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True)
+@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True, native=False)
 def check_writeable(x: np.ndarray) -> None:
     """ValueError, as an assignment to items raises it before it looks at the index or the value."""
     if not x.flags.writeable:
