@@ -14,7 +14,7 @@ from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Value
 from tierup.dialect.ops.scalars.numbers import to_int
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, TakesComplex, normalise_dim
 from tierup.dialect.optable.define import op
 
 _op = partial(op, kind=Kind.SCALAR, tolerance=EXACT, differentiable=False)
@@ -230,7 +230,7 @@ def check(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True, native=False)
+@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True, native=False, takes_complex=TakesComplex.ALL)
 def check_writeable(x: np.ndarray) -> None:
     """ValueError, as an assignment to items raises it before it looks at the index or the value."""
     if not x.flags.writeable:

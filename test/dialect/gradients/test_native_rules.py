@@ -23,7 +23,7 @@ from tierup.dialect.optable.core import Kind
 ONE_OF = 3  # ops, in a normal run
 BATCHES = 10 if IS_EXHAUSTIVE else 4
 NOT_NATIVE = {
-    "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward",
+    "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward", "tierup.argpartition",
     "aten._grad_sum_to_size",  # but for this one, which tierup-expand-sum-to-size makes a sum
 }  # fmt: skip
 """Ops that are no native code, of those that rules of native ops emit: tier 0 runs them between native regions."""
