@@ -24,15 +24,17 @@ def explain(
     read: Sequence[str] = (),
     constants: Mapping[ProgramExecutor, str] | None = None,
     islands: Sequence[str] = (),
+    python: int = 0,
 ) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
     were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ;
-    `islands`: what is said of a function that is translated in part."""
+    `islands`: what is said of a function that is translated in part; `python`: calls that the Python function answered."""
     before = before or Stats()
-    stats = sum((e.stats() for e in executors), before)
+    stats = sum((e.stats() for e in executors), before) + Stats(python=python)
+    by_python = f" + {python} by Python" if python else ""
     lines = [
         f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
-        f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted; "
+        f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
     if before.calls:

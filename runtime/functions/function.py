@@ -371,6 +371,7 @@ class Function(Weighed, Generic[P, R]):
             self._once, self._numbers = Once(), ChangingNumbers()
             with self._linking:
                 self._first = self.elsewhere = self._round = None
+                self._turns_of_python = 0
                 self._weigh_after(FIRST)
                 self._answer_directly()
             self._leave_unused_tables()

@@ -55,6 +55,11 @@ class Report:
         return [*self._executors, *(e for part in self._parts for e in part._all_executors)]
 
     @property
+    def calls_in_python(self) -> int:
+        """How many calls the Python function answered."""
+        return 0
+
+    @property
     def seconds_in_tier0(self) -> float:
         """What the shortest recorded run of its programs took; 0 where there was none."""
         return min((e.history.seconds_in_tier0 for e in self._executors), default=0.0)
@@ -77,7 +82,8 @@ class Report:
     def stats(self) -> Stats:
         """Counts of what happened since the function was made or `reset`. A call whose gradient is wanted counts as one of the forward
         program, its pullback as one of the backward program. Of a function that is translated in part, calls are those of its regions."""
-        own = sum((e.stats_with_gradients() for e in self._executors), self._stats_before)
+        before = self._stats_before + Stats(python=self.calls_in_python)
+        own = sum((e.stats_with_gradients() for e in self._executors), before)
         return sum((part.stats() for part in self._parts), own)
 
     @property
@@ -116,7 +122,7 @@ class Report:
         read = sorted({str(access) for f in functions for access in f._numbers.read})
         before = sum((f._stats_before for f in functions), Stats())
         islands = [] if self.elsewhere is None else self.elsewhere.explain()
-        return explain(self.__name__, self._all_executors, before, read, constants, islands)
+        return explain(self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python)
 
     def release(self) -> bool:
         """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.

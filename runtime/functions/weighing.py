@@ -51,6 +51,7 @@ class Weighed(DirectCalls, Report):
         self._first: NativeTable | None = None  # of those that are open, the one that is tried first
         self._linking = forking.lock()  # over `_first`, `elsewhere` and `_round`
         self._round: Round | None = None  # whose turns calls take now
+        self._turns_of_python = 0  # calls that it answered before the ones that it answers now
         self._due = functools.partial(_weigh, weakref.ref(self))
         self._weigh_after(FIRST)
 
@@ -71,7 +72,7 @@ class Weighed(DirectCalls, Report):
         """Answer calls by what was made of it, where this answers them now."""
         with self._linking:
             if self.elsewhere is python:
-                self.elsewhere = None
+                self.elsewhere, self._turns_of_python = None, self._turns_of_python + python.calls()
                 self._answer_directly(table=self._first)
 
     def begin(self, weighing: Round) -> None:
@@ -90,6 +91,17 @@ class Weighed(DirectCalls, Report):
             self._answer_directly(*((None, self._first) if python is None else (python.call,)))
         if python is not None:
             self._tell(python)
+
+    @property
+    def calls_in_python(self) -> int:
+        """How many calls the Python function answered, in turns or since it is quicker."""
+        elsewhere = self.elsewhere
+        return self._turns_of_python + (elsewhere.calls() if isinstance(elsewhere, QuickerPython) else 0)
+
+    def note_python(self) -> None:
+        """Count a turn that the Python function took."""
+        with self._linking:
+            self._turns_of_python += 1
 
     def ours(self) -> Callable[..., Any]:
         """What answers a call but for the Python function: the native entry, where there is one."""
@@ -156,12 +168,17 @@ class Round:
         thread, function = get_ident(), self._function
         if function.concerns_tensors(args, kwargs):
             return function.ours()(*args, **kwargs)
-        if thread in self._sides:
-            return self._sides[thread](*args, **kwargs)
+        side = self._sides.get(thread)
+        if side is not None:
+            if side is self._plain:
+                function.note_python()
+            return side(*args, **kwargs)
         try:
             turn = self._turns.popleft()
         except IndexError:  # other threads take the last ones
             return function.ours()(*args, **kwargs)
+        if turn == "P":
+            function.note_python()
         side = self._sides[thread] = self._plain if turn == "P" else function.ours()
         try:
             result, took = timed(side, args, kwargs)
@@ -199,10 +216,18 @@ class QuickerPython(PlainPython):
         why = f"it takes {took * 1e6:.3g} us a call, what was made of it {ours * 1e6:.3g} us, which answers with the option weigh=False"
         super().__init__(self._answer, why)
         self._function, self._plain = function, plain
+        self._calls, self._asked, self._asking = itertools.count(), 0, forking.lock()
+
+    def calls(self) -> int:
+        """How many it has answered."""
+        with self._asking:
+            self._asked += 1
+            return next(self._calls) + 1 - self._asked
 
     def _answer(self, *args: Any, **kwargs: Any) -> Any:
         function = self._function
         if function.is_due() or function.concerns_tensors(args, kwargs):
             function.take_back(self)
             return function.weigh(args, kwargs)
+        next(self._calls)  # one step of the interpreter: no thread's call is lost
         return self._plain(*args, **kwargs)

@@ -32,7 +32,7 @@ def test_it_trains_a_network_natively(example, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert float(re.search(r"held-out accuracy ([\d.]+)%", out)[1]) >= 95
     # the short batch has a version of its own; Python may take a turn or two
-    assert re.search(r"27[0-6] training steps: 2[67][0-9] in native code; 2 versions, 2 compiles", out)
+    assert re.search(r"276 training steps: 27[0-4] in native code; 2 versions, 2 compiles", out)
     assert "in tier 0: aten" not in example.train_step.explain()
     assert out.count("*") == 2 * 12  # two curves
 

@@ -38,11 +38,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def by_python(jitted: Any, calls: int, **options: Any) -> int:
-    """How many of these calls no program answered."""
-    before = jitted.stats().calls
+    """How many of these calls the Python function answered."""
+    before = jitted.stats()
     for _ in range(calls):
         assert (jitted(X, **options) == f(X, **options)).all()
-    return calls - (jitted.stats().calls - before)
+    after = jitted.stats()
+    assert after.calls - before.calls == calls
+    assert f" + {after.python} by Python; " in jitted.explain() if after.python else "by Python" not in jitted.explain()
+    return after.python - before.python
 
 
 def test_python_answers_after_the_round_where_it_is_quicker(clock: Clock) -> None:
@@ -252,6 +255,7 @@ def test_calls_of_many_threads_take_turns_and_each_is_answered_once(clock: Clock
 
 def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: pytest.MonkeyPatch) -> None:
     sides: list[str] = []
+    counted: list[str] = []
 
     class Sides(weighing.Weighed):
         def __init__(self) -> None:
@@ -268,6 +272,9 @@ def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: py
             return n if n == 0 else turns(n - 1) + 1
 
         def begin(self, weighing: Any) -> None: ...
+        def note_python(self) -> None:
+            counted.append("P")
+
         def settle(self, weighing: Any, python: Any = None) -> None:
             self.ended.append(python)
 
@@ -276,8 +283,9 @@ def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: py
     turns = weighing.Round(function, lambda n: function.answer("P", n))
     for turn in weighing._TURNS:
         assert turns(3) == 3
-        assert sides == [turn] * 4
+        assert sides == [turn] * 4 and counted == [turn] * (4 if turn == "P" else 0)
         sides.clear()
+        counted.clear()
     assert function.ended == [None] and turns(0) == 0 and sides == ["N"]
 
 
