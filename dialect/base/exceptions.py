@@ -4,7 +4,9 @@ names by which programs raise them."""
 from __future__ import annotations
 
 import builtins
+import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +30,14 @@ UNANSWERED = (Unanswerable, OverflowError)  # an OverflowError where an int of m
 SIZE_TOO_LARGE = "a size that no memory has"
 INT_TOO_LARGE = "an int of more than 64 bits"  # what the check of native code says that leaves such an int to tier 0
 
+of_ufuncs: Any = np._core._exceptions  # type: ignore[attr-defined]  # private
 _NAMED: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError}
+} | {"AxisError": np.exceptions.AxisError, "UFuncTypeError": of_ufuncs.UFuncTypeError}
+_CASTING = re.compile(
+    r"Cannot cast ufunc '(\w+)' (in|out)put (?:(\d) )?from dtype\('(\w+)'\) to dtype\('(\w+)'\) with casting rule '(\w+)'"
+)
+_NO_LOOP = re.compile(r"ufunc '(\w+)' did not contain a loop with signature matching types (.*) -> (?:None|\(None, None\))")
 
 
 def exception_named(name: str) -> type[Exception]:
@@ -43,8 +50,22 @@ def exception_named(name: str) -> type[Exception]:
     return _NAMED.get(plain, RuntimeError)
 
 
+def exception(name: str, *message: str) -> Exception:
+    """One of the class of that name; those of ufuncs, which make their messages, as NumPy makes them."""
+    if name == "UFuncTypeError" and (found := _CASTING.fullmatch(message[0])):
+        ufunc, side, number, given, wanted, rule = found.groups()
+        cls: type[Exception] = of_ufuncs._UFuncInputCastingError if side == "in" else of_ufuncs._UFuncOutputCastingError
+        return cls(getattr(np, ufunc), rule, np.dtype(given), np.dtype(wanted), int(number or 0))
+    if name == "UFuncTypeError" and (found := _NO_LOOP.fullmatch(message[0])):
+        of = getattr(np, found[1])
+        types = [getattr(np.dtypes, cls) for cls in re.findall(r"dtypes\.(\w+)", found[2])]
+        cls = of_ufuncs._UFuncNoLoopError
+        return cls(of, [*types, *[None] * (of.nargs - len(types))])
+    return exception_named(name)(*message)
+
+
 def name_of(error: BaseException) -> str:
-    """That of the closest class that programs raise: TypeError for NumPy's UFuncTypeError."""
+    """That of the closest class that programs raise."""
     if isinstance(error, Unanswerable):
         return type(error).__name__
     return next((cls.__name__ for cls in type(error).__mro__ if _NAMED.get(cls.__name__) is cls), "RuntimeError")

@@ -8,6 +8,7 @@ when an error is raised.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -28,7 +29,7 @@ from tierup.dialect.optable.kernels.casts import cast
 from tierup.dialect.optable.kernels.filling import Number, element
 from tierup.dialect.optable.written import check_category, check_same_kind, check_shape, fitting
 
-# Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands.
+# Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands, and matmul_, which NumPy alone has.
 _TWINS = """
     abs_ absolute_ acos_ acosh_ add_.Scalar add_.Tensor addcdiv_ addcmul_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_and_.Scalar
     bitwise_and_.Tensor bitwise_left_shift_.Tensor bitwise_not_ bitwise_or_.Tensor bitwise_right_shift_.Tensor bitwise_xor_.Tensor
@@ -36,7 +37,7 @@ _TWINS = """
     div_.Scalar_mode div_.Tensor div_.Tensor_mode elu_ eq_.Scalar eq_.Tensor erf_ exp2_ exp_ expm1_ fix_ floor_ floor_divide_.Tensor
     floor_divide_.Scalar fmod_.Scalar frac_ ge_.Scalar ge_.Tensor gt_.Scalar gt_.Tensor hardsigmoid_ hardswish_ hardtanh_ heaviside_
     le_.Scalar le_.Tensor leaky_relu_ lerp_.Scalar lerp_.Tensor log10_ log1p_ log2_ log_ logical_and_ logical_not_ logical_or_
-    logical_xor_ logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor masked_scatter_ mul_.Scalar mul_.Tensor
+    logical_xor_ logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor masked_scatter_ matmul_ mul_.Scalar mul_.Tensor
     ne_.Scalar ne_.Tensor neg_ pow_.Scalar pow_.Tensor reciprocal_ relu6_ relu_ remainder_.Scalar remainder_.Tensor round_
     round_.decimals rsqrt_ selu_ sgn_ sigmoid_ sign_ silu_ sin_ sinh_ sqrt_ square_ sub_.Scalar sub_.Tensor tan_ tanh_ threshold_ tril_
     triu_ trunc_
@@ -120,10 +121,18 @@ def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fa
     return written
 
 
-def write_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
-    """Write into x as one of NumPy's operators does."""
-    written: np.ndarray = _written_by_numpy(lambda x: source)(x)
-    return written
+def write_output(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """Write a ufunc's result into the array that it was given as `out`."""
+    if not x.flags.writeable:
+        raise ValueError("output array is read-only")
+    np.nditer([source, x], ["zerosize_ok"], [["readonly"], ["writeonly", "no_broadcast"]])  # which words it as ufuncs do
+    np.copyto(x, source, casting="unsafe")
+    return x
+
+
+def copy_output(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
+    """What x holds then."""
+    return write_output(x.copy(order="K"), source)
 
 
 def _written_by_numpy(functional: Kernel) -> Kernel:
@@ -155,6 +164,8 @@ def _by_numpy(functional: DefinedOp[Any]) -> Kernel:
     otherwise = _written_by_numpy(functional.numpy_tier0)
     if overload.endswith("_mode"):
         return lambda x, y, mode: _ROUNDED[mode](x, y, out=x) if mode in _ROUNDED else otherwise(x, y, mode)
+    if base == "matmul":
+        return operator.imatmul  # which words what does not fit in another way than the ufunc
     if base not in _UFUNCS:
         return otherwise
     ufunc = _UFUNCS[base]

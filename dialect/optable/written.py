@@ -2,7 +2,8 @@
 
 `aten.copy` with the attribute INPLACE stands for the write of an in-place op in a graph of values: "same_kind" (NumPy's casting rule) or
 "can_cast" (torch's). It raises where the in-place op would: for a dtype that the rule does not convert, a shape that is not the written
-tensor's.
+tensor's. "out" stands for what a ufunc writes into the array that it is given for its result: to its shape results are broadcast, any dtype
+is converted.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 INPLACE = "tierup.inplace"
-COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind"}  # such a copy's kernel
-WRITE = "inplace:write_if_same_kind"  # that of an aten.copy_ with the attribute: an in-place operator that torch has no op of
+COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind", "out": "inplace:copy_output"}  # its kernel
+WRITE = "inplace:write_output"  # that of an aten.copy_ with the attribute, which is "out" there
 
 
 def check_same_kind(result: DType | None, target: DType | None) -> None:
@@ -62,5 +63,10 @@ def fitting(ctx: Infer, x: Value, result: Value) -> Tensor:
 
 def check_copy(ctx: Infer, rule: str, operands: Sequence[Value]) -> None:
     """What an aten.copy with the attribute INPLACE refuses. Raises TypeError for its dtype, ShapeError for its shape."""
+    if rule == "out":
+        target, source = read.whole(operands[0]).shape, read.whole(operands[1]).shape
+        if target is not None and source is not None:
+            check_shape(ctx, ctx.broadcast([target, source]), target)
+        return
     ctx.promotion = Promotion.NUMPY if rule == "same_kind" else Promotion.TORCH
     fitting(ctx, operands[0], operands[1])

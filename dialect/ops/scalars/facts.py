@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.exceptions import exception_named
+from tierup.dialect.base.exceptions import exception
 from tierup.dialect.facts.dims import at_least
 from tierup.dialect.facts.values import Bool, Float, Int, List, Number, Str, Tensor, Value
 from tierup.dialect.ops.scalars.numbers import to_int
@@ -220,7 +220,7 @@ def raise_exception(message: str, cls: str | None = None) -> NoReturn:
     TorchScript's `assert` says its class in the message."""
     if cls is None and message.startswith(_ASSERTION):
         raise AssertionError(message.removeprefix(_ASSERTION))
-    raise exception_named(cls or "RuntimeError")(*([message] if message or cls is None else []))
+    raise exception(cls or "RuntimeError", *([message] if message or cls is None else []))
 
 
 @_op("runtime.assert(bool condition, str message) -> ()", infer=_nothing, results=0, raises=True)

@@ -162,9 +162,9 @@ def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callab
 
 
 def raise_error(frame: Frame, error: Exception) -> None:
-    """Emit the raising of a built-in exception, or NumPy's AxisError."""
-    is_axis = isinstance(error, np.exceptions.AxisError)
-    message = str(error) if is_axis else str(error.args[0]) if error.args else ""
+    """Emit the raising of a built-in exception, or one of NumPy's AxisError and UFuncTypeError."""
+    is_numpys = isinstance(error, np.exceptions.AxisError) or name_of(error) == "UFuncTypeError"
+    message = str(error) if is_numpys else str(error.args[0]) if error.args else ""
     frame.em.raise_now(name_of(error), message)
 
 

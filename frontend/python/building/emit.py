@@ -173,9 +173,9 @@ class Emitter:
             attributes = {**attributes, RANKS: ir.DenseI64ArrayAttr.get(list(ranks), self.context)}
         return self._compute(name, operands, results, attributes)[0]
 
-    def update(self, target: ir.Value, result: ir.Value) -> None:
-        """Write a result into a tensor as an in-place operator of NumPy's does."""
-        attributes = {**self.numpy_attribute, INPLACE: ir.StringAttr.get("same_kind", self.context)}
+    def write_output(self, target: ir.Value, result: ir.Value) -> None:
+        """Write a ufunc's result into the tensor that it was given for it."""
+        attributes = {**self.numpy_attribute, INPLACE: ir.StringAttr.get("out", self.context)}
         self._compute("aten.copy_", [target, result, self.bool(False)], [self.types.tensor], attributes)
 
     def torch(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on
 from tierup.frontend.python.operations.scalars import number, python_says, raise_if
 
 CONSTANT_MODE = Const("constant")
+_as_pairs: Any = np.lib._arraypad_impl._as_pairs  # type: ignore[attr-defined]  # private: the widths that np.pad takes
 
 
 def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
@@ -189,7 +191,6 @@ def pad(
         raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
     x = as_array(frame, node, array)
     pairs = _pad_pairs(frame, node, x, pad_width)
-    _refuse_negative(frame, node, list({id(w): w for pair in pairs for w in pair}.values()))
     if how != "constant":
         return copied(x, _extended(frame, node, x, pairs, _SOURCES[how]), x.rank, x.min_rank)
     widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
@@ -257,19 +258,32 @@ def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
 
 
 def _pad_pairs(frame: Frame, node: ast.AST, x: Array, width: Value) -> list[tuple[Value, Value]]:
-    """(before, after) for each axis: from one number, one pair, or a pair for each."""
-    given = width.items if isinstance(width, Sequence) else [width]
-    several = bool(given) and isinstance(given[0], Sequence)
-    if any(len(p.items) not in (1, 2) for p in (given if several else [width]) if isinstance(p, Sequence)):
-        raise WillRaise(ValueError("operands could not be broadcast together: `pad_width` has a pair for each axis"))
-    if isinstance(width, Sequence) and several:
-        pairs = [(p.items[0], p.items[-1]) for p in width.items if isinstance(p, Sequence)]
-        if len(pairs) == 1:
-            pairs *= known_rank(frame, node, x, "np.pad with one pair of widths")
-        elif x.rank is not None and len(pairs) != x.rank:
-            raise WillRaise(ValueError("pad_width does not have a pair for each axis"))
-        return pairs
-    return [(given[0], given[-1])] * known_rank(frame, node, x, "np.pad with one width for all axes")
+    """(before, after) for each axis, as NumPy makes them of one number, one pair, or a pair for each, and refuses them."""
+    rank = known_rank(frame, node, x, "np.pad")
+    leaves: list[Value] = []
+
+    def numbered(value: Value) -> Any:
+        if isinstance(value, Sequence):
+            return [numbered(item) for item in value.items]
+        leaves.append(value)
+        return len(leaves) - 1
+
+    def with_values(numbers: Any) -> Any:
+        if isinstance(numbers, list):
+            return [with_values(n) for n in numbers]
+        leaf = leaves[numbers]
+        return leaf.value if isinstance(leaf, Const) else 0
+
+    numbers = numbered(width)
+    try:
+        given = np.asarray(with_values(numbers))
+        if given.dtype.kind != "i":
+            raise TypeError("`pad_width` must be of integral type.")  # noqa: TRY301 - beside what NumPy raises
+        _as_pairs(given, rank, as_index=True)
+    except (TypeError, ValueError) as e:
+        raise WillRaise(e) from e
+    _refuse_negative(frame, node, leaves)
+    return [(leaves[before], leaves[after]) for before, after in _as_pairs(numbers, rank)]
 
 
 def _triangle(name: str) -> Handler:

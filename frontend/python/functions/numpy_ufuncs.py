@@ -19,7 +19,7 @@ import numpy as np
 from tierup.dialect.ops.indexing.folds import FOLDS
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
     TRUE,
@@ -56,13 +56,24 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
         args = _converted(frame, node, ufunc, args, dtype, casting)
     if len(args) == 2:
         args = [beside(frame, node, a, b) for a, b in (args, args[::-1])]
-    result = table.invoke(frame, node, ufunc, handler, args, named)
-    return _given(frame, node, ufunc, result, out, mask, casting)
-
-
-def _given(frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Value, mask: Value, casting: Value) -> Value:
     if isinstance(out, Sequence) and len(out.items) == 1:
         out = out.items[0]
+    fits = False
+    if isinstance(out, Array) and not out.may_be_scalar:
+        rule = table.constant(frame, node, casting, "`casting`")
+        op = array_operators.IN_PLACE_UFUNCS.get(ufunc)
+        if op is not None and rule == "same_kind" and mask is TRUE and isinstance(args[0], Array) and args[0].ssa == out.ssa:
+            return array_operators.update(frame, node, op, out, args[1])
+        *operands, target = (settled(frame, v) for v in (*args, out))
+        fits = array_operators.check_output(ufunc, operands, target, rule)
+    result = table.invoke(frame, node, ufunc, handler, args, named)
+    return _given(frame, node, ufunc, result, out, mask, casting, fits)
+
+
+def _given(
+    frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Value, mask: Value, casting: Value, fits: bool
+) -> Value:
+    """What the call gives. `fits`: whether the result may be converted to the dtype of `out`, if that is known."""
     always = isinstance(mask, Const) and mask.value is True
     if is_none(out):
         if not always:
@@ -74,8 +85,10 @@ def _given(frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Val
         return replace(result, decays=False)
     if not isinstance(out, Array) or out.may_be_scalar:
         raise frame.error(node, f"{describe(out)} as `out`", "give it an array")
-    numpy_internals.cast_is_allowed(frame, node, result, out, casting)
-    stores.store(frame, node, out, numpy_internals.ELLIPSIS, result if always else numpy_internals.chosen(frame, node, mask, result, out))
+    if not fits:
+        numpy_internals.cast_is_allowed(frame, node, result, out, casting)
+    given = result if always else as_array(frame, node, numpy_internals.chosen(frame, node, mask, result, out))
+    stores.write_output(frame, node, out, given)
     return out
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, partial, reduce
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
-from tierup.frontend.python.building.frame import Frame, NeedsMutation
+from tierup.frontend.python.building.frame import Frame, NeedsMutation, WillRaise
 from tierup.frontend.python.building.values import (
     Array,
     Const,
@@ -25,10 +24,11 @@ from tierup.frontend.python.building.values import (
     is_array_like,
     is_complex_number,
     is_number,
+    is_numpy_scalar,
     number_kind,
 )
-from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_of, is_one, is_scalar, one_like, weak
-from tierup.frontend.python.operations.scalars import SYMBOLS, number, raise_if, to_bool, to_float
+from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_one, is_scalar, one_like, weak
+from tierup.frontend.python.operations.scalars import number, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
@@ -74,7 +74,9 @@ _IN_PLACE: dict[type, tuple[str, str | None]] = {
     ast.BitXor: ("aten.bitwise_xor_.Tensor", None),
     ast.LShift: ("aten.bitwise_left_shift_.Tensor", None),
     ast.RShift: ("aten.bitwise_right_shift_.Tensor", None),
+    ast.MatMult: ("aten.matmul_", None),
 }
+IN_PLACE_UFUNCS = {UFUNCS[op]: op for op in _IN_PLACE if op in UFUNCS and op is not ast.Pow}  # `**=` is another function of some exponents
 _WITH_ALPHA |= {"aten.add_.Tensor", "aten.add_.Scalar", "aten.sub_.Tensor", "aten.sub_.Scalar"}
 
 
@@ -94,21 +96,34 @@ def ufunc_dtype(ufunc: np.ufunc, *operands: Value) -> np.dtype | None:
     """The result's dtype when all operands' are known: NumPy's own resolution. Comparisons give bools of whatever they compare."""
     if _gives_bools(ufunc):
         return np.dtype(bool)
-    types: list[Any] = []
-    for value in operands:
-        if isinstance(value, Array):
-            if value.dtype is None:
-                return None
-            types.append(value.dtype)
-        elif isinstance(value, Const) and isinstance(value.value, np.generic):
-            types.append(value.value.dtype)
-        else:
-            kind = number_kind(value)
-            types.append(KIND_DTYPES["bool"] if kind == "bool" else {"int": int, "float": float, "complex": complex}[kind])
+    types = list(map(_type_of, operands))
     try:
-        return ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))[-1]
+        return None if any(t is None for t in types) else ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))[-1]
     except TypeError:
         return None  # NumPy refuses it; so will the op when it runs
+
+
+def _type_of(value: Value) -> Any:
+    """What a ufunc chooses its loop by: a dtype, or the class of a Python number; None where it is not known."""
+    if isinstance(value, Array):
+        return value.dtype
+    if isinstance(value, Const) and isinstance(value.value, np.generic):
+        return value.value.dtype
+    kind = number_kind(value)
+    return KIND_DTYPES["bool"] if kind == "bool" else {"int": int, "float": float, "complex": complex}[kind]
+
+
+def check_output(ufunc: np.ufunc, operands: Iterable[Value], out: Value, casting: Any) -> bool:
+    """Raises WillRaise as a ufunc does that may not convert what it is given, or what it gives to the dtype of `out`; whether that is
+    known, by the dtypes of all of them."""
+    types = [_type_of(v) if isinstance(v, Array) or is_number(v) or is_numpy_scalar(v) else None for v in (*operands, out)]
+    if any(t is None for t in types):
+        return False
+    try:
+        ufunc.resolve_dtypes(tuple(types), casting=casting)
+    except TypeError as e:
+        raise WillRaise(e) from e
+    return True
 
 
 def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
@@ -226,41 +241,9 @@ def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
 def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
     if target.detached:
         raise frame.error(node, "writing through a reversed view", "write to the array itself, or to a .copy()")
-    if op in _IN_PLACE:
-        name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
-        frame.em.numpy(name, operands)
-        return target
-    result = binary(frame, node, op, target, value)
-    check_same_kind(frame, node, SYMBOLS[op], target, result)
-    frame.em.update(target.ssa, result.ssa)
+    name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
+    frame.em.numpy(name, operands)
     return target
-
-
-def check_same_kind(frame: Frame, node: ast.AST | None, symbol: str, target: Array, result: Array) -> None:
-    """NumPy's rule for in-place operators, for those that torch has no in-place op of: the result must cast to the
-    target's dtype under `same_kind`, where kinds have an order: a target takes its own, and those before it."""
-    if target.dtype is not None and result.dtype is not None and np.can_cast(result.dtype, target.dtype, "same_kind"):
-        return
-    em = frame.em
-
-    def kind_of(array: Array) -> ir.Value:
-        """How many kinds come before the array's."""
-        known = (*dtypes.ALL, *dtypes.COMPLEX)
-        after = [is_of(frame, array, [d for d in known if _kind(d) > kind]) for kind in range(max(map(_kind, known)))]
-        return reduce(lambda x, y: em.scalar("aten.add.int", [x, y], em.types.int), after)
-
-    refused = em.scalar("aten.gt.int", [kind_of(result), kind_of(target)], em.types.bool)
-    raise_if(
-        frame,
-        refused,
-        "TypeError",
-        f"Cannot cast the result of `{symbol}=` to the dtype of the array it writes with casting rule 'same_kind'",
-    )
-
-
-def _kind(dtype: dtypes.DType) -> int:
-    """The place of the kind of a dtype in the order of NumPy: bool, unsigned, signed, float."""
-    return dtype.category + (dtype.signed or dtype.category > dtypes.Category.INT)
 
 
 def is_operand(value: Value) -> bool:

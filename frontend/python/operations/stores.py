@@ -74,6 +74,13 @@ def require_writeable(frame: Frame, owner: Array) -> None:
     frame.em.op("tierup.check_writeable", [owner.ssa], [])
 
 
+def write_output(frame: Frame, node: ast.AST, out: Array, result: Array) -> None:
+    """Write a ufunc's result into the array that it was given for it."""
+    require_mutation(frame)
+    refuse_detached(frame, node, out)
+    frame.em.write_output(out.ssa, result.ssa)
+
+
 def _write_back(frame: Frame, view: Array) -> None:
     """Turn round again what is a copy in reverse of an array, and was written."""
     em, turned = frame.em, view.detached
