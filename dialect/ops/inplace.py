@@ -21,6 +21,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ops.movement.padding import check_element
 from tierup.dialect.ops.pointwise.casts import copy
+from tierup.dialect.ops.scalars.facts import check_output
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, TakesComplex
 from tierup.dialect.optable.define import DefinedOp, Kernel, op
@@ -123,9 +124,7 @@ def copy_if_same_kind(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fa
 
 def write_output(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:
     """Write a ufunc's result into the array that it was given as `out`."""
-    if not x.flags.writeable:
-        raise ValueError("output array is read-only")
-    np.nditer([source, x], ["zerosize_ok"], [["readonly"], ["writeonly", "no_broadcast"]])  # which words it as ufuncs do
+    check_output(x, source)
     np.copyto(x, source, casting="unsafe")
     return x
 

@@ -139,6 +139,7 @@ class Op:
     asks: bool = False  # a tensor for its sizes or its dtype alone
     takes_complex: TakesComplex | None = None  # None: all where NumPy itself computes it, or no element is looked at, else none
     native_complex: bool = False  # whether native code takes them, too; views and sizes need not say so
+    of_memory: bool = False  # checks operand 0 before it is written, in words of its own: code of values does without
     refuses_some: bool = False  # of numbers and lists: raises for some of them
     note: str = ""  # one line for the docs: the edge that surprises
     operands: tuple[str, ...] = ()  # their names, where the schema is given

@@ -143,7 +143,7 @@ class Reader:
             node.shares = [first]
         elif row.kind in (Kind.SCALAR, Kind.OTHER):  # lists and tuples pass on what they hold
             node.shares = operands
-        if row.writes or row.name == "tierup.check_writeable":  # what fails says which argument it is
+        if row.writes or row.of_memory:  # what fails says which argument it is
             node.writes = first
         if row.acts and first is not None:
             node.stores = first

@@ -40,11 +40,11 @@ def roots(a: Any, b: Any) -> Any:
 
 
 def unsafe(a: Any, b: Any) -> Any:
-    return np.negative(b, a, casting="unsafe")
+    return np.negative(b, a, casting="unsafe") if b.dtype != bool else np.add(b, 1, a)
 
 
 def where_positive(a: Any, b: Any) -> Any:
-    return np.maximum(a, b, out=a, where=a > 0) if a.shape == b.shape else None
+    return np.maximum(b, 1, out=a, where=a > 0), np.minimum(b, a, out=a)
 
 
 def element(a: Any, b: Any) -> Any:
@@ -72,6 +72,18 @@ def rolled(a: Any, b: Any) -> Any:
     return np.roll(a, 1), np.roll(b, 1, axis=0)
 
 
+def padded_with(a: Any, b: Any) -> Any:
+    return np.pad(a, 1, constant_values=b), np.pad(a, [[1, 2]], mode="maximum")
+
+
+def plus(a: Any, b: Any) -> Any:
+    return +a, np.positive(b)
+
+
+def turned(a: Any, b: Any) -> Any:
+    return np.swapaxes(a, 0, 1), np.moveaxis(b, 0, 1)
+
+
 DTYPES = (np.bool_, np.int8, np.uint8, np.int64, np.float16, np.float32, np.float64)
 SHAPES = (
     ((2,), (2,)), ((2,), (3,)), ((2,), (3, 2)), ((), (2,)), ((3, 2), (2,)), ((2,), ()), ((2,), (1, 2)), ((2, 2), (2, 2)), ((2, 2), (2,)),
@@ -79,7 +91,7 @@ SHAPES = (
 )  # fmt: skip
 FUNCTIONS = (
     added, raised_to, multiplied, added_to_itself, roots, unsafe, where_positive, element, padded, padded_by_too_many, padded_by_a_float,
-    padded_by_less_than_nothing, rolled,
+    padded_by_less_than_nothing, rolled, padded_with, plus, turned,
 )  # fmt: skip
 ROWS = list(itertools.product(FUNCTIONS, SHAPES, DTYPES, DTYPES))
 

@@ -230,8 +230,21 @@ def check(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-@_op("tierup.check_writeable(Tensor self) -> ()", infer=_nothing, results=0, raises=True, native=False, takes_complex=TakesComplex.ALL)
+_check = partial(_op, infer=_nothing, results=0, raises=True, native=False, of_memory=True, takes_complex=TakesComplex.ALL)
+
+
+@_check("tierup.check_writeable(Tensor self) -> ()")
 def check_writeable(x: np.ndarray) -> None:
     """ValueError, as an assignment to items raises it before it looks at the index or the value."""
     if not x.flags.writeable:
         raise ValueError("assignment destination is read-only")
+
+
+@_check("tierup.check_output(Tensor out, Tensor self, Tensor? other, Tensor? where) -> ()")
+def check_output(out: np.ndarray, x: np.ndarray, y: np.ndarray | None = None, where: np.ndarray | None = None) -> None:
+    """ValueError, as a ufunc that is given `out` for its result raises it before it computes: words name the shapes of all of these."""
+    if not out.flags.writeable:
+        raise ValueError("output array is read-only")
+    given = [(x, ["readonly"]), (y, ["readonly"]), (out, ["writeonly", "no_broadcast"]), (where, ["readonly"])]
+    arrays, flags = zip(*((array, flag) for array, flag in given if array is not None), strict=True)
+    np.nditer(arrays, ["zerosize_ok"], flags)

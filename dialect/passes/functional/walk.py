@@ -163,8 +163,8 @@ class Walker:
     def _visit(self, op: ir.Operation) -> None:
         name = op.name
         row = row_of(op)
-        if torch_name(op) == "tierup.check_writeable":
-            return  # code of values runs where arguments are; of what is not a program is refused at the write
+        if row is not None and row.of_memory:
+            return  # code of values runs where arguments are writeable; what else is refused is refused at the write
         if name in self._regions:
             self._regions[name](self, op)
         elif len(op.regions):

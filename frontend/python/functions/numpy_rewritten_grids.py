@@ -210,11 +210,17 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
     """Axis after axis: a ramp from each edge to a number, a statistic of all along the axis, or a number on either side."""
     array = np.asarray(array)
     statistics: dict[str, Any] = {"maximum": np.amax, "minimum": np.amin, "mean": np.mean, "median": np.median}
-    widths = ((pad_width, pad_width),) if type(pad_width) is int else pad_width if type(pad_width[0]) is tuple else (pad_width,)
+    given = ((pad_width, pad_width),) if type(pad_width) is int else pad_width
+    if type(given) not in (tuple, list) or len(given) == 0:
+        raise ValueError(f"{given}")
+    widths: Any = given if type(given[0]) in (tuple, list) else (given,)
+    for pair in tuple(widths):
+        if type(pair) not in (tuple, list) or len(pair) != 2 or type(pair[0]) is not int or type(pair[1]) is not int:
+            raise ValueError(f"{widths}")
     named = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode, "stat_length")
     ends: Any = 0 if named == "stat_length" else kwargs.get(named, 0)
     ends = (ends, ends) if type(ends) in (int, float) else ends
-    wanted = type(ends[0]) in (int, float) and type(ends[-1]) in (int, float) and len(ends) == 2
+    wanted = type(ends) in (tuple, list) and len(ends) == 2 and type(ends[0]) in (int, float) and type(ends[-1]) in (int, float)
     if mode not in ("constant", "linear_ramp") and (mode not in statistics or kwargs.get(named, None) is not None) or array.size == 0:
         raise ValueError(f"{mode}")
     if not wanted or any(name != named for name in kwargs):

@@ -102,8 +102,9 @@ def transpose_method(frame: Frame, node: ast.AST, a: Value, *args: Value) -> Val
 def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) -> Value:
     x = taken(frame, node, a)
     dims = [as_int(frame, node, v, "an axis") for v in (axis1, axis2)]
-    if x.rank == 0:  # torch takes 0 and -1 for the axes of a scalar
-        refuse_axis(frame, x, axis1, dims[0])
+    for number, (axis, dim) in enumerate(zip((axis1, axis2), dims, strict=True), start=1):
+        if x.rank is not None:  # torch takes 0 and -1 for the axes of a scalar
+            refuse_axis(frame, x, axis, dim, f"axis{number}")
     return viewed(frame, x, frame.em.numpy("aten.transpose.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 
@@ -130,8 +131,9 @@ def moveaxis(frame: Frame, node: ast.AST, a: Value, source: Value, destination: 
             order.insert(to, axis)
         return viewed(frame, x, frame.em.numpy("aten.permute", [x.ssa, frame.em.ints(*order)]), rank)
     dims = [as_int(frame, node, v, "an axis") for v in (source, destination)]
-    if x.rank == 0:
-        refuse_axis(frame, x, source, dims[0])
+    if x.rank is not None:
+        for axis, dim, name in zip((source, destination), dims, ("source", "destination"), strict=True):
+            refuse_axis(frame, x, axis, dim, name)
     return viewed(frame, x, frame.em.numpy("aten.movedim.int", [x.ssa, *dims]), x.rank, x.min_rank)
 
 

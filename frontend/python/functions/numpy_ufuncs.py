@@ -66,6 +66,10 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
             return array_operators.update(frame, node, op, out, args[1])
         *operands, target = (settled(frame, v) for v in (*args, out))
         fits = array_operators.check_output(ufunc, operands, target, rule)
+        if fits and ufunc.signature is None:
+            shaped = [NONE if v is None or v is TRUE else as_array(frame, node, v) for v in (*args, *[None] * (2 - len(args)), mask)]
+            given = [v.ssa if isinstance(v, Array) else frame.em.none for v in shaped]
+            frame.em.op("tierup.check_output", [out.ssa, *given], [])
     result = table.invoke(frame, node, ufunc, handler, args, named)
     return _given(frame, node, ufunc, result, out, mask, casting, fits)
 

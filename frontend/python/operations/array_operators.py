@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, WillRaise
@@ -28,7 +29,7 @@ from tierup.frontend.python.building.values import (
     number_kind,
 )
 from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_one, is_scalar, one_like, weak
-from tierup.frontend.python.operations.scalars import number, raise_if, to_bool, to_float
+from tierup.frontend.python.operations.scalars import number, python_says, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
@@ -194,6 +195,10 @@ def matmul(frame: Frame, node: ast.AST | None, a: Value, b: Value, function: Cal
 def unary(frame: Frame, node: ast.AST, op: type, a: Array) -> Array:
     """`+a`, `-a` or `~a`, always another array."""
     if op is ast.UAdd:
+        if a.dtype is None or a.dtype.kind == "b":
+            code = frame.em.scalar("prim.dtype", [a.ssa], frame.em.types.int)
+            is_bool = frame.em.scalar("aten.eq.int", [code, frame.em.int(dtypes.bool_.code)], frame.em.types.bool)
+            raise_if(frame, is_bool, "UFuncTypeError", python_says(lambda: +np.ones(1, bool)))
         if a.dtype is not None and a.dtype.kind not in "bc":
             return replace(a, ssa=frame.em.numpy("aten.mul.Scalar", [a.ssa, frame.em.int(1)]), decays=True, detached=False, loads=())
         return unary(frame, node, ast.USub, unary(frame, node, ast.USub, a))  # raises for bools

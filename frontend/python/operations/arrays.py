@@ -186,13 +186,14 @@ def rank_ssa(frame: Frame, array: Array) -> ir.Value:
     return frame.em.int(array.rank) if array.rank is not None else frame.em.numpy("aten.dim", [array.ssa], frame.em.types.int)
 
 
-def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None) -> None:
-    """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int."""
+def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None, name: str | None = None) -> None:
+    """Raises as NumPy does where x has no such axis; slices and indices would take another one. `dim`: the axis as an int. `name`: what
+    NumPy calls it."""
     if isinstance(axis, Const) and not isinstance(axis.value, (int, np.integer)):
         raise WillRaise(TypeError(f"{type(axis.value).__name__!r} object cannot be interpreted as an integer"))
     if x.rank is not None and isinstance(axis, Const):
         if not -x.rank <= axis.value < x.rank:
-            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank))
+            raise WillRaise(np.exceptions.AxisError(axis.value, x.rank, name))
     elif dim is not None:
         em, rank = frame.em, rank_ssa(frame, x)
         lowest = em.scalar("aten.neg.int", [rank], em.types.int)

@@ -105,7 +105,7 @@ def python_says(compute: Callable[[], object]) -> str:
     """What this release of Python says of what it refuses; they differ."""
     try:
         raise AssertionError(f"computed: {compute()}")
-    except (ArithmeticError, ValueError) as e:
+    except (ArithmeticError, TypeError, ValueError) as e:
         return str(e)
 
 
