@@ -59,5 +59,15 @@ def entered(entry: str, module: Any, program: TorchProgram, *, ours: bool) -> Ca
     except Exception as e:  # noqa: BLE001 - PyTorch's refusals are of many types
         raise Refused(f"{entry}: " + str(e).strip().split("\n")[0]) from None
     module.load_state_dict(before)  # a trace runs the program
+    if entry == "export":
+        _decomposes(made)
     taken = (from_torchscript(made) if entry == "trace" else from_export(made)) if ours else made if entry == "trace" else made.module()
     return lambda *arguments: taken(*arguments[:-2])
+
+
+def _decomposes(exported: torch.export.ExportedProgram) -> None:
+    """Raises Refused where PyTorch's own decompositions, which every backend asks for, raise."""
+    try:
+        copy.deepcopy(exported).run_decompositions({})
+    except Exception as e:  # noqa: BLE001 - PyTorch's refusals are of many types
+        raise Refused("export's decompositions: " + str(e).strip().split("\n")[0]) from None
