@@ -126,13 +126,15 @@ class _Noisy(ast.NodeTransformer):
 
 def with_noise(source: str, given: Callable[[], list[Any]]) -> list[Outcome]:
     """What plain Python does with what is `given` where all that it computes has some noise, several times."""
+    return [outcome(noisy(source, "f", NAMES, seed), given()) for seed in range(6)]
+
+
+def noisy(source: str, name: str, names: dict[str, Any], seed: int) -> Callable[..., Any]:
+    """The function of this name, where all that it computes has some noise."""
     tree = ast.fix_missing_locations(_Noisy().visit(ast.parse(source)))
-    outcomes = []
-    for seed in range(6):
-        names: dict[str, Any] = {**NAMES, "noise_": noise(seed)}
-        exec(compile(tree, "noisy", "exec"), names)  # noqa: S102 - our own program
-        outcomes.append(outcome(names["f"], given()))
-    return outcomes
+    space = {**names, "noise_": noise(seed)}
+    exec(compile(tree, "noisy", "exec"), space)  # noqa: S102 - our own program
+    return space[name]
 
 
 def may_be_rounding(source: str, parameters: list[Parameter], call: Call, got: Outcome) -> bool:

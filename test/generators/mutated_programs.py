@@ -5,7 +5,7 @@
 
 Statements change places, come twice, go, or stand in a branch, loop or `try`; names, numbers and operators become others; expressions are
 bound to a name on the way, or stand in a conditional expression. Plain Python is the oracle, and says which programs end soon. A difference
-counts where plain Python keeps its outcome when its arguments' last digits change.
+counts where plain Python keeps its outcome when the last digits of its arguments, or of what it computes, change.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from checking import noisy
 from outcomes import PROGRAMS, RAISED, outcome, same
 
 import tierup
@@ -36,7 +37,7 @@ CALLS = (1, 1, 2, 1, 3)  # seeds of arguments
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"optimize": False}, {"speculate": "bailout"}, {"level": 0})
 _MOST_LINES = 30_000
 _MOST_SECONDS = 20
-_NUDGES = 8
+_NUDGES = 12
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 _COMPARISONS = (ast.Lt, ast.Gt, ast.LtE, ast.GtE, ast.Eq, ast.NotEq)
 _NO_PLACE = (
@@ -100,14 +101,16 @@ def check(program: MutatedProgram, options: dict[str, Any], folder: Path) -> tup
 
 
 def _hangs_on_roundings(plain: Callable[..., Any], program: MutatedProgram) -> bool:
-    """Whether plain Python gives something else where its arguments differ in their last digits: at the argmax of a tie, in the text of a number."""
+    """Whether plain Python gives something else where its arguments, or all that it computes, differ in their last digits: at the argmax of a tie,
+    in the text of a number."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in sorted(set(CALLS)):
             want = _called(lambda a: outcome(plain, a), program, seed)[:2]
             for nudge in range(_NUDGES):
+                function = noisy(program.source, program.name, {**PROGRAMS[_origin(program)][0].__globals__}, nudge) if nudge % 2 else plain
                 try:
-                    same(_called(lambda a: outcome(plain, a), program, seed, np.random.default_rng(nudge))[:2], want, "", 1e-6)
+                    same(_called(lambda a, f=function: outcome(f, a), program, seed, np.random.default_rng(nudge))[:2], want, "", 1e-6)
                 except AssertionError:
                     return True
     return False
