@@ -1,8 +1,8 @@
 """Copies that canonicalisation must not take away: of `w = x.copy() if n > 1 else x` it would make `x` on both paths.
 
 A value is as good as its copy but where a result is the one on some paths and memory of another's on others (`tierup.result_aliases`),
-or where the value is read-only and a copy is not (np.broadcast_to, np.diagonal). There what an op makes is hidden while others fold, in
-front of what hands it on to the result:
+or where the value is read-only and a copy is not (np.broadcast_to, np.diagonal). There what an op makes is hidden while others fold,
+from what hands it on to the result, once for all results:
 
     %0 = torch.aten.clone %x, %none                    %0 = torch.aten.clone %x, %none
     torch.prim.If.yield %0                      ->     %1 = "tierup.hidden"(%0)
@@ -40,23 +40,34 @@ def hide(func: ir.Operation) -> None:
     stated = b.strings(func.attributes[_ALIASES]) if _ALIASES in func.attributes else []
     last = last_of(func.regions[0].blocks[0])
     unclear = list(ir.DenseI64ArrayAttr(func.attributes[PERHAPS_READ_ONLY])) if PERHAPS_READ_ONLY in func.attributes else []
-    uses = [(last, i) for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear]
+    unsettled = {i for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear}
+    unsettled.update(int(j) for alias in stated for part in alias.split(";") if "result:" in part for j in part.split(":")[1].split(","))
+    uses = [(last, i) for i in sorted(unsettled)]
     if unclear:
         uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
-    for use in uses:
-        for user, k in list(_made(use, set())) if is_tensor(use[0].operands[use[1]].type) else []:
-            made_by = user.operands[k].owner.operation
-            lists = [maker(v, "torch.prim.ListConstruct") for v in made_by.operands]
-            for reader in (made_by, *(op for op in lists if op is not None)):
-                for i, read in enumerate(reader.operands):
-                    if is_tensor(read.type):
-                        _hide(reader, i)
-            _hide(user, k, _OWN)
+    found = [made for use in uses if is_tensor(use[0].operands[use[1]].type) for made in _made(use, set())]
+    hidden: dict[ir.Value, ir.Value] = {}  # results that share what an op made still share it: it is hidden once for all of them
+    for user, k in found:
+        value = user.operands[k]
+        if maker(value, HIDDEN) is not None:
+            continue  # two results came by this use
+        if value not in hidden:
+            _hide_what_is_read(value.owner.operation)
+            hidden[value] = _hidden(value, ir.InsertionPoint.after(value.owner.operation), value.owner.operation.location, _OWN)
+        user.operands[k] = hidden[value]
 
 
-def _hide(user: ir.Operation, k: int, *marks: str) -> None:
-    with user.location, ir.InsertionPoint(user):
-        user.operands[k] = b.value(HIDDEN, [user.operands[k]], user.operands[k].type, **{mark: ir.UnitAttr.get() for mark in marks})
+def _hide_what_is_read(op: ir.Operation) -> None:
+    lists = [maker(v, "torch.prim.ListConstruct") for v in op.operands]
+    for reader in (op, *(made for made in lists if made is not None)):
+        for i, read in enumerate(reader.operands):
+            if is_tensor(read.type):
+                reader.operands[i] = _hidden(read, ir.InsertionPoint(reader), reader.location)
+
+
+def _hidden(value: ir.Value, at: ir.InsertionPoint, where: ir.Location, *marks: str) -> ir.Value:
+    with where, at:
+        return b.value(HIDDEN, [value], value.type, **{mark: ir.UnitAttr.get() for mark in marks})
 
 
 def restore(op: ir.Operation) -> None:
@@ -86,5 +97,5 @@ def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:
     elif op.name == "torch.prim.Loop":
         yield from _made((op, 2 + number), seen)
         yield from _made((last_of(op.regions[0].blocks[0]), 1 + number), seen)
-    elif op.name in IDENTITIES or (row is not None and row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW)):
+    elif op.name in (*IDENTITIES, HIDDEN) or (row is not None and row.aliasing in (Aliasing.VIEW, Aliasing.MAY_VIEW)):
         yield from _made((op, 0), seen)

@@ -51,3 +51,50 @@ def test_cotangents_of_an_array_that_is_returned_twice_add_up():
     np.testing.assert_array_equal(pullback((None, one, one))[0], 2 * x + 1)
     with pytest.raises(ValueError, match="other sizes"):
         pullback((one, None, np.ones(1)))
+
+
+def _reversed_copy(x):
+    return x[..., ::-1].copy()
+
+
+def _copy_on_one_path(x):
+    if x.mean() < 0:
+        v = x.copy()
+    else:
+        v = x
+    return v
+
+
+def _reversed_on_one_path(x):
+    if x.mean() < 0:
+        v = x[::-1].copy()
+    else:
+        v = x * 2
+    return v
+
+
+MAKERS = {"a copy": np.copy, "a reversed copy": _reversed_copy, "computed": np.negative, "a copy on one path": _copy_on_one_path,
+          "made on both paths": _reversed_on_one_path, "of a list": lambda x: np.array([x, x])}  # fmt: skip
+HANDED_ON = {
+    "itself, twice": lambda v: (v, v), "reshaped": lambda v: [v.reshape(-1), v], "its rows": lambda v: (v, v[:2]),
+    "one part": lambda v: v[:2], "flat and turned": lambda v: (v.ravel(), v.T, v),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("handed_on", HANDED_ON)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_is_made_on_a_path_shares_the_memory_that_it_shares_in_numpy(maker, handed_on):
+    make, hand_on = MAKERS[maker], HANDED_ON[handed_on]
+
+    def program(x):
+        return hand_on(make(x))
+
+    for shape in ((2, 3), (1, 1), (4,)):
+        decorated = tierup.jit(program)
+        for sign in (1, 1, -1, -1, 1):
+            x = sign * np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+            got, want = decorated(x), program(x)
+            together, expected = (leaves([r, x]) if isinstance(r, np.ndarray) else leaves([*r, x]) for r in (got, want))
+            assert [[np.shares_memory(a, b) for b in together] for a in together] == [[np.shares_memory(a, b) for b in expected] for a in expected]
+            for a, b in zip(together, expected, strict=True):
+                np.testing.assert_array_equal(a, b)
