@@ -72,7 +72,7 @@ OF_COMPLEX: Any = {"takes_complex": TakesComplex.ALL, "native_complex": True}
 KEPT_COMPLEX: Any = {"takes_complex": TakesComplex.KEPT, "native_complex": True}
 """Fields of an op that tier 0 and native code compute of complex numbers, too."""
 
-NUMPYS_STEPS = "tierup.numpys_steps"  # on a sum, product or variance that rounds and overflows on the way as NumPy's does
+NUMPYS_STEPS = "tierup.numpys_steps"  # on a reduction that rounds and overflows on the way, and raises, as NumPy's does
 
 
 class Promotion(Enum):

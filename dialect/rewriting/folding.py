@@ -23,6 +23,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import NUMPYS_STEPS, Kind, Op, Promotion
 from tierup.dialect.optable.operands import lifted
+from tierup.dialect.optable.rows import kernel_of
 from tierup.dialect.optable.written import COPIES, INPLACE
 
 NOTHING = object()  # "not known": None is a value
@@ -73,10 +74,8 @@ def evaluate(op: ir.Operation, row: Op, operands: Sequence[Any], max_elements: i
     promotion = Promotion.NUMPY if PROMOTION in op.attributes or NUMPYS_STEPS in op.attributes else Promotion.TORCH
     if any(_size(v) > max_elements for v in operands) or not _is_small(row, operands, promotion, max_elements):
         raise NotFolded
-    path = row.numpy if row.numpy and promotion is Promotion.NUMPY else row.kernel
-    if INPLACE in op.attributes:
-        path = COPIES[ir.StringAttr(op.attributes[INPLACE]).value]
-    kernel = kernels.resolve(path)
+    copies = INPLACE in op.attributes
+    kernel = kernels.resolve(COPIES[ir.StringAttr(op.attributes[INPLACE]).value] if copies else kernel_of(op, row))
     try:
         with np.errstate(all="ignore"):
             found = kernel(*operands)

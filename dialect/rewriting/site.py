@@ -140,8 +140,8 @@ class Site:
         self.made.append(ir.Operation.create("torch.runtime.assert", [], [condition], text, loc=self.op.location, ip=self._ip).operation)
 
     def raise_if(self, condition: ir.Value, kind: str, message: str) -> None:
-        """Raise the built-in exception `kind` when a rank-0 bool tensor is true."""
-        asked = self.one("aten.Bool.Tensor", condition, type_="!torch.bool")
+        """Raise the built-in exception `kind` when a `!torch.bool`, or a tensor of one, is true."""
+        asked = self.one("aten.Bool.Tensor", condition, type_="!torch.bool") if torch_types.is_tensor(condition.type) else condition
         branch, wrong, fine = if_(asked, [], self.op.location, self._ip)
         at = ir.InsertionPoint(wrong)
         words = [constant(text, at) for text in (message, kind)]

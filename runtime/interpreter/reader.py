@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from tierup.dialect import optable
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.profiled import Profiled
-from tierup.dialect.ir.attributes import INDEX, PROMOTION
+from tierup.dialect.ir.attributes import INDEX
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Aliasing, Kind, Op
+from tierup.dialect.optable.rows import kernel_of
 from tierup.dialect.optable.written import COPIES, INPLACE, WRITE
 from tierup.dialect.passes import diagnostics
 from tierup.runtime.base.errors import Origin, UnsupportedOp
@@ -150,11 +151,9 @@ class Reader:
 
     def kernel(self, row: Op, op: ir.Operation) -> Global:
         """The row's function under the promotion that the op carries."""
-        attributes = op.attributes
-        numpy = PROMOTION in attributes and ir.StringAttr(attributes[PROMOTION]).value == "numpy"
-        path = (row.numpy if numpy else None) or row.kernel
-        if INPLACE in attributes:
-            path = WRITE if row.writes else COPIES[ir.StringAttr(attributes[INPLACE]).value]
+        path = kernel_of(op, row)
+        if INPLACE in op.attributes:
+            path = WRITE if row.writes else COPIES[ir.StringAttr(op.attributes[INPLACE]).value]
         return Global(kernels.place(path), _hint(path))
 
     def let(self, op: ir.Operation, expression: Piece, *, shares: list[Piece] | None = None) -> Let:

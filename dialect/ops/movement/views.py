@@ -168,7 +168,7 @@ def squeeze_dim(x: np.ndarray, dim: int) -> np.ndarray:
     return np.reshape(x, squeeze_dim.checked(x, dim).shape, copy=False)
 
 
-@squeeze_dim.under_numpy(form="of_known_rank")
+@squeeze_dim.under_numpy(form="squeezed_dim")
 def _(x: np.ndarray, dim: int) -> np.ndarray:
     return x.squeeze(dim)
 

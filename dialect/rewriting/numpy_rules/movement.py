@@ -105,6 +105,19 @@ def squeezed(site: Site) -> list[ir.Value]:
     return [site.operands[0]]
 
 
+def squeezed_dim(site: Site) -> list[ir.Value]:
+    """squeeze of a dim: NumPy refuses one whose size is not 1, torch leaves it."""
+    x, dim = site.operands
+    shape, axis = site.shape_of(x), site.values[1]
+    if not isinstance(axis, Int) or not isinstance(axis.value, int):
+        raise Keep("np.squeeze of a dim that is not known")
+    if shape and shape[axis.value] != 1:
+        size = site.one("aten.size.int", x, dim, type_="!torch.int")
+        wrong = site.one("aten.ne.int", size, 1, type_="!torch.bool")
+        site.raise_if(wrong, "ValueError", "cannot select an axis to squeeze out which has size not equal to one")
+    return site.again()
+
+
 def joined(site: Site) -> list[ir.Value]:
     """cat and stack: all parts in the dtype of the result."""
     parts = [site.cast(v, site.dtype) for v in site.items(0)]
@@ -199,6 +212,7 @@ FORMS: dict[str, Callable[[Op], Rewrite]] = {
     "padded": lambda op: padded,
     "joined": lambda op: joined,
     "squeezed": lambda op: squeezed,
+    "squeezed_dim": lambda op: squeezed_dim,
     "factory": lambda op: factory(op.operands.index("dtype"), next((i for i, name in enumerate(op.operands) if name in _FILLS), None)),
     "arange": lambda op: arange(op.operands.index("dtype")),
     "take": lambda op: take(None if "dim" in op.operands else 0),

@@ -101,8 +101,8 @@ def extreme(site: Site) -> list[ir.Value]:
     if site.dtype_of(x) is dtypes.bf16:
         raise Keep("NumPy's bfloat16")
     if site.dtype_of(x).category is Category.BOOL and site.name in ("aten.argmax", "aten.argmin"):
-        return site.again([site.cast(x, dtypes.u8), *site.operands[1:]])
-    return site.again()
+        x = site.cast(x, dtypes.u8)
+    return site.in_numpys_steps([x, *site.operands[1:]])
 
 
 def logical(site: Site) -> list[ir.Value]:

@@ -17,6 +17,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import OF_RULES, Infer, Promotion
 from tierup.dialect.optable.operands import lifted
@@ -48,7 +49,8 @@ def _type(x: np.ndarray) -> str:
     return f"!torch.vtensor<[{','.join(map(str, x.shape))}],{dtypes.from_numpy(x.dtype).mlir}>"
 
 
-def _module(op: str, cases: list[Case], results: int) -> tuple[ir.Module, list[np.ndarray]]:
+def as_text(op: str, cases: list[Case], results: int) -> tuple[str, list[np.ndarray]]:
+    """A program of an op under NumPy's rules for each of the cases, and what to call it with."""
     made = Operands([], [])
     returned = []
     for i, operands in enumerate(cases):
@@ -63,9 +65,7 @@ def _module(op: str, cases: list[Case], results: int) -> tuple[ir.Module, list[n
     signature = ", ".join(f"%x{i}: {_type(a)}" for i, a in enumerate(made.arrays))
     arrays = [f"  %a{i} = torch.tensor_static_info_cast %x{i} : {_type(a)} to !torch.vtensor" for i, a in enumerate(made.arrays)]
     body = re.sub(r"\$t\d+", "!torch.vtensor", "\n".join([*arrays, *made.lines]))
-    text = f"func.func @main({signature}) -> ({types}) {{\n{body}\n  return {', '.join(returned)} : {types}\n}}"
-    with thread_context():
-        return ir.Module.parse(text), made.arrays
+    return f"func.func @main({signature}) -> ({types}) {{\n{body}\n  return {', '.join(returned)} : {types}\n}}", made.arrays
 
 
 @dataclass
@@ -86,7 +86,8 @@ def differences(op: str, cases: list[Case], results: int = 1) -> Outcome:
     outcome = Outcome([], [])
     if not cases:
         return outcome
-    module, arrays = _module(op, cases, results)
+    text, arrays = as_text(op, cases, results)
+    module = parse_module(text)
     pipeline = "builtin.module(func.func(tierup-infer-types,tierup-explicit-promotion,tierup-infer-types))"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

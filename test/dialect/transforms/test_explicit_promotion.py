@@ -97,7 +97,14 @@ OTHERS: dict[str, list[Case]] = {
     **{f"aten.{n}": _over(SHAPES, ()) for n in ("any", "all", "max", "min")},
     **{f"aten.{n}": _over(SHAPES[1:], (0, False), (-1, True)) for n in ("any.dim", "all.dim")},
     **{f"aten.{n}": _over(SHAPES[1:], ([0], False), ([], True)) for n in ("amax", "amin")},
-    **{f"aten.{n}": _over(SHAPES[1:], (0, False), (None, False)) for n in ("argmax", "argmin")},
+    **{f"aten.{n}": _over(SHAPES[1:], (0, False), (None, False)) for n in ("argmax", "argmin", "aminmax")},
+    **{f"aten.{n}": _over(SHAPES[1:], (0, False), (-1, True)) for n in ("max.dim", "min.dim")},
+    "aten.any.dims": _over(SHAPES[1:], ([0], False), ([-1], True)),
+    "aten.squeeze": _over(((1, 3), (2, 3)), ()),
+    "aten.movedim.int": _over(((2, 3),), (0, -1)),
+    "aten.expand": _over(((1, 3),), ([2, 3], False)),
+    "aten.column_stack": [([a, b],) for a, b in _pairs([((2, 3), (2, 3)), ((3,), (3,))])],
+    "aten.constant_pad_nd": _over(((2, 3),), ([1, 0], 2), ([0, 0, 1, 1], 0.5)),
     **{f"aten.{n}": _over(SHAPES[2:], (None, None, False), ([0], 1, True), ([-1], 0, False)) for n in ("var.correction", "std.correction")},
     "aten.count_nonzero": _over(SHAPES[1:], (None,), (0,)),
     "aten.linalg_vector_norm": _over(SHAPES[1:4], (2.0, None, False, None), (2, [0], True, None), (1, [0], False, None)),
@@ -154,7 +161,7 @@ STAY: dict[str, set[str]] = {
 
 @pytest.mark.parametrize("op", drawn("others", list(OTHERS), 2))
 def test_other_ops_keep_dtype_and_value(op: str) -> None:
-    outcome = differences(op, OTHERS[op])
+    outcome = differences(op, OTHERS[op], optable.lookup(op).results)
     assert not outcome.wrong, "\n".join(outcome.wrong[:5])
     assert any(_common(c) and runs(op, c) for c in OTHERS[op]), f"NumPy runs {op} for none of these"
     kept = {described(c).partition("], " if isinstance(c[0], np.ndarray) else ", ")[2] for c in outcome.kept if _common(c)}
