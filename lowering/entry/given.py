@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 
+from tierup.lowering.entry import kept
 from tierup.lowering.externals.allocating import FREE, MALLOC, may_fail
 from tierup.lowering.externals.polling import END, POLL
 
@@ -23,5 +24,7 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
     from tierup.lowering.entry.jit import code
 
     made = code()
+    if allocates:
+        kept.watcher.start(ctypes.CFUNCTYPE(None)(made.give_back))
     memory = {MALLOC: made.malloc, FREE: made.free} if allocates else {}
     return {name: address for name, address in ((POLL, made.poll), (END, made.poll_end)) if name in polls} | memory

@@ -14,6 +14,7 @@ from llvmlite import binding as llvm
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.records import dataclass
+from tierup.lowering.entry import kept
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry.generated import python as entry_python
 from tierup.lowering.externals import polling
@@ -29,10 +30,11 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free")
+_EXPORTS = ("dispatch", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back")
 
 _LIBRARY = (
     "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
+    "malloc_usable_size", "madvise", "sem_post",
 )  # fmt: skip
 
 
@@ -47,6 +49,7 @@ class Code:
     poll_end: int
     malloc: int
     free: int
+    give_back: int
 
 
 def _numpy_api() -> Any:
@@ -67,6 +70,7 @@ def symbols() -> dict[str, int]:
     for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
         found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
     found[entry_last.KEY], found[entry_last.FRAME_KEY] = ctypes.addressof(entry_last.key()), ctypes.addressof(entry_last.frame_key())
+    found[kept.KEY] = ctypes.addressof(kept.state())
     table = _numpy_api()
     for name, index in _NUMPY_API.items():
         found[name] = _address(table[index])
@@ -136,7 +140,7 @@ def _image(triple: str) -> bytes:
 
 def depends_on() -> tuple[str, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
-    beside = (keys.tree("lowering/base", "abi"), keys.tree("lowering/externals", "polling"), keys.tree("dialect/base", "dtypes"))
+    beside = (keys.tree("lowering/base", "abi"), keys.tree("lowering/externals"), keys.tree("dialect/base", "dtypes"))
     return (
         keys.contents(keys.tree("lowering/entry"), *beside),
         sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",

@@ -44,7 +44,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("base",),
         ("building", "externals"),
         ("analysis", "objects", "ops", "service"),
-        ("math", "entry.last", "entry.layout", "entry.records"),
+        ("math", "entry.kept", "entry.last", "entry.layout", "entry.records"),
         ("entry.generated",),
         ("entry",),
         ("transforms",),

@@ -56,6 +56,10 @@ VARIABLES = {
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
     "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept, see below"),
     "TIERUP_WORKER": ("`1`, `0`", "`0`: as the option `worker=False`, for all functions"),
+    "TIERUP_KEPT_MEMORY": (
+        "MiB, at least 0", "memory of temporaries that native code keeps for its next calls, in all threads together; it goes back to the "
+        "system when no kernel has run for two seconds. 256 where it is not set; `0`: none"
+    ),  # fmt: skip
     "TIERUP_DUMP_DIR": ("a folder", "every stage of every compile is written there ([debugging.md](debugging.md))"),
     "TIERUP_PERF": ("`map`", "name native code in `/tmp/perf-PID.map`, for `perf` ([debugging.md](debugging.md))"),
     "TIERUP_GDB": ("`1`, `0`", "tell debuggers of all native code, or of none; else of what is loaded while one holds the process"),

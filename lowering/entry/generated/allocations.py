@@ -13,7 +13,8 @@ from llvmlite import ir
 
 from tierup.lowering.base.abi import INTERRUPTED
 from tierup.lowering.entry import last
-from tierup.lowering.entry.generated.ir import I32, I64, PTR, VOID, Emitter, external, external_data, function
+from tierup.lowering.entry.generated import blocks
+from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, VOID, Emitter, external, external_data, function
 from tierup.lowering.entry.generated.python import api
 from tierup.lowering.entry.layout import RowStruct
 from tierup.lowering.externals.allocating import LARGE
@@ -36,8 +37,16 @@ def set_frame(f: Emitter, frame: ir.Value) -> None:
 @function(PTR, I64, exported=True, outline=True)
 def kernel_malloc(f: Emitter, size: ir.Value) -> None:
     """What kernels call for memory: large blocks are noted in the frame of the call, which ends where there is none."""
-    block = api(f, "malloc", size)
     large = f.b.icmp_unsigned(">=", size, I64(LARGE))
+    found = f.variable(PTR, NULL)
+    with f.b.if_else(large, likely=False) as (yes, no):
+        with yes:
+            f.store(f.call(blocks.take_block, size), found)
+            with f.when(f.is_null(f.load(found, 0, PTR))):
+                f.store(f.call(blocks.fresh_block, size), found)
+        with no:
+            f.store(api(f, "malloc", size), found)
+    block = f.load(found, 0, PTR)
     f.return_if(f.b.not_(f.b.or_(large, f.is_null(block))), block, likely=True)
     frame = frame_of_thread(f)
     f.return_if(f.is_null(frame), block)
@@ -54,17 +63,18 @@ def kernel_malloc(f: Emitter, size: ir.Value) -> None:
 @function(VOID, PTR, exported=True, outline=True)
 def kernel_free(f: Emitter, block: ir.Value) -> None:
     """What kernels give memory back to."""
-    api(f, "free", block)
     frame = frame_of_thread(f)
-    with f.when(f.is_null(frame)):
-        f.b.ret_void()
-    blocks, count = f.at(frame, _BLOCKS), f.load(frame, _COUNT)
-    with f.loop(count) as i:
-        with f.when(f.equal(f.load(f.item(blocks, i), 0, PTR), block), likely=False):
-            final = f.b.sub(count, I64(1))
-            f.store(f.load(f.item(blocks, final), 0, PTR), f.item(blocks, i))
-            f.store(final, frame, _COUNT)
-            f.b.ret_void()
+    with f.when(f.b.not_(f.is_null(frame))):
+        noted, count = f.at(frame, _BLOCKS), f.load(frame, _COUNT)
+        with f.loop(count) as i:
+            with f.when(f.equal(f.load(f.item(noted, i), 0, PTR), block), likely=False):
+                final = f.b.sub(count, I64(1))
+                f.store(f.load(f.item(noted, final), 0, PTR), f.item(noted, i))
+                f.store(final, frame, _COUNT)
+                f.call(blocks.keep_block, block)
+                f.b.ret_void()
+    with f.when(f.b.not_(f.is_null(block))):
+        f.call(blocks.keep_block, block)
     f.b.ret_void()
 
 

@@ -15,6 +15,7 @@ from tierup.lowering.base.abi import INTERRUPTED, Argument
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.allocations import kernel_free, kernel_malloc
 from tierup.lowering.entry.generated.arguments import bind, read
+from tierup.lowering.entry.generated.blocks import give_back
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, find
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, Emitter, function
 from tierup.lowering.entry.generated.polls import poll, poll_end
@@ -31,7 +32,7 @@ def build_module(triple: str) -> ir.Module:
     """The whole dispatcher: exports `dispatch`, the self-probe's kernel, and what kernels call."""
     module = ir.Module("tierup.entry")
     module.triple = triple
-    for exported in (dispatch, probe_kernel, poll, poll_end, kernel_malloc, kernel_free):
+    for exported in (dispatch, probe_kernel, poll, poll_end, kernel_malloc, kernel_free, give_back):
         exported.of(module)
     return module
 
