@@ -14,8 +14,8 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.facts.dims import Dim, minimum
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.products import is_vector
-from tierup.dialect.optable.core import NO_RULE, Infer, Kind, ShapeError, Tolerance
-from tierup.dialect.optable.define import DefinedOp, define
+from tierup.dialect.optable.core import EXACT, NO_RULE, Infer, Kind, ShapeError, Tolerance
+from tierup.dialect.optable.define import DefinedOp, define, op
 from tierup.dialect.optable.operands import dtype_of, or_unknown, shape
 
 if TYPE_CHECKING:
@@ -177,6 +177,16 @@ linalg_lstsq = _op(
 )  # fmt: skip
 
 
+def _as_known(ctx: Infer, operands: Sequence[Value]) -> Value:
+    return operands[0]
+
+
+@op("tierup.linalg_as_pinv(Tensor self, Tensor a) -> Tensor", kind=Kind.OTHER, infer=_as_known, tolerance=EXACT, on_device=False)
+def linalg_as_pinv(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """`x`, the pseudo-inverse of `a` by whatever steps, whose gradient is none of theirs but its own."""
+    return x.copy()
+
+
 # --- gradients: of what is read of the matrix, of cholesky and eigh one half ----------------------------------------------
 
 
@@ -328,3 +338,22 @@ def _(g: Backward) -> Gradients:
     for part in parts:
         found = part if found is None else g.call("aten.add.Tensor", found, part, 1)
     return (found,)
+
+
+@linalg_as_pinv.vjp(reads=("a", "result"))
+def _(g: Backward) -> Gradients:
+    """Where the rank stays what it is."""
+    a, y = g.operands[1], g.results[0]
+    wide = g.call("aten.lt.int", g.size_of(a, -2), g.size_of(a, -1), type_="!torch.bool")
+    return None, g.choose(wide, lambda: _t(g, _of_pinv(g, *(_t(g, v) for v in (a, y, g.grad)))), lambda: _of_pinv(g, a, y, g.grad))
+
+
+def _of_pinv(g: Backward, a: ir.Value, y: ir.Value, grad: ir.Value) -> ir.Value:
+    """G. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate (1973),
+    (4.12), transposed; no product is larger than `a` where that has no more columns than rows."""
+    inner = _product(g, y, _t(g, grad))
+    outer = _product(g, inner, y)
+    beside = g.call("aten.sub.Tensor", _t(g, grad), _product(g, a, inner), 1)
+    below = g.call("aten.sub.Tensor", inner, _product(g, outer, a), 1)
+    outside = g.call("aten.add.Tensor", _product(g, beside, _product(g, y, _t(g, y))), _product(g, _t(g, y), below), 1)
+    return g.call("aten.sub.Tensor", outside, _t(g, outer), 1)

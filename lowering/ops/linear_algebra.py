@@ -388,5 +388,6 @@ _BY_NAME: dict[str, Lowering] = {
     "eigvalsh_lo": _eigen("NL"), "eigvalsh_up": _eigen("NU"), "eigh_lo": _eigen("VL"), "eigh_up": _eigen("VU"),
     "svd": _svd("N"), "svd_s": _svd("S"), "svd_f": _svd("A"),
     "qr_r_raw": _qr_raw, "qr_reduced": _q(False), "qr_complete": _q(True), "lstsq": _lstsq,
+    "as_pinv": lambda c: c.tensor(0),
 }  # fmt: skip
 LOWERINGS: dict[str, Lowering] = {f"tierup.linalg_{name}": lowered for name, lowered in _BY_NAME.items()}

@@ -248,19 +248,71 @@ DIFFERENTIATED = {
 }  # fmt: skip
 
 
+def _differences(function, a, turn=lambda step: step):
+    """Central ones, by steps as `turn` makes them."""
+    found = np.zeros_like(a)
+    for place in np.ndindex(*a.shape):
+        step = np.zeros_like(a)
+        step[place] = 1e-6
+        found[place] = (function(a + turn(step)) - function(a - turn(step))) / 2e-6
+    return found
+
+
 @pytest.mark.parametrize("name", DIFFERENTIATED)
 def test_gradients_agree_with_central_differences(name):
     function, a = DIFFERENTIATED[name], np.diag([1.0, 2.0, 4.0]) + 0.2
     compiled = tierup.value_and_grad(function)
-    differences = np.zeros_like(a)
-    for place in np.ndindex(*a.shape):
-        step = np.zeros_like(a)
-        step[place] = 1e-6
-        differences[place] = (function(a + step) - function(a - step)) / 2e-6
+    differences = _differences(function, a)
     for _ in range(3):
         value, gradient = compiled(a)
         assert np.allclose(value, function(a)) and np.allclose(gradient, differences, rtol=1e-6, atol=1e-6)
     assert compiled.stats().hits >= 1
+
+
+def _of_rank(rank, *sizes):
+    left, right = (np.random.default_rng(rank).standard_normal((*sizes[:-2], n, rank)) for n in sizes[-2:])
+    return left @ right.swapaxes(-1, -2)
+
+
+PSEUDO_INVERTED = {
+    "a matrix whose singular values are equal": np.eye(3), "such a tall one": np.eye(4, 2), "such a wide one": np.eye(2, 4), "a row": np.ones((1, 3)),
+    "a tall matrix": _of_rank(2, 5, 2), "a wide one": _of_rank(2, 2, 5), "a stack of tall ones": _of_rank(2, 2, 1, 3, 2), "a stack of wide ones": _of_rank(2, 3, 2, 3),
+    "a matrix of lower rank": _of_rank(1, 3, 3), "a tall one of lower rank": _of_rank(2, 5, 3), "wide ones of lower rank": _of_rank(1, 2, 2, 4), "zeros": np.zeros((3, 2)),
+}  # fmt: skip
+
+
+def _weighed_pinv(a, rcond=1e-15):
+    weights = np.cos(np.arange(a.size).reshape(*a.shape[:-2], a.shape[-1], a.shape[-2]))
+    return (linalg.pinv(a, rcond) * weights).sum()
+
+
+def _squares_of_its_gradient(a):
+    return (tierup.grad(_weighed_pinv)(a) ** 2).sum()
+
+
+def _along_matrices_of_one_rank(a, step):
+    """The part of a step along which the rank of `a` stays what it is: step - (1 - a a+) step (1 - a+ a)."""
+    inverse = linalg.pinv(a)
+    return step - (np.eye(a.shape[-2]) - a @ inverse) @ step @ (np.eye(a.shape[-1]) - inverse @ a)
+
+
+@pytest.mark.parametrize("kind", PSEUDO_INVERTED)
+def test_the_gradient_of_a_pseudo_inverse_is_exact_along_the_matrices_of_one_rank(kind):
+    """Across other ranks a pseudo-inverse jumps; what its gradient is there is torch's (test_linear_algebra_torch.py). The limit of singular
+    values is above the square of a step, by which its line leaves the rank."""
+    a, compiled = PSEUDO_INVERTED[kind], tierup.value_and_grad(_weighed_pinv)
+    differences = _differences(lambda x: _weighed_pinv(x, 1e-9), a, lambda step: _along_matrices_of_one_rank(a, step))
+    for _ in range(3):
+        value, gradient = compiled(a)
+        assert np.allclose(value, _weighed_pinv(a)) and np.allclose(_along_matrices_of_one_rank(a, gradient), differences, rtol=1e-5, atol=1e-5)
+    assert compiled.stats().hits >= 1
+
+
+def test_the_gradient_of_a_pseudo_inverse_is_differentiated_again():
+    a, compiled = _of_rank(2, 3, 2), tierup.grad(_squares_of_its_gradient)
+    differences = _differences(lambda x: (tierup.grad(_weighed_pinv)(x) ** 2).sum(), a)
+    for _ in range(3):
+        assert np.allclose(compiled(a), differences, rtol=1e-5, atol=1e-5)
 
 
 def test_a_gradient_that_has_no_rule_is_refused():

@@ -528,6 +528,7 @@ for a in (f32(4, 4) + 4 * np.eye(4, dtype=np.float32), (_random.standard_normal(
         add("tierup.linalg_svd", rectangle)
         add("tierup.linalg_svd_s", rectangle, results=3)
         add("tierup.linalg_svd_f", rectangle, results=3)
+        add("tierup.linalg_as_pinv", rectangle.swapaxes(-1, -2), rectangle)
         if a.dtype == np.float32:  # NumPy has none of these
             continue
         add("tierup.linalg_qr_r_raw", rectangle, results=2)

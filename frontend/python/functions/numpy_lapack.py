@@ -6,6 +6,8 @@ np.linalg.solve(a, b)  ->  NumPy's own code, which checks and chooses  ->  tieru
 from __future__ import annotations
 
 import ast
+import inspect
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Sequence, Value
-from tierup.frontend.python.functions import numpy_factories, python_objects
+from tierup.frontend.python.functions import numpy_factories, python_objects, tierup_functions
 from tierup.frontend.python.operations.arrays import as_array
 
 _LINALG: Any = np.linalg._linalg  # private: NumPy's own code names them
@@ -73,6 +75,17 @@ def qr_r_raw(frame: Frame, node: ast.Call, a: Array, signature: Value = NONE) ->
         raise table.unknown(frame, node, _LINALG._umath_linalg.qr_r_raw)
     frame.env[given.id], tau = _computed(frame, "qr_r_raw", a)
     return tau
+
+
+@table.function(np.linalg.pinv)
+def pinv(frame: Frame, node: ast.AST, a: Value, rcond: Value = NONE, hermitian: Value = FALSE, **rtol: Value) -> Value:
+    """By NumPy's own steps, whose gradients are not those of a pseudo-inverse where singular values are equal or 0."""
+    if hermitian != FALSE:
+        raise frame.error(node, "np.linalg.pinv by eigenvalues", "leave `hermitian` out")
+    x, by_steps = as_array(frame, node, a), inspect.unwrap(np.linalg.pinv)
+    found = frame.call_function(frame, node, by_steps, [tierup_functions.stop_gradient(frame, node, x), rcond], rtol)
+    assert isinstance(found, Array)
+    return replace(found, ssa=frame.em.torch("tierup.linalg_as_pinv", [found.ssa, x.ssa])[0])
 
 
 def _named_tuple(cls: type[tuple[Any, ...]]) -> None:

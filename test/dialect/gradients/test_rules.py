@@ -40,8 +40,11 @@ def test_what_rules_emit_has_rules_itself() -> None:
 
 def test_every_rule_has_a_case() -> None:
     """The rules of ops that are formulas are closures of one: each op's gradient is also judged by PyTorch's samples (test/oracle)."""
-    tried = {rule.apply.__code__ for given in CASES if (rule := gradients.lookup(given.op)) is not None}
+    tried = {rule.apply.__code__ for op in {*_OF_MORE_THAN_AN_OP, *(given.op for given in CASES)} if (rule := gradients.lookup(op)) is not None}
     assert not {formula.__qualname__ for formula in FORMULAS if formula.__code__ not in tried}
+
+
+_OF_MORE_THAN_AN_OP = ("tierup.linalg_as_pinv",)  # of the steps before it, too: test/frontend/test_linear_algebra.py
 
 
 def _with_orders() -> list[tuple[Case, int]]:
