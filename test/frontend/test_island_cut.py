@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
+from tierup.frontend.python.flow.live import Flow
+from tierup.frontend.python.flow.names import binds, reads
 from tierup.frontend.python.islands.cut import cut
-from tierup.frontend.python.islands.flow import Flow, binds, reads
 
 
 def parsed(text: str) -> list[ast.stmt]:
@@ -41,6 +42,9 @@ def test_names_that_are_bound(text: str, expected: str) -> None:
     ("t = x * 0\nfor i in x:\n    t = t + i\n    log(i)\nreturn t * 2", [((1, 1), "x", "t", False), ((3, 3), "i t", "t", False), ((5, 5), "t", "", True)]),
     ("s = x * 2\ng = lambda v: v * s\ns = s + 1\ny = g(x)\nlog(y)", [((1, 1), "x", "s", False), ((3, 3), "s", "s", False), ((4, 4), "g x", "y", False)]),
     ("log(x)\nraise ValueError('no root')", []),  # nothing is computed
+    ("try:\n    y = x * 2\nexcept E:\n    y = x * 0\nfinally:\n    log(x)\nreturn y + 1", [((2, 2), "x", "y", False), ((4, 4), "x", "y", False), ((7, 7), "y", "", True)]),
+    ("t = x * 0\nfor i in x:\n    try:\n        t = t + i * 2\n        w = h(t) * 2\n        log(w)\n    except E:\n        continue\n    t = 0\nreturn t",
+     [((1, 1), "x", "t", False), ((4, 4), "i t", "t", False), ((5, 5), "t", "w", False)]),  # the round after the handler reads t
     ("while n:\n    y = x * 2\n    if n > 3:\n        break\n    log(y)\nreturn x * 3", [((2, 2), "x", "y", False), ((6, 6), "x", "", True)]),
 ])  # fmt: skip
 def test_regions(text: str, expected: list[object]) -> None:

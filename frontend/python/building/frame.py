@@ -32,6 +32,7 @@ from tierup.frontend.python.building.values import (
     Unset,
     Value,
 )
+from tierup.frontend.python.flow.names import Names, binds
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype_of, index_dtype_of, is_number_to_read, structure_of
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device, is_plain
@@ -193,7 +194,7 @@ class Frame:
         known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)
         if not known and not isinstance(error, Follows):
             self.outside.refused.append(error.plain())
-        self.env.update((name, Unknown("")) for name in assigned_names([node]))
+        self.env.update((name, Unknown("")) for name in binds([node]))
         return True
 
     @contextmanager
@@ -334,32 +335,14 @@ def _has_state(value: object) -> bool:
     return not isinstance(value, plain) and not hasattr(value, "__tierup_function__") and hasattr(value, "__dict__")
 
 
-def local_names(tree: Definition) -> set[str]:
+def local_names(tree: Definition) -> Names:
     """The names that the body binds: Python never looks them up outside."""
     if isinstance(tree, ast.Lambda):
-        return set()
-    return assigned_names(tree.body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
+        return frozenset()
+    return binds(tree.body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
 
 
 def nested_loops(tree: ast.AST) -> set[ast.AST]:
     """Loops inside loops."""
     loops = [n for n in ast.walk(tree) if isinstance(n, (ast.For, ast.While))]
     return {inner for outer in loops for inner in ast.walk(outer) if inner is not outer and isinstance(inner, (ast.For, ast.While))}
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def assigned_names(statements: list[ast.stmt]) -> set[str]:
-    """Names that the statements bind in their own scope."""
-    found: set[str] = set()
-    stack: list[ast.AST] = list(statements)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.add(node.name)
-        if not isinstance(node, _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
-    return found

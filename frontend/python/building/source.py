@@ -19,6 +19,7 @@ from tierup.dialect.base import forking
 from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax, position
+from tierup.frontend.python.flow.names import own_nodes
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
 
@@ -47,13 +48,9 @@ class Source:
 
     def refuse_declarations(self) -> None:
         """Raises UnsupportedSyntax for `global` and `nonlocal`, which hold for the whole function, wherever in it they stand."""
-        pending: list[ast.AST] = list(self.body)
-        while pending:
-            node = pending.pop()
+        for node in own_nodes(self.tree):
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 raise self.error(node, f"`{type(node).__name__.lower()}`", "return the new value")
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                pending.extend(ast.iter_child_nodes(node))
 
     def location(self, context: ir.Context) -> ir.Location:
         """Of the definition's first line."""

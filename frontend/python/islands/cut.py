@@ -15,11 +15,12 @@ statement runs once and in its order, in whichever of the two.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tierup.frontend.python.islands.flow import NONE, SCOPES, Flow, Names, binds, blocks_of, own_nodes, reads
+from tierup.frontend.python.flow.live import Flow
+from tierup.frontend.python.flow.names import NONE, Names, binds, own_nodes, reads
+from tierup.frontend.python.flow.parts import SCOPES, To, blocks_of, jumps, parts_of, with_blocks
 
 _PYTHONS_OWN = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Try,
@@ -140,8 +141,8 @@ class _Cutter:
         """The statements, or a call of the region that they are; of those that may return only the last ones can be one."""
         if not run:
             return []
-        at = next((i for i, node in enumerate(run) if _leaves(node)), len(run))
-        if at < len(run) and not (end and not any(_jumps(n) for n in run)):
+        at = next((i for i, node in enumerate(run) if jumps([node])), len(run))
+        if at < len(run) and not (end and not jumps(run) - {To.RETURN}):
             whole = self._handed_over(run[:at], end=False)
             stays = self._cut_inside(run[at], end=end and at == len(run) - 1, watched=NONE)
             return [*whole, stays, *self._handed_over(run[at + 1 :], end=end)]
@@ -171,7 +172,7 @@ class _Cutter:
     def _let_go(self, run: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The end of values that the statements are the last to use."""
         names = sorted(reads(run) & self.temporary & self.flow.bound_before[run[0]] - self.flow.live_after[run[-1]])
-        return [_at(ast.Delete([ast.Name(n, ast.Del()) for n in names]), run[-1])] if names and not _leaves(run[-1]) else []
+        return [_at(ast.Delete([ast.Name(n, ast.Del()) for n in names]), run[-1])] if names and not jumps(run[-1:]) else []
 
     def _needed(self, run: Sequence[ast.stmt], outputs: Names) -> Names:
         """The names whose values the statements take from before them, those that are to be given on among them."""
@@ -182,21 +183,10 @@ class _Cutter:
         """A statement that stays, with the blocks in it cut."""
         if node in self.islands and not blocks_of(node) or _hears_numbers(node):
             return node
-        made, regions = copy.copy(node), len(self.regions)
-        if isinstance(node, (ast.Try, ast.TryStar)):
-            watched = watched | reads([*node.handlers, *node.finalbody]) | self.flow.live_after[node]
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            watched = watched | self.flow.live_after[node]
-        ends = end and isinstance(node, ast.If)
-        for name in ("body", "orelse", "finalbody"):
-            if getattr(node, name, None) and blocks_of(node):
-                setattr(made, name, self.block(getattr(node, name), end=ends, watched=watched))
-        for name in ("handlers", "cases"):
-            if getattr(node, name, None):
-                parts = [copy.copy(inner) for inner in getattr(node, name)]
-                for part in parts:
-                    part.body = self.block(part.body, end=False, watched=watched)
-                setattr(made, name, parts)
+        regions = len(self.regions)
+        seen = watched | self.flow.watched.get(node, NONE)
+        ends = end and all(part.then == (To.END,) and not part.raised for part in parts_of(node).values() if part.place)
+        made: ast.stmt = with_blocks(node, lambda block: self.block(block, end=ends, watched=seen))
         if isinstance(made, ast.With) and isinstance(node, ast.With) and len(self.regions) > regions:
             made.body = [_at(ast.If(ast.Call(ast.Name(self.asks, ast.Load()), [], []), node.body, made.body), node.body[0])]
         return made
@@ -219,19 +209,6 @@ def _hears_numbers(node: ast.stmt) -> bool:
 def _asks_frame(node: ast.AST) -> bool:
     """Whether it names what looks at the frame or the first argument of the function that it stands in."""
     return isinstance(node, ast.Name) and node.id in ("super", "__class__", *LOOK_AT_FRAME)
-
-
-def _leaves(node: ast.stmt) -> bool:
-    """Whether the statement may return, or break or continue a loop around it."""
-    return isinstance(node, ast.Return) or any(isinstance(n, ast.Return) for n in own_nodes(node)) or _jumps(node)
-
-
-def _jumps(node: ast.stmt) -> bool:
-    if isinstance(node, (ast.Break, ast.Continue)):
-        return True
-    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-        return any(_jumps(n) for n in node.orelse)
-    return any(_jumps(n) for block in blocks_of(node) for n in block)
 
 
 def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:

@@ -19,8 +19,10 @@ from tierup.dialect.base.spelling import printable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.errors import Position, UnsupportedSyntax
 from tierup.frontend.python.building.source import Source, futures_of, given_source
+from tierup.frontend.python.flow.live import Flow
+from tierup.frontend.python.flow.names import NONE, Names, certainly_binds, own_nodes
+from tierup.frontend.python.flow.parts import blocks_of
 from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
-from tierup.frontend.python.islands.flow import NONE, Flow, Names, blocks_of, certainly_binds, own_nodes
 from tierup.frontend.python.islands.foreign import Scope, foreign_call, found_at, take_out, with_instead
 from tierup.frontend.python.islands.heard import SETS, is_heard
 from tierup.frontend.python.islands.worth import Lost, Race

@@ -25,7 +25,8 @@ import numpy as np
 
 from tierup.frontend.errors import Position, position
 from tierup.frontend.python.building.table import name_of
-from tierup.frontend.python.islands.flow import Names, own_nodes
+from tierup.frontend.python.flow.names import Names, own_nodes
+from tierup.frontend.python.flow.parts import places_of
 
 _Steps = tuple[str | int, ...]
 
@@ -125,11 +126,8 @@ def take_out(statement: ast.stmt, where: Position | None, scope: Scope, fresh: C
 
 def with_instead(body: list[ast.stmt], node: ast.stmt, statements: list[ast.stmt]) -> list[ast.stmt]:
     """A function's body with others in the place of a statement. Lists are new: another thread may be building what they were."""
-    lists = [(owner, name) for top in body for owner in ast.walk(top) for name in ("body", "orelse", "finalbody")]
-    for owner, name in lists:
-        inside = getattr(owner, name, None)
-        if isinstance(inside, list) and node in inside:
-            setattr(owner, name, with_instead(inside, node, statements))
+    for owner, name in (place for inner in body for place in places_of(inner)):
+        setattr(owner, name, with_instead(getattr(owner, name), node, statements))
     return [n for inner in body for n in (statements if inner is node else [inner])]
 
 

@@ -10,8 +10,8 @@ from tierup.frontend.python.building.branch import PendingIf, either, in_arm, jo
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import NONE, Const, Ends, GoOn, Jump, Raised, Return, describe
+from tierup.frontend.python.flow.parts import always_leaves, jumps
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
-from tierup.frontend.python.syntax.liveness import always_leaves, has_jump
 
 MAX_DUPLICATES = 64
 
@@ -45,7 +45,7 @@ def _branch(frame: Frame, node: ast.AST, condition: ir.Value, arms: _Arms, rest:
     outer = dict(frame.env)
     if apart and not tail:
         raise frame.error(node, "a name that only one path sets and later code reads", "give it a value before", Unjoinable)
-    if not apart and not has_jump((*arms[0], *arms[1])):
+    if not apart and not jumps((*arms[0], *arms[1])):
         try:
             found = _joined(frame, node, condition, arms, 0 if rest or tail else frame.links)
         except Unjoinable as e:

@@ -9,7 +9,7 @@ from typing import Any
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
-from tierup.frontend.python.building.frame import Follows, Frame, assigned_names
+from tierup.frontend.python.building.frame import Follows, Frame
 from tierup.frontend.python.building.knowledge import noted, with_dtypes
 from tierup.frontend.python.building.templates import (
     OneScalar,
@@ -23,9 +23,10 @@ from tierup.frontend.python.building.templates import (
     unify,
 )
 from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
+from tierup.frontend.python.flow.live import Flow
+from tierup.frontend.python.flow.names import Names, binds
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
-from tierup.frontend.python.syntax.liveness import reads_first
 
 MAX_ROUNDS = 8
 _BROKE = "the loop was left"  # no program has such a name
@@ -65,10 +66,10 @@ class _Plan:
 
 def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     """Make the prim.Loop; `frame.env` is then what holds after it. Raises Changes."""
-    assigned = assigned_names([body.node])
+    assigned = binds([body.node])
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
-    wanted = sorted(n for n in assigned.difference(carried) if reads_first(n, rest))
+    wanted = sorted(assigned.difference(carried) & Flow(managers_end=False).live_before(rest))
     plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
         wider = _attempt(frame, body, outer, plan, assigned, wanted)
@@ -78,7 +79,7 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     raise frame.error(body.node, "a loop whose values change rank or dtype in every iteration")
 
 
-def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: set[str], wanted: list[str]) -> _Plan | None:
+def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan, assigned: Names, wanted: list[str]) -> _Plan | None:
     """Build the loop by this plan. None when it fits; else a wider plan, with nothing built."""
     em = frame.em
     location, line = em.location, body.node.lineno

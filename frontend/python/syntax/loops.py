@@ -16,12 +16,12 @@ from typing import Any
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.building.values import Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
+from tierup.frontend.python.flow.parts import To, jumps
 from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
 from tierup.frontend.python.operations.scalars import not_, of_ints, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end, branch
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
-from tierup.frontend.python.syntax.liveness import has_jump, jumps_loop
 from tierup.frontend.python.syntax.loop_region import Changes, LoopBody, build_loop
 
 MAX_PEELED = 3
@@ -30,14 +30,18 @@ INT64_MAX = (1 << 63) - 1
 
 @dataclass(eq=False)
 class Step:
-    """A made-up statement: something to do in between (bind a loop's next item, go on with a peeled loop)."""
+    """A made-up statement, to bind a loop's next item or go on with a peeled loop. `stands_for`: one that uses the same names."""
 
     run: Callable[[list[Any], bool], Ends | None]
-    node: ast.For
-    leaves: bool = False
+    stands_for: ast.stmt
 
     def __post_init__(self) -> None:
-        self.lineno, self.col_offset = self.node.lineno, self.node.col_offset
+        self.lineno, self.col_offset = self.stands_for.lineno, self.stands_for.col_offset
+
+
+def _jumps(node: ast.For | ast.While) -> bool:
+    """Whether statements of a loop break or continue it."""
+    return bool(jumps(node.body) - {To.RETURN})
 
 
 # --- for -----------------------------------------------------------------------------------------------------------------
@@ -98,7 +102,7 @@ def _write_out(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, re
         raise frame.error(node, f"{count} iterations to write out (at most {MAX_UNROLLED})", "use array operations")
 
     bodies: list[list[Any]] = [[_binder(frame, node, iterable, i), *node.body] for i in range(offset, count)]
-    if any(jumps_loop(s) for s in node.body):
+    if _jumps(node):
         return _iterations(frame, node, bodies)
     return GoOn([*(s for body in bodies for s in body), *rest])
 
@@ -109,7 +113,7 @@ def _binder(frame: Frame, node: ast.For, iterable: Iterable_, i: int) -> Step:
     def run(_rest: list[Any], _tail: bool) -> None:
         assign_target(frame, node.target, iterable.item(Const(i)))
 
-    return Step(run, node)
+    return Step(run, ast.copy_location(ast.Assign([node.target], ast.Constant(None)), node))
 
 
 def _iterations(frame: Frame, node: ast.AST, bodies: list[list[Any]]) -> Ends | None:
@@ -189,12 +193,12 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends |
         frame.env = saved
         if isinstance(first, Const) and _times_peeled(node) >= MAX_DEPTH:
             raise e.but(f"of this loop at most {MAX_DEPTH} rounds may be written out") from None
-        if not isinstance(first, Const) or any(jumps_loop(s) for s in node.body):
+        if not isinstance(first, Const) or _jumps(node):
             raise e from None
         return GoOn([*node.body, _peeled(node), *rest])
     except Changes as e:
         frame.env = saved
-        if _times_peeled(node) >= MAX_PEELED or any(jumps_loop(s) for s in node.body):
+        if _times_peeled(node) >= MAX_PEELED or _jumps(node):
             raise _refused(frame, node, e) from None
         if isinstance(first, Const):
             return GoOn([*node.body, _peeled(node), *rest])
@@ -220,13 +224,13 @@ MAX_DEPTH = 32  # iterations of a `while` over static structure
 
 def _peel(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, why: Changes) -> Ends | None:
     """Build the first iteration apart, so that the loop starts with the kinds of value that it keeps."""
-    if offset >= MAX_PEELED or any(jumps_loop(s) for s in node.body):
+    if offset >= MAX_PEELED or _jumps(node):
         raise _refused(frame, node, why)
 
     def remaining(after: list[Any], is_tail: bool) -> Ends | None:
         return _for_from(frame, node, iterable, offset + 1, after, is_tail)
 
-    peeled = [_binder(frame, node, iterable, offset), *node.body, Step(remaining, node, has_jump(node.body))]
+    peeled = [_binder(frame, node, iterable, offset), *node.body, Step(remaining, node)]
     if isinstance(iterable.length, Const):
         return GoOn([*peeled, *rest])
     em = frame.em

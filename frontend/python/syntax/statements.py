@@ -18,7 +18,7 @@ import numpy as np
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import raise_error
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, assigned_names, is_rewritten
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -34,6 +34,8 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.flow.names import binds
+from tierup.frontend.python.flow.parts import blocks_of
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
@@ -81,11 +83,10 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
     """Find what is refused in the blocks of a statement that is refused itself."""
     if not isinstance(node, (ast.Try, ast.TryStar, ast.Match, ast.With, ast.AsyncWith, ast.AsyncFor)):
         return
-    parts = [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]
-    for block in (*(getattr(node, name, ()) for name in ("body", "orelse", "finalbody")), *(part.body for part in parts)):
+    for block in blocks_of(node):
         before = dict(frame.env)
-        frame.execute(list(block), tail=True)
-        frame.env = {**before, **{name: Unknown("") for name in assigned_names([node])}}
+        frame.execute(block, tail=True)
+        frame.env = {**before, **{name: Unknown("") for name in binds([node])}}
 
 
 _REFUSED: dict[type, tuple[str, str]] = {
