@@ -11,6 +11,7 @@ from tierup.dialect import optable
 from tierup.dialect.base.exceptions import exception_named
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.formulas.classes import ANOTHER_BATCH
+from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.base.errors import origin_of
 
 
@@ -18,8 +19,12 @@ class UnsupportedProgram(TypeError):
     """A TorchScript or FX program with a construct, a type or an op that is not translated. The message names the user's line."""
 
 
-class AsksForGradients(UnsupportedProgram):
-    """A program asks whether an argument requires a gradient, and it does: graphs are made for arguments that require none."""
+class LeftToPyTorch(UnsupportedProgram):
+    """A call that the original program answers in PyTorch, if it may: there is no graph for it."""
+
+    def __init__(self, message: str, reason: Reason = Reason.NO_GRADIENT) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @contextmanager

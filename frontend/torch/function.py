@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tierup.dialect.base import forking
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.calls import untraced
-from tierup.frontend.torch.errors import AsksForGradients, error_of_torch, through_torch
+from tierup.frontend.torch.errors import LeftToPyTorch, error_of_torch, through_torch
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.functions.function import ENTRIES, Function
@@ -46,7 +48,7 @@ class TorchFunction:
         self.__signature__ = source.signature
         self._choosing = forking.lock()
         self._chosen = self._make()  # read once a call: threads may have other settings of PyTorch's, and choose another
-        self._left = 0  # calls that the original program answered, before there was a graph to tell of it
+        self._left: Counter[Reason] = Counter()  # calls that the original program answered, before there was a graph to tell of it
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -66,21 +68,27 @@ class TorchFunction:
         if not attributes.refresh():
             function, attributes = self._choose()
         try:
+            if not torch_tensors.is_float32_default():
+                raise LeftToPyTorch(f"{self.__name__} is called where torch.get_default_dtype() is not float32", Reason.DEFAULT_DTYPE)
+            if attributes.left is not None:
+                raise LeftToPyTorch(attributes.left)
             if attributes.asks_gradients:
                 attributes.refuse_gradients(self.__name__, (args, kwargs))
             return function(*args, **kwargs)
-        except AsksForGradients as e:
-            if self._source.eager is None:
+        except LeftToPyTorch as e:
+            program = self._source.eager if e.reason is Reason.NO_GRADIENT else self._source.original
+            if program is None:
                 raise
-            return self._leave_to_torch(e, self._source.eager, args, kwargs)
+            return self._leave_to_torch(e, program, args, kwargs)
 
-    def _leave_to_torch(self, error: Exception, eager: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def _leave_to_torch(self, error: LeftToPyTorch, program: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The original program's result, for a call that there may be no graph of."""
-        self._left += 1
+        self._left[error.reason] += 1
         action = "ran the original program through PyTorch"
         if events.is_heard():
-            events.emit(Event(EventKind.FALLBACK, self.__name__, self._left, Reason.NO_GRADIENT, guard=str(error), action=action))
-        return through_torch(eager, args, kwargs)
+            count = self._left.total()
+            events.emit(Event(EventKind.FALLBACK, self.__name__, count, error.reason, guard=str(error), action=action))
+        return through_torch(program, args, kwargs)
 
     def _make(self) -> tuple[Function, Attributes]:
         untraced.leave_alone(TorchFunction.__call__, *ENTRIES)
@@ -118,9 +126,10 @@ class TorchFunction:
         joined = [v.executor.gradients.stats() for v in self._function.variants if v.executor.has_gradients]
         count = sum(s.hits + s.misses for s in joined)
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
-        through += self._left
+        through += self._left[Reason.NO_GRADIENT]
         line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
-        return str(self._function.explain()) + (line if count or through else "")
+        others = [f"\n  {n} calls by the original program: {r.value}" for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
+        return str(self._function.explain()) + (line if count or through else "") + "".join(others)
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"

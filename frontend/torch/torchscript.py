@@ -13,6 +13,7 @@ from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.script.graph import GraphBuilder
+from tierup.frontend.torch.script.inlining import inlined
 from tierup.frontend.torch.script.module import Attributes
 from tierup.frontend.torch.script.results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
@@ -47,7 +48,7 @@ def from_torchscript(
         raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
 
     def made(name: str, found: Any, module: Any, original: Callable[..., Any]) -> TorchFunction:
-        graph = _inlined(found.graph)
+        graph = inlined(found.graph)
         return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, gradients == "torch"))
 
     if isinstance(program, torch.jit.ScriptModule):
@@ -86,17 +87,6 @@ class _AsItIs:
         given.apply_defaults()
         with torch.jit.optimized_execution(False):
             return self._function(*self._self, *given.args, *given.kwargs.values())
-
-
-def _inlined(graph: Any) -> Any:
-    """A copy of a graph with all calls inlined, in the tasks that it starts as well."""
-    import torch  # here: an optional package
-
-    graph = graph.copy()
-    torch._C._jit_pass_inline(graph)
-    for task in graph.findAllNodes("prim::fork"):
-        task.g_("Subgraph", _inlined(task.g("Subgraph")))
-    return graph
 
 
 class _Script:

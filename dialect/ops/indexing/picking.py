@@ -158,9 +158,11 @@ def _(
     return np.asarray(np.take(weight, indices, 0))
 
 
-@embedding.vjp(reads=("indices", "padding_idx", "scale_grad_by_freq"))
+@embedding.vjp(reads=("indices", "padding_idx", "scale_grad_by_freq", "sparse"))
 def _(g: Backward) -> Gradients:
     """Rows at `padding_idx` have no gradient; scaled, a row's is divided by how often it was taken. NumPy has neither."""
+    if not g.numpy and g.constant("sparse"):
+        raise g.no_gradient("sparse=True makes one that is a sparse tensor")
     where, grad = g.operands[1], g.grad
     padding, scaled = (-1, False) if g.numpy else (g.constant("padding_idx"), g.constant("scale_grad_by_freq"))
     if scaled:

@@ -18,7 +18,7 @@ from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import EXACT, Infer, Kind, ShapeError
 from tierup.dialect.optable.define import DefinedOp, define, read_schema
 from tierup.dialect.optable.kernels.axes import quiet, rounded, widened
-from tierup.dialect.optable.operands import dtype_of, or_unknown, shape, sizes
+from tierup.dialect.optable.operands import dtype_of, or_unknown, shape, sizes, sizes_or_none
 
 if TYPE_CHECKING:
     from tierup.dialect.ops.gradients.core import Backward, Gradients
@@ -75,13 +75,19 @@ def _adaptive(schema: str) -> DefinedOp[Any]:
     """(N, C, *spatial) or (C, *spatial) to `output_size`."""
     said = read_schema(schema)[0].removeprefix("aten.").lstrip("_")
     spatial, indices = spatial_of(said), "max" in said
+    any_if_empty = said in ("adaptive_avg_pool1d", "adaptive_avg_pool2d")  # but for the average of all, which is a mean there
 
     @or_unknown
     def result(ctx: Infer, operands: Sequence[Value]) -> Shape:
         return windows.adaptively_pooled(ctx, said, shape(operands[0]), sizes(operands[1]), spatial)
 
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor | tuple[Tensor, Tensor]:
-        dtype, found = floats(said, dtype_of(operands[0])), result(ctx, operands)
+        dtype = dtype_of(operands[0])
+        if not any_if_empty or set(or_unknown(sizes_or_none)(operands[1]) or ()) == {1}:
+            dtype = floats(said, dtype)
+        found = result(ctx, operands)
+        if found is not None and all(isinstance(n, int) and n > 0 for n in found):
+            dtype = floats(said, dtype)
         return (Tensor(dtype, found), Tensor(dtypes.i64, found)) if indices else Tensor(dtype, found)
 
     def tier0(x: np.ndarray, output_size: Sequence[int]) -> np.ndarray | tuple[np.ndarray, np.ndarray]:

@@ -30,6 +30,17 @@ def is_tensor(value: object) -> bool:
     return isinstance(value, _torch().Tensor)
 
 
+def is_script_module(value: object) -> bool:
+    """Whether it is the inside of a scripted module, and no other object of TorchScript's."""
+    return isinstance(value, _torch()._C.ScriptModule)
+
+
+def is_float32_default() -> bool:
+    """Whether floats become tensors of float32, as the rules of results' types have it."""
+    torch = _torch()
+    return torch.get_default_dtype() is torch.float32
+
+
 def transformed() -> bool:
     """Whether the caller is inside a transform of torch.func, or where forward-mode derivatives are taken."""
     torch = _torch()

@@ -20,6 +20,7 @@ from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
 
 NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
+OBJECTS = ("ClassType", "InterfaceType")  # the kinds of types of modules
 
 
 class Builder:
@@ -131,8 +132,14 @@ class Builder:
         return self._attributes.get(of.unique())
 
     def object(self, of: Any) -> Any:
-        """The module that a TorchScript value is."""
+        """The module that a TorchScript value is. Raises UnsupportedProgram where only the run can tell which."""
+        if of.unique() not in self._objects:
+            raise UnsupportedProgram("which module is meant is known at run time only")
         return self._objects[of.unique()]
+
+    def put_object(self, of: Any, module: Any) -> None:
+        """Let a module be a TorchScript value."""
+        self._objects[of.unique()] = module
 
     @cached_property
     def _set(self) -> frozenset[tuple[str, str]]:
@@ -189,8 +196,11 @@ class Builder:
 
 
 def set_names(graph: Any) -> frozenset[tuple[str, str]]:
-    """The attributes that nodes of a graph set, by class and name."""
-    return frozenset((next(n.inputs()).type().str(), n.s("name")) for n in nodes_of(graph) if n.kind() == "prim::SetAttr")
+    """The attributes that a graph sets, by class and name: all of a module that is handed to a Python function, which may set any."""
+    nodes = list(nodes_of(graph))
+    handed = {v.type().str() for n in nodes if n.kind() == "prim::PythonOp" for v in n.inputs() if v.type().kind() == "ClassType"}
+    named = [(next(n.inputs()).type().str(), n) for n in nodes if n.kind() in ("prim::SetAttr", "prim::GetAttr")]
+    return frozenset((owner, n.s("name")) for owner, n in named if n.kind() == "prim::SetAttr" or owner in handed)
 
 
 def nodes_of(block: Any) -> Iterator[Any]:

@@ -20,12 +20,14 @@ from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import signature as script_signature
-from tierup.frontend.torch.script.builder import NUMBERS, Builder
+from tierup.frontend.torch.script.builder import NUMBERS, OBJECTS, Builder
 from tierup.frontend.torch.script.grad_mode import is_no_grad
 from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.nodes import dropout as script_dropout
+from tierup.frontend.torch.script.nodes import factories as script_factories
 from tierup.frontend.torch.script.nodes import flow as script_flow
 from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
+from tierup.frontend.torch.script.nodes import modules as script_modules
 from tierup.frontend.torch.script.nodes import norms as script_norms
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes import sizes as script_sizes
@@ -88,6 +90,8 @@ class GraphBuilder(Builder):
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(script_synonyms.canonical(by_torch.name_of(node, schema)), schema, self.operands(node))
         script_queries.refuse_devices(self, name, operands)
+        if node.kind() == "aten::tensor":
+            operands = script_factories.of_tensor(self, node, operands)
         same = script_dropout.identity(name, operands)
         if same is None:
             same = script_dropout.training(self, name, operands) or script_dropout.drawn(self, name, operands)
@@ -127,7 +131,7 @@ class GraphBuilder(Builder):
     def _get_attribute(self, node: Any) -> None:
         owner = self._objects[node.input().unique()]
         output = node.output()
-        if output.type().kind() == "ClassType":
+        if output.type().kind() in OBJECTS:
             self._objects[output.unique()] = self.attributes.child(owner, node.s("name"))
             return
         if (node.input().type().str(), node.s("name")) in self._set:
@@ -203,6 +207,7 @@ class GraphBuilder(Builder):
         "aten::append": _append,
         **script_flow.HANDLERS,
         **script_mkldnn.HANDLERS,
+        **script_modules.HANDLERS,
         **script_norms.HANDLERS,
         **script_state.HANDLERS,
         **script_synonyms.HANDLERS,

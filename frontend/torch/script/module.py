@@ -19,7 +19,7 @@ from typing import Any
 
 from tierup.dialect.base import forking
 from tierup.dialect.optable.kernels import script_objects, torch_tensors
-from tierup.frontend.torch.errors import AsksForGradients
+from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
 
@@ -63,12 +63,15 @@ class Attributes:
         self._numbers: dict[int, int] = {}  # of modules, by their ids
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
+        self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
         self.asks_gradients = False  # whether the graph was made for arguments that require none
         self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
 
     def child(self, owner: Any, name: str) -> Any:
-        """The submodule of this name, which `owner` has. It is looked at again in `refresh`."""
+        """The submodule of this name, which `owner` has. `refresh` looks at it again. Raises UnsupportedProgram for another object."""
         found = owner.getattr(name)
+        if not torch_tensors.is_script_module(found):
+            raise UnsupportedProgram(f"{name!r} of the module is an object of a class: such objects are not supported")
         self._kept.append(found)
         self._names[id(found)] = f"{self._names[id(owner)]}{name}."
         module = self._modules.get(id(owner))
@@ -130,16 +133,21 @@ class Attributes:
         self._gradients.append((owner, name, place, found))
         return found
 
+    def leave(self, why: str) -> None:
+        """Let PyTorch run the program as it is from now on. Raises LeftToPyTorch."""
+        self.left = why
+        raise LeftToPyTorch(why)
+
     def ask_for_arguments(self, name: str) -> None:
-        """Note that the graph is for arguments that require no gradient. Raises AsksForGradients where one does."""
+        """Note that the graph is for arguments that require no gradient. Raises LeftToPyTorch where one does."""
         self.asks_gradients = True
         self.refuse_gradients(name, getattr(self.call, "tensors", {}))
 
     @staticmethod
     def refuse_gradients(name: str, arguments: Any) -> None:
-        """Raises AsksForGradients for arguments of which one requires a gradient."""
+        """Raises LeftToPyTorch for arguments of which one requires a gradient."""
         if torch_tensors.requires_grad(arguments):
-            raise AsksForGradients(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
+            raise LeftToPyTorch(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""

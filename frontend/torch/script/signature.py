@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tierup.dialect.ir.structure import maker
@@ -19,44 +19,85 @@ _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
 def argument(builder: Builder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
-    """What the call hands over, put together again as the graph takes it."""
+    """What the call hands over, put together again as the graph takes it. Raises RuntimeError, as TorchScript does, for what is not of the
+    argument's type and not converted to it."""
     kind = type_.kind()
     if isinstance(tree, Leaf):
-        if tree.kind == "none":
-            return builder.derefined(builder.em.none, builder.type(spelled(type_)))
-        if tree.kind == "str":
-            if kind in ("TensorType", *_SCALARS):
-                raise UnsupportedProgram(f"{builder.name}: a str for an argument of type {type_.annotation_str}")
-            return builder.derefined(builder.em.str(str(tree.value)), builder.type(spelled(type_)))
-        if tree.is_static:
-            raise UnsupportedProgram(f"{builder.name}: an argument of type {tree.value} is not supported")
-        given = next(flat)
-        if tree.kind == "array" and tree.ndim is not None:
-            builder.ranks[given] = tree.ndim
-        return builder.derefined(_number(builder, given, tree, type_), builder.type(spelled(type_)))
+        return builder.derefined(_leaf(builder, tree, type_, flat), builder.type(spelled(type_)))
     if kind == "OptionalType":
         return builder.derefined(argument(builder, tree, type_.getElementType(), flat), builder.type(spelled(type_)))
-    element: Callable[[int], Any]
-    if kind == "TupleType":
-        elements = list(type_.elements())
-        op, element = "TupleConstruct", lambda i: elements[i]
-    elif kind == "ListType":
-        op, element = "ListConstruct", lambda i: type_.getElementType()
-    elif kind == "DictType":
+    if kind == "AnyType":
+        return builder.derefined(argument(builder, tree, _type_of(builder, tree, type_), flat), builder.type(spelled(type_)))
+    if kind == "DictType" and tree.kind == "dict":
+        keys_are = _KEYS.get(type_.getKeyType().kind())
+        if keys_are is None:
+            raise UnsupportedProgram(f"{builder.name}: arguments of the type {type_.annotation_str} are not supported")
+        if any(type(key) is not keys_are for key in tree.keys):
+            raise _misfit(builder, f"a dict with the keys {list(tree.keys)}", type_)
         keys = [script_constants.constant(builder, key, type_.getKeyType()) for key in tree.keys]
         return builder.dict_of(keys, [argument(builder, item, type_.getValueType(), flat) for item in tree.items], type_)
-    else:
-        raise UnsupportedProgram(f"{builder.name}: a {tree.kind} for an argument of type {type_.annotation_str}")
-    items = [argument(builder, item, element(i), flat) for i, item in enumerate(tree.items)]
+    elements = list(type_.elements()) if kind == "TupleType" else [type_.getElementType()] * len(tree.items) if kind == "ListType" else None
+    if elements is None or tree.kind == "dict" or len(elements) != len(tree.items):
+        raise _misfit(builder, f"a {tree.kind} of {len(tree.items)}", type_)
+    op = "TupleConstruct" if kind == "TupleType" else "ListConstruct"
+    items = [argument(builder, item, element, flat) for item, element in zip(tree.items, elements, strict=True)]
     return builder.em.create(f"torch.prim.{op}", items, [builder.type(spelled(type_))]).results[0]
 
 
-def _number(builder: Builder, value: ir.Value, leaf: Leaf, type_: Any) -> ir.Value:
-    """An int where the graph takes a float, and a number where it takes a tensor, as PyTorch converts them."""
-    kind = type_.getElementType().kind() if type_.kind() == "OptionalType" else type_.kind()
-    if kind == "FloatType" and leaf.kind == "int":
-        return builder.em.create("torch.aten.Float.Scalar", [value], [builder.em.types.float]).results[0]
-    return value
+def _leaf(builder: Builder, leaf: Leaf, type_: Any, flat: Any) -> ir.Value:
+    """A value of a call: numbers and tensors of one element where the graph takes a number are converted, as TorchScript converts them."""
+    within = type_.getElementType() if type_.kind() == "OptionalType" else type_
+    kind = within.kind()
+    given = "array" if leaf.kind == "scalar" else leaf.kind
+    is_optional = given == "none" and within is not type_
+    if not is_optional and given != "object" and given not in _OF.get(kind, {given: None}):
+        raise _misfit(builder, {"array": "a tensor", "none": "None"}.get(given, f"a {given}"), type_)
+    if given == "none":
+        return builder.em.bool(False) if kind == "BoolType" and not is_optional else builder.em.none
+    if given == "str":
+        return builder.em.str(str(leaf.value))
+    if given == "object":
+        raise UnsupportedProgram(f"{builder.name}: an argument of type {leaf.value} is not supported")
+    value: ir.Value = next(flat)
+    if leaf.kind == "array" and leaf.ndim is not None:
+        builder.ranks[value] = leaf.ndim
+    op = _OF.get(kind, {}).get(given)
+    return value if op is None else builder.em.create(f"torch.aten.{op}", [value], [builder.type(spelled(within))]).results[0]
+
+
+_OF: dict[str, dict[str, str | None]] = {  # by the type of an argument: what it is made of, and by which op where it is another type
+    "IntType": {"int": None, "bool": "Int.bool", "array": "Int.Tensor"},
+    "FloatType": {"float": None, "int": "Float.Scalar", "bool": "Float.Scalar", "array": "Float.Tensor"},
+    "BoolType": {"bool": None, "int": "Bool.int", "float": "Bool.float", "array": "Bool.Tensor", "none": None},
+    "StringType": {"str": None},
+    "TensorType": {"array": None, "int": None, "float": None, "bool": None, "none": None},  # numbers as eager mode takes them
+    "ListType": {},
+    "TupleType": {},
+    "DictType": {},
+    "DeviceObjType": {},
+}
+_KEYS = {"StringType": str, "IntType": int, "FloatType": float, "BoolType": bool}
+_EXAMPLES: dict[str, object] = {"none": None, "str": "", "int": 0, "float": 0.0, "bool": False}
+
+
+def _type_of(builder: Builder, tree: Tree, type_: Any) -> Any:
+    """The TorchScript type that it finds for what is handed over as Any."""
+    import torch  # here: an optional package, and a second to import
+
+    def example(tree: Tree) -> Any:
+        if isinstance(tree, Leaf):
+            return _EXAMPLES[tree.kind] if tree.kind in _EXAMPLES else torch.empty(0)
+        items = [example(item) for item in tree.items]
+        return dict(zip(tree.keys, items, strict=True)) if tree.kind == "dict" else tuple(items) if tree.kind == "tuple" else items
+
+    found = torch._C._jit_try_infer_type(example(tree))
+    if not found.success():
+        raise _misfit(builder, f"a {tree.kind} of one of its items of another type, or of none", type_)
+    return found.type()
+
+
+def _misfit(builder: Builder, found: str, type_: Any) -> RuntimeError:
+    return RuntimeError(f"{builder.name}: expected a value of type {type_.annotation_str}, and found {found}")
 
 
 def results(builder: Builder, outputs: Sequence[Any]) -> tuple[list[ir.Value], OutputTree]:
@@ -68,7 +109,7 @@ def results(builder: Builder, outputs: Sequence[Any]) -> tuple[list[ir.Value], O
 
 def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
     kind = type_.kind()
-    if kind == "NoneType":
+    if kind == "NoneType" or is_none(under_casts(value)):
         return Output("const")
     if kind == "TupleType":
         elements = list(type_.elements())
@@ -80,7 +121,7 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
             items = list(builder.em.create("torch.prim.TupleUnpack", [value], types).results)
         return OutputNode("tuple", tuple(_output(builder, v, t, results) for v, t in zip(items, elements, strict=True)))
     if kind == "OptionalType" and (under := under_casts(value)).type != value.type:
-        return Output("const") if is_none(under) else _output(builder, under, type_.getElementType(), results)
+        return _output(builder, under, type_.getElementType(), results)
     if kind == "DictType" and (named := script_results.items_of(value)) is not None:
         element = type_.getValueType()
         return OutputNode("dict", tuple(_output(builder, v, element, results) for v in named.values()), tuple(named))

@@ -136,8 +136,8 @@ def test_adaptive_pooling(op: str) -> None:
     whole = INPUTS[n]
     for shape in (whole[:0], whole[:n], whole[1:], whole, (2, *whole), (3, 2, *whole), (0, *whole[1:]), (2, 3, *(0,) * n)):
         for emptied in (shape, *((*shape[:i], 0, *shape[i + 1 :]) for i in range(len(shape)))):
-            for size in (1, 2):
-                check(Sample(f"aten.{op}", (array(emptied, F32), [size] * n), 8.0))
+            for size, dtype in ((1, F32), (2, F32), (2, dtypes.i64), (1, dtypes.bool_)):
+                check(Sample(f"aten.{op}", (array(emptied, dtype), [size] * n), 8.0))
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -8,6 +8,7 @@ such a program has native code only where that happens in a branch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tierup.dialect import optable
@@ -85,10 +86,25 @@ def python(builder: Builder, node: Any) -> None:
         raise UnsupportedProgram(f"the program calls the Python function {node.pyname()} in a way that is not supported")
     _row("prim.PythonOp", "call_python", 1)
     types = builder.result_types(node) or [builder.em.types.none]
-    number = script_objects.number(node.pyobj(), builder.attributes)
-    made = builder.emit("prim.PythonOp", [builder.em.int(number), *builder.operands(node)], types)
+    given = list(node.inputs())
+    modules = {i: builder.object(v) for i, v in enumerate(given) if v.type().kind() == "ClassType"}
+    number = script_objects.number(_with(node.pyobj(), modules), builder.attributes)
+    operands = [builder.value(v) for i, v in enumerate(given) if i not in modules]
+    made = builder.emit("prim.PythonOp", [builder.em.int(number), *operands], types)
     if outputs:
         builder.bind(node, made)
+
+
+def _with(function: Any, modules: Mapping[int, Any]) -> Any:
+    """A Python function of the values that are no modules: a method under `torch.jit.ignore` takes its own as its first argument."""
+    if not modules:
+        return function
+
+    def bound(*values: Any) -> Any:
+        given = iter(values)
+        return function(*(modules[i] if i in modules else next(given) for i in range(len(modules) + len(values))))
+
+    return bound
 
 
 HANDLERS = {"prim::SetAttr": set_, "prim::PythonOp": python}

@@ -1,0 +1,128 @@
+"""What a call hands to a TorchScript program is converted and refused as TorchScript itself does it: its scripted function is the oracle."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035 - what torch.jit.script reads
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+
+pytestmark = pytest.mark.torch
+
+
+def an_int(a: int):
+    return a, a + 1
+
+
+def a_float(a: float):
+    return a, a + 1
+
+
+def a_bool(a: bool):
+    return a, not a
+
+
+def an_optional_int(a: Optional[int] = None):  # noqa: UP045
+    return a
+
+
+def an_optional_bool(a: Optional[bool] = None):  # noqa: UP045
+    return a
+
+
+def ints(a: List[int]):  # noqa: UP006
+    return a
+
+
+def floats(a: List[float]):  # noqa: UP006
+    return a
+
+
+def bools(a: List[bool]):  # noqa: UP006
+    return a
+
+
+def a_pair(a: Tuple[int, float]):  # noqa: UP006
+    return a
+
+
+def by_name(a: Dict[str, int]):  # noqa: UP006
+    return a
+
+
+def by_number(a: Dict[int, float]):  # noqa: UP006
+    return a
+
+
+def a_string(a: str):
+    return a
+
+
+def an_optional_list(a: Optional[List[int]]):  # noqa: UP006, UP045
+    return a
+
+
+def anything(a: Any):
+    return a, isinstance(a, int), isinstance(a, Tuple[int, int]), isinstance(a, torch.Tensor)  # noqa: UP006
+
+
+PROGRAMS = (an_int, a_float, a_bool, an_optional_int, an_optional_bool, ints, floats, bools, a_pair, by_name, by_number, a_string, an_optional_list, anything)  # fmt: skip
+VALUES = (
+    3, 1.5, True, False, float("nan"), 2**62, "a", None, torch.tensor(3), torch.tensor(3.7), torch.tensor(-3.7), torch.tensor(True), torch.tensor([2]),
+    torch.tensor([1, 2]), torch.tensor([]), [1, 2], [1.5], [True], (1, 2), (1, 2.5), (1,), (1, 2, 3), [torch.tensor(1)], [torch.tensor(1.5), 2], {"a": 1},
+    {"a": 1.5}, {1: 1}, {}, [[1, 2]], np.int64(3), np.bool_(True), (), [None],
+)  # fmt: skip
+
+OTHERWISE = (  # what Python's iteration makes of a value in TorchScript, and not here: a tuple of a tensor, a dict of nothing
+    ((a_pair,), (torch.Tensor,)),
+    ((by_name, by_number), (torch.Tensor, type(None), tuple, list)),
+    ((anything,), (np.int64, np.bool_)),  # arrays here
+)
+
+
+def outcome(function, value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return repr(function(value))
+        except Exception as e:  # noqa: BLE001 - the class is compared
+            return type(e).__name__
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_numbers_lists_and_tuples_are_converted_or_refused_as_by_torchscript(program):
+    scripted = torch.jit.script(program)
+    ours = from_torchscript(scripted)
+    taken = [v for v in VALUES if not any(program in programs and type(v) in types for programs, types in OTHERWISE)]
+    for value in (*taken, *taken, *reversed(taken)):
+        assert outcome(ours, value) == outcome(scripted, value), value
+
+
+def test_a_tensor_that_is_left_out_is_none():
+    def program(x, bias: Optional[torch.Tensor] = None):  # noqa: UP045
+        return torch.nn.functional.linear(x, x, bias), bias
+
+    ours = from_torchscript(torch.jit.script(program))
+    x = torch.randn(3, 3)
+    for bias in (None, torch.ones(3), None, torch.ones(3)):
+        torch.testing.assert_close(ours(x, bias), program(x, bias))
+
+
+def test_a_number_for_an_int_is_checked_in_every_tier():
+    @torch.jit.script
+    def program(x, n: int):
+        return x.sum() * n
+
+    ours, x = from_torchscript(program), torch.ones(3)
+    for n in (2, torch.tensor(2), torch.tensor(2.9), True, torch.tensor([4])):
+        for _ in range(3):
+            assert ours(x, n).item() == 3 * int(n)
+            with pytest.raises(RuntimeError, match="expected a value of type int, and found a float"):
+                ours(x, 2.9)
+            with pytest.raises(RuntimeError):
+                ours(x, torch.tensor([1, 2]))
