@@ -112,7 +112,7 @@ BUFFERS = NamedPipeline(
         "tierup-outline-exits",
         "tierup-split-kernel",
         "duplicate-function-elimination",
-        "func.func(tierup-reuse-products,tierup-separate-results)",
+        "func.func(tierup-reuse-products,tierup-rebase-stores,tierup-scalarize-elements,tierup-align-loops,tierup-separate-results)",
         "eliminate-empty-tensors",
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",
