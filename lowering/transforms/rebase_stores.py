@@ -18,6 +18,7 @@ buffers. A store that nobody reads is left to the canonicaliser.
 from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -39,5 +40,5 @@ class RebaseStores(Pass):
                 where = (op.block, op.operands[0].type, *list(op.operands)[1:], *(op.attributes[name] for name in _STATIC))
                 before = last.get(where)
                 last[where] = op.results[0]
-                if before is not None and b.is_used(before):
+                if before is not None and is_used(before):
                     op.operands[1] = before

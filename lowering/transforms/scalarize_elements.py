@@ -12,9 +12,9 @@ becomes
       %y = arith.mulf %x, %c2
       %u = tensor.insert %y into %t[%i]
 
-A tensor of rank 0 is memory, and a choice between two is perhaps either's: bufferization then copies the array that an element was read from,
-and each number was a block of memory. What else reads such a tensor gets it from the number (`tensor.from_elements`). Outside of loops
-nothing is gained, and results are computed in the caller's memory.
+A tensor of rank 0 is memory, and a choice between two is perhaps either's: bufferization then copies the array that an element was read
+from, and each number was a block of memory. What else reads such a tensor gets it from the number (`tensor.from_elements`). Outside of
+loops nothing is gained, and results are computed in the caller's memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, made_again, take_place
+from tierup.dialect.ir.structure import blocks, hand_over, handed_over, is_used, last_of, made_again, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -50,7 +50,7 @@ class ScalarizeElements(Pass):
             if rewrite is not None and (values := rewrite(op)) is not None:
                 take_place(op, values)
         for op in b.unerased(reversed([op for op in b.walk(function) if op.name == _MADE])):
-            if not b.is_used(op.results[0]):
+            if not is_used(op.results[0]):
                 op.erase()
 
 
@@ -150,7 +150,7 @@ def _compute(op: ir.Operation) -> list[ir.Value] | None:
     block = op.regions[0].blocks[0]
     with op.location, ir.InsertionPoint(op):
         for argument, value in zip(block.arguments, list(op.operands), strict=True):
-            if b.is_used(argument):
+            if is_used(argument):
                 argument.replace_all_uses_with(_number(value))
         results = handed_over(block)
         for inner in [view.operation for view in block.operations]:

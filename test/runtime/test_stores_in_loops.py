@@ -11,8 +11,8 @@ import pytest
 
 import tierup
 from tierup.dialect.ir.walking import walk
-from tierup.dialect.language.text import parse_module
 from tierup.dialect.language.context import thread_context
+from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 
 N = 1024  # elements of the arrays: a round touches a few
