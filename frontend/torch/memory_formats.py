@@ -26,9 +26,13 @@ def emitted(em: Emitter, name: str, operands: Sequence[ir.Value], types: Sequenc
     at = row.operands.index("memory_format") if row is not None and "memory_format" in row.operands else len(operands)
     asked = int_of(under_casts(operands[at])) if at < len(operands) else None
     rank = _RANKS.get(asked or 0)
-    if rank is None or operands[0].type != em.types.tensor:
+    if rank is None or operands[0].type not in (em.types.tensor, em.types.int_list):
         return list(em.op(name, operands, types))
     last, back = [0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)]
-    permuted = em.op("aten.permute", [operands[0], em.ints(*last)], [em.types.tensor])
-    (made,) = em.op(name, [*permuted, *operands[1:at], em.int(_ROWS), *operands[at + 1 :]], types)
+    if operands[0].type == em.types.tensor:
+        (permuted,) = em.op("aten.permute", [operands[0], em.ints(*last)], [em.types.tensor])
+    else:  # sizes
+        sizes = [v for d in last for v in em.op("aten.__getitem__.t", [operands[0], em.int(d)], [em.types.int])]
+        permuted = em.create("torch.prim.ListConstruct", sizes, [em.types.int_list]).results[0]
+    (made,) = em.op(name, [permuted, *operands[1:at], em.int(_ROWS), *operands[at + 1 :]], types)
     return list(em.op("aten.permute", [made, em.ints(*back)], types))

@@ -142,3 +142,22 @@ def test_what_is_drawn_into_fresh_memory_leaves_gradients_to_us():
             found.append((result, *torch.autograd.grad(result.pow(2).sum(), x)))
         torch.testing.assert_close(*found)
     assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by" in ours.explain()
+
+
+def drawn_where_it_lies(x):
+    like, copy, zeros = torch.empty_like(x).bernoulli_(0.5), x.clone().bernoulli_(0.3), torch.zeros_like(x).bernoulli_(0.5)
+    last = torch.empty([3, 2, 2, 2], memory_format=torch.channels_last).bernoulli_(0.5)
+    return like * x, copy * x, zeros * x, x.new_empty(x.shape).bernoulli_(0.5) * x, last
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_what_is_drawn_in_place_goes_by_the_order_of_memory(requires_grad):
+    ours = from_torchscript(torch.jit.script(drawn_where_it_lies))
+    for seed, rows in enumerate((True, True, False, False, False, True)):
+        x = (torch.randn(5, 4) if rows else torch.randn(4, 5).t()).requires_grad_(requires_grad)
+        found = []
+        for f in (ours, drawn_where_it_lies):
+            torch.manual_seed(seed)
+            results = f(x)
+            found.append((results, torch.autograd.grad(sum(r.sum() for r in results), x) if requires_grad else None, results[-1].stride()))
+        torch.testing.assert_close(*found)

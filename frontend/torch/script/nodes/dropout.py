@@ -52,8 +52,7 @@ def training(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Va
 def drawn(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value | None:
     """`x.bernoulli_(p)` of what was just made, as a draw that is copied there, which gradients know. Else None."""
     owner = operands[0].owner if name == "aten.bernoulli_.float" and is_none(operands[2]) else None
-    row = None if owner is None or isinstance(owner, ir.Block) else row_of(owner)
-    if row is None or row.writes or row.aliasing is not Aliasing.FRESH:  # a part of something may be drawn in another order
+    if owner is None or isinstance(owner, ir.Block) or not _is_in_rows(owner.operation):  # else drawn in the order of memory
         return None
     import torch  # here: optional, and whoever has a graph has it
 
@@ -63,6 +62,15 @@ def drawn(builder: Builder, name: str, operands: Sequence[ir.Value]) -> ir.Value
     (drawn,) = builder.create("aten.bernoulli.p", schema, [given, *operands[1:]], [em.types.tensor])
     (result,) = builder.create("aten.copy_", None, [x, drawn, em.bool(False)], [em.types.tensor])
     return result
+
+
+def _is_in_rows(op: ir.Operation) -> bool:
+    """Whether an op makes a tensor of the sizes that it is given, row-major whatever its operands are."""
+    row = row_of(op)
+    if row is None:
+        return False
+    formats = [v for name, v in zip(row.operands, op.operands, strict=False) if name == "memory_format"]
+    return "size" in row.operands and not row.writes and row.aliasing is Aliasing.FRESH and all(map(is_none, formats))
 
 
 def drops(name: str, operands: Sequence[ir.Value]) -> bool:
