@@ -72,6 +72,14 @@ BODIES = {
     "a number and a string": "return n == 'a', n != 'a', n == None, n is None, n is not None, (n,) == 'a'",
     # dicts
     "dict items stored": "d = {'a': n}\nd['b'] = s\nd['a'] = d['a'] + 1\ne = d\ne['c'] = x\nreturn d, len(d)",
+    **{f"{function} of a {kind}": f"return {function}({text})" for function in ("abs", "int", "float", "math.sqrt", "math.floor", "math.ceil")
+       for kind, text in (("list", "[n]"), ("tuple", "(s,)"), ("shape", "x.shape"), ("list of arrays", "[x]"))},
+    "a name bound in a comprehension": "y = [w := x * k for k in range(3)][-1] + w\nreturn y, w",
+    "a name bound in a comprehension in a loop": "w = x\nfor i in range(n):\n    y = {k: (w := w + k) for k in range(2)}\nreturn y, w",
+    "a name bound in a comprehension in a comprehension": "y = [[(w := j) + k for j in range(k)] for k in range(3) if (v := k)]\nreturn y, w, v",
+    "a comprehension's own name": "k = s\ny = [x * k for k in range(2)]\nreturn y, k",
+    "a comprehension that raises": "k = s\ntry:\n    y = [(1, 2)[k] for k in range(3)]\nexcept IndexError:\n    y = k\nreturn y",
+    "a filter behind one that does not pass": "return [x * k for k in range(3) if k if 6 / k > 2]",
     "dict items stored in a comprehension's": "d = {k: n for k in ('a', 'b')}\nd['c'] = s\nreturn d",
     "get, keys, values and items": "d = {'a': n, 'b': s}\nreturn d.get('a'), d.get('c'), d.get('c', 7), list(d.keys()), list(d.values()), list(d.items())",
     "dicts read": "d = {'a': n}\ne = {'a': n + 1, 'b': s}\nreturn d['a'], d, e['a'] + d['a']",

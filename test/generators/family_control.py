@@ -78,6 +78,7 @@ def bound_inside(d: Draft) -> bool:
     one = d.of(
         [f"{v} = ({q} := {bound}) + {q}"], [f"{v} = {q} * 2 if np.all(({q} := {bound})) else {q}"], [f"{v} = ({x}, {q} := {bound})[0]"],
         [f"{q} = 1", f"{v} = 5 if {text} else ({q} := 3)"], [f"{q} = 1.5", f"{v} = bool({text}) and ({q} := 2.5) > 1"], [f"{q} = 1", f"{v} = 0 < len({x}) < ({q} := 4)"],
+        [f"{v} = [({q} := {bound}) for _ in range(2)][0] + {q}"], [f"{q} = 1", f"{v} = [({q} := {q} + k) for k in range(3) if k < 2][-1] * {q}"],
         [f"{v} = np.add(({q} := {bound}), {q})"], [f"{v} = {x}[({q} := 0)] + {q}"], [f"{q} = {x}", f"if ({text}) or ({q} := {x} * 2).sum() > 1:", f"    {v} = {q} + 1", "else:", f"    {v} = {q}"],
     )  # fmt: skip
     step = d.of(f"{q} - 1", f"{q} // 2", f"{q} - max(len({x}), 1)")

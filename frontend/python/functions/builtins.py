@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable
 from functools import partial, reduce
+from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
@@ -95,7 +96,7 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
 def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
     if isinstance(x, Scalar):
         return absolute(frame, node, x)
-    array = as_array(frame, node, x)
+    array = _operand(frame, node, x, abs)
     return Array(frame.em.numpy("aten.abs", [array.ssa]), array.rank, array.min_rank, array.dtype)
 
 
@@ -104,7 +105,7 @@ def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
         return Scalar(_truncated(frame, x.ssa) if x.kind == "float" else to_int(frame, x), "int")
-    array = as_array(frame, node, x)
+    array = _operand(frame, node, x, int)
     if array.dtype is None or array.dtype.kind == "f":
         _refuse_special(frame, em.numpy("aten.Float.Tensor", [array.ssa], em.types.float))
     return Scalar(em.numpy("aten.Int.Tensor", [array.ssa], em.types.int), "int")
@@ -129,13 +130,21 @@ def _refuse_special(frame: Frame, number: ir.Value) -> None:
 
 @function(float)
 def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
-    return Scalar(_as_float(frame, node, x), "float")
+    return Scalar(_as_float(frame, node, x, float), "float")
 
 
-def _as_float(frame: Frame, node: ast.AST, x: Value) -> ir.Value:
+def _as_float(frame: Frame, node: ast.AST, x: Value, function: Callable[[Any], object]) -> ir.Value:
     if is_number(x):
         return to_float(frame, x)
-    return frame.em.numpy("aten.Float.Tensor", [as_array(frame, node, x).ssa], frame.em.types.float)
+    return frame.em.numpy("aten.Float.Tensor", [_operand(frame, node, x, function).ssa], frame.em.types.float)
+
+
+def _operand(frame: Frame, node: ast.AST, x: Value, function: Callable[[Any], object]) -> Array:
+    """What a function of Python's is given that takes numbers, or an array as one: no list or tuple, which NumPy's functions take."""
+    if isinstance(x, (Sequence, ShapeOf)):
+        empty: object = [] if isinstance(x, Sequence) and x.kind == "list" else ()
+        raise WillRaise(TypeError(python_says(lambda: function(empty))))
+    return as_array(frame, node, x)
 
 
 @function(bool)
@@ -188,7 +197,7 @@ def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
 def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
     """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""
     em = frame.em
-    number = _as_float(frame, node, x)
+    number = _as_float(frame, node, x, math.sqrt)
     what, _, _ = python_says(lambda: math.sqrt(-1.0)).partition(", got ")
     raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", what)
     tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
@@ -200,7 +209,7 @@ def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
     """The int below: truncation, less one for a negative fraction."""
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
-    number = _as_float(frame, node, x)
+    number = _as_float(frame, node, x, math.floor)
     truncated = Scalar(_truncated(frame, number), "int")
     above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
     return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
@@ -210,7 +219,7 @@ def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
 def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
-    number = _as_float(frame, node, x)
+    number = _as_float(frame, node, x, math.ceil)
     _refuse_special(frame, number)
     return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 

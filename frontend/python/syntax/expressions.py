@@ -32,6 +32,7 @@ from tierup.frontend.python.building.values import (
     copies_in,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
 from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
@@ -298,16 +299,24 @@ def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) ->
         add()
         return
     generator = node.generators[depth]
-    outer = dict(frame.env)
-    for item in static_items(frame, generator.iter, iterate(frame, generator.iter, evaluate(frame, generator.iter))):
-        assign_target(frame, generator.target, item)
-        tests = [condition(frame, test) for test in generator.ifs]
-        for test, test_node in zip(tests, generator.ifs, strict=True):
-            if not isinstance(test, Const):
-                raise frame.error(test_node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
-        if all(t.value for t in tests):  # type: ignore[union-attr]  # Consts
-            _comprehend(frame, node, depth + 1, add)
-    frame.env = outer
+    own = binds([generator.target])
+    outer = {name: value for name, value in frame.env.items() if name in own}
+    try:
+        for item in static_items(frame, generator.iter, iterate(frame, generator.iter, evaluate(frame, generator.iter))):
+            assign_target(frame, generator.target, item)
+            if all(_passes(frame, test) for test in generator.ifs):
+                _comprehend(frame, node, depth + 1, add)
+    finally:
+        for name in own - set(outer):
+            frame.env.pop(name, None)
+        frame.env.update(outer)  # `:=` binds outside of it
+
+
+def _passes(frame: Frame, node: ast.expr) -> bool:
+    test = condition(frame, node)
+    if not isinstance(test, Const):
+        raise frame.error(node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
+    return bool(test.value)
 
 
 def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
