@@ -82,11 +82,8 @@ class Assumptions:
             return self._context.program.run(flat)
 
         seen: Facts = {}
-        drawing.begin()
-        try:
-            given = instrumented.tier0.call(*flat, record=steps.regions.recorder_of(seen))
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
-            drawing.give_up()
+        given = drawing.tried(lambda: (instrumented.tier0.call(*flat, record=steps.regions.recorder_of(seen)),))
+        if given is None:
             return self._context.program.run(flat)
         with self._lock:
             before = self._facts.setdefault(signature.shapes, {})
@@ -94,7 +91,7 @@ class Assumptions:
             _merge(before, seen)
             if len(self._facts) > _SHAPES_KEPT:
                 self._facts.popitem(last=False)
-        results = publication.results(flat, given)
+        results = publication.results(flat, *given)
         last_plan.note(self._context.program)
         return results
 
@@ -238,11 +235,9 @@ class Assumptions:
         assert self.publication is not None  # there is a guarded version
         if faults.active:
             faults.left(self._context.program.name, status - EXIT_BASE)
-        drawing.begin()
-        try:
-            results = self._context.place.results(self.publication, flat, continuations.go_on(status - EXIT_BASE, live))
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
-            drawing.give_up()
+        place, publication = self._context.place, self.publication
+        results = drawing.tried(lambda: place.results(publication, flat, continuations.go_on(status - EXIT_BASE, live)))
+        if results is None:
             return self._context.run_again(flat), None
         return results, continuations if continuations.is_due and self._context.options().profile else None
 

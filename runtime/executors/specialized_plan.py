@@ -51,11 +51,8 @@ class ValuesProgram(Program):
         """The results of a call in tier 0. Raises what the pristine program raises."""
         if self.publication.refusal() or not self.publication.fits(flat):
             return self._pristine.run(flat)
-        drawing.begin()
-        try:
-            results = self.publication.results(flat, self.tier0.call(*flat))
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
-            drawing.give_up()
+        results = drawing.tried(lambda: self.publication.results(flat, self.tier0.call(*flat)))
+        if results is None:
             return self._pristine.run(flat)
         last_plan.note(self)
         return results

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class _Run(threading.local):
@@ -34,3 +37,14 @@ def give_up() -> None:
 
         torch.set_rng_state(_run.state)
     _run.watched, _run.state = False, None
+
+
+def tried(run: Callable[[], T]) -> T | None:
+    """What a run gives; None where it raised and was given up: who answers in its place does so when the exception was let
+    go, which would else be the context of what that raises."""
+    begin()
+    try:
+        return run()
+    except Exception:  # noqa: BLE001 - the pristine graph raises it, with all it writes before, or gives the results
+        give_up()
+        return None

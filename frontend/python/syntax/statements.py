@@ -64,7 +64,10 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
             if frame.trying == frame.em.depth:
                 raise
             frame.at(node)
-            raise_error(frame, e.error)
+            if _is_chained(frame, node):
+                _raise_by_python(frame, node, type(e.error))
+            else:
+                raise_error(frame, e.error)
             return Raised()
         except UnsupportedSyntax as e:
             if not frame.goes_on(node, e):
@@ -239,16 +242,27 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
         if not frame.em.depth:
             raise frame.error(node, "arguments that are left to it")
         message = None
-    if message is not None and getattr(builtins, cls.__name__, None) is cls:
-        if frame.trying == frame.em.depth:
-            raise WillRaise(cls(message) if message else cls())
+    is_known = message is not None and getattr(builtins, cls.__name__, None) is cls
+    if is_known and frame.trying == frame.em.depth:
+        raise WillRaise(cls(message) if message else cls())
+    if message is not None and is_known and not _is_chained(frame, node):
         frame.em.raise_now(cls.__name__, message)
-    else:  # Python, which runs the function in the place of the program, makes it
-        base = next(c for c in cls.__mro__ if getattr(builtins, c.__name__, None) is c)
-        frame.em.raise_now(unanswerable(base).__name__, ast.unparse(node))
-        what = "an exception that only Python makes, in a function that writes its arguments"
-        frame.outside.made_by_python = frame.error(node, what, "raise a built-in exception with a constant message")
+    else:
+        _raise_by_python(frame, node, cls)
     return Raised()
+
+
+def _is_chained(frame: Frame, node: ast.stmt) -> bool:
+    """Whether an exception that a statement raises has another one as its cause or context, or says that it has none."""
+    return not frame.is_numpys and (frame.caught is not None or isinstance(node, ast.Raise) and node.cause is not None)
+
+
+def _raise_by_python(frame: Frame, node: ast.stmt, cls: type[Exception]) -> None:
+    """Raise what Python makes, which runs the function in the place of the program."""
+    base = next(c for c in cls.__mro__ if getattr(builtins, c.__name__, None) is c)
+    frame.em.raise_now(unanswerable(base).__name__, ast.unparse(node).partition("\n")[0])
+    what = "an exception that only Python makes, in a function that writes its arguments"
+    frame.outside.made_by_python = frame.error(node, what, "raise a built-in exception with a constant message")
 
 
 def _is_left_to_numpy(frame: Frame, node: ast.Raise) -> bool:

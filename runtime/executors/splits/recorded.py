@@ -149,12 +149,9 @@ class RecordedSplits:
 
     def _record(self, recording: Recording, flat: Flat) -> Flat:
         """Answer a call by a run that records. Whatever it raises, no argument has been written."""
-        drawing.begin()
-        try:
-            given = recording.instrumented.tier0.call(*flat, record=steps.regions.recorder_of(recording.facts))
-            results = recording.instrumented.publication.results(flat, given)
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, or gives the results
-            drawing.give_up()
+        instrumented, recorder = recording.instrumented, steps.regions.recorder_of(recording.facts)
+        results = drawing.tried(lambda: instrumented.publication.results(flat, instrumented.tier0.call(*flat, record=recorder)))
+        if results is None:
             return self._context.interpret(flat, Reason.PROFILING)
         with self._lock:
             recording.runs += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -96,9 +97,10 @@ class SplitTable(Generic[Key]):
         inside = split.continuations
         if inside is not None:
             inside.was_left = False
-        try:
+        results: Flat | None = None
+        with suppress(Exception):  # whatever it was, the pristine graph raises it, with all it writes before
             results = split.run(flat)
-        except Exception:  # noqa: BLE001 - whatever it was, the pristine graph raises it, with all it writes before
+        if results is None:
             with self.lock:
                 self._failures += inside is None or not inside.was_left
             return self._context.run_again(flat)
