@@ -123,8 +123,8 @@ def forget_unproven_in(group: ir.Operation) -> None:
 def _forget_once(func: ir.Operation, inference: Inference, *, in_groups: bool = False) -> bool:
     changed = False
     for op in walk(func):
-        if op.name in _REFINING or op.name in _LITERALS or (not in_groups and _in_group(op)):
-            continue
+        if op.name in _REFINING or op.name in _LITERALS or op.name == "func.call" or (not in_groups and _in_group(op)):
+            continue  # of a call the callee's signature says it, which stays
         for value in (*op.results, *arguments_of(op)):
             known = inference.cast_from.get(value) if op.name == _INFO_CAST else inference.values.get(value)
             if torch_types.is_value_tensor(value.type) and isinstance(known, Tensor) and not follows(value.type, known):
