@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from tierup.dialect.analysis.points_to import IDENTITIES
 from tierup.dialect.ir.structure import last_of, maker, take_place
 from tierup.dialect.ir.torch_types import is_tensor
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
@@ -27,7 +28,7 @@ from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 
-HIDDEN, KEPT = "tierup.hidden", "tierup.kept"
+HIDDEN, KEPT, CLOSED = "tierup.hidden", "tierup.kept", "torch.operator"
 _OWN = "own"  # the unit attribute of a value that has memory of its own
 _ALIASES = "tierup.result_aliases"
 _SETTLED = ("fresh", "argument:", "view:")  # what no path decides
@@ -77,6 +78,17 @@ def restore(op: ir.Operation) -> None:
         with op.location, ir.InsertionPoint(op):
             value = b.value("torch.aten.clone", [value, t.none()], value.type)
     take_place(op, [value])
+
+
+def spell(op: ir.Operation, name: str) -> None:
+    """Write an op as one of the torch dialect, or as the `torch.operator` of that name, which nothing folds; or leave it, if it is that."""
+    if op.name == name:
+        return
+    attributes = {key: op.attributes[key] for key in op.attributes if key != "name"}
+    if name == CLOSED:
+        attributes["name"] = ir.StringAttr.get(torch_name(op), op.context)
+    types, where = [r.type for r in op.results], ir.InsertionPoint(op)
+    take_place(op, ir.Operation.create(name, types, list(op.operands), attributes, loc=op.location, ip=where).results)
 
 
 def _made(use: Use, seen: set[ir.Value]) -> Iterator[Use]:

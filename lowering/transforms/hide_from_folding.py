@@ -15,16 +15,17 @@ becomes
     %3 = torch.aten.index_select %x, %dim, %i : ...
     "tierup.kept"(%3) : ...
 
-* Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64).
-* The right operand of comparisons that NaN decides, which fold to true where both operands are one value.
-* The sizes of `unflatten.int`: of [1, n] torch-mlir makes an `unsqueeze` with the same axis, another one if it counts from the end.
-* Divisors of numbers that may be zero: torch-mlir folds a division by what it folds to zero.
+* Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64), and all that numbers, and
+  tensors of numbers, are computed of: it divides ints as floats, folds a division by what it folds to zero, and takes the last bit of 2 for
+  its truth. What inference knows of numbers `tierup-fold-numbers` folds.
+* Operands that single ops fold by (`_FOLDED_BY`).
+* Ops that it takes for their operand by their types alone, though they may raise, or reduce: they are a `torch.operator` meanwhile.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
 * Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
 Lists are checked to have the items that are taken out, and windows without strides get those that they mean, their own size: torch-mlir
-reads beyond both. A dtype's number becomes a constant: of ui16 and ui64 torch-mlir knows none, and aborts. `tierup-restore-hidden` undoes
-the rest.
+reads beyond both. A dtype's number becomes a constant: of ui16 and ui64 torch-mlir knows none, and aborts; so does the dtype of a
+conversion that asks for none. `tierup-restore-hidden` undoes the rest.
 """
 
 from __future__ import annotations
@@ -37,15 +38,19 @@ from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
-from tierup.dialect.rewriting.core import int_of, items_of
-from tierup.lowering.analysis.copies_kept import HIDDEN, KEPT, hide
+from tierup.dialect.rewriting.core import items_of
+from tierup.lowering.analysis.copies_kept import CLOSED, HIDDEN, KEPT, hide, spell
 from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.unpack_lists import check_items
 
-# Operands that torch-mlir folds by: comparisons of one value with itself to true, which NaN is not, and sizes of which one is 1.
-_FOLDED_BY = {"torch.aten.eq.Tensor": 1, "torch.aten.eq.float": 1, "torch.aten.ge.float": 1, "torch.aten.unflatten.int": 2}
+# Operands that torch-mlir folds by: a comparison of one value with itself to true, which NaN is not; a choice between one value, whatever
+# shape the condition has; sizes of which one is 1; parts without elements, which it drops, be there others or not.
+_FOLDED_BY = {"torch.aten.eq.Tensor": 1, "torch.aten.where.self": 2, "torch.aten.unflatten.int": 2, "torch.aten.cat": 0}
+Hidden = dict[ir.Value, ir.Value]  # what stands for a value
+_NUMBERS = ("!torch.int", "!torch.float", "!torch.bool", "!torch.number")
 
 # Where windows have their strides, behind the kernel size. When there are none torch-mlir reads them from beyond the list's end.
 _STRIDES = {
@@ -64,24 +69,27 @@ class HideFromFolding(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         if b.first(function, lambda op: op.name in (HIDDEN, KEPT)) is not None:
             return  # it is hidden already
-        hidden: dict[ir.Value, ir.Value] = {}
-        _merge_floats(function)
+        hidden: Hidden = {}
+        _merge_numbers(function)
         for op in b.unerased(b.walk(function)):
             if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
-                _hide_constants(op, hidden)
+                _hide_operands(op, hidden)
             if op.name == "torch.prim.dtype":
                 _name_dtype(op)
                 continue
+            if op.name == "torch.aten.to.dtype_layout":
+                _name_dtype_asked(op)
             if op.name in ("torch.prim.ListUnpack", "torch.aten.__getitem__.t"):
                 check_items(op)
             strides = _STRIDES.get(op.name)
             if strides is not None and items_of(op.operands[strides]) == []:
                 op.operands[strides] = op.operands[strides - 1]
+            if _is_no_operand(op):
+                spell(op, CLOSED)
+                continue
             if op.name in _FOLDED_BY:
                 _hide(op, _FOLDED_BY[op.name])
             if _may_raise(op):
-                if len(op.operands) == 2 and not any(is_tensor(v.type) for v in (*op.operands, *op.results)) and not int_of(op.operands[1]):
-                    _hide(op, 1)
                 end = ir.InsertionPoint.at_block_terminator(op.block)
                 ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)
         hide(function)
@@ -98,24 +106,61 @@ def _name_dtype(op: ir.Operation) -> None:
         take_place(op, [constant(dtype.code, ir.InsertionPoint(op), op.location)])
 
 
-def _hide_constants(op: ir.Operation, hidden: dict[ir.Value, ir.Value]) -> None:
-    """Let an op read constant tensors and floats from ops that nothing folds: one for each constant, so that equal ops still merge."""
-    for i, value in enumerate(op.operands):
-        made = b.defining_op(value)
-        if made is None or made.name != "torch.constant.float" and not _makes_a_constant(made):
-            continue
-        if value not in hidden:
-            after = ir.InsertionPoint.after(made)
-            hidden[value] = ir.Operation.create(HIDDEN, [value.type], [value], loc=made.location, ip=after).result
-        op.operands[i] = hidden[value]
+def _name_dtype_asked(op: ir.Operation) -> None:
+    dtype = torch_types.parse_tensor(str(op.results[0].type))[1]
+    if str(op.operands[1].type) == "!torch.none" and dtype is not None:
+        op.operands[1] = constant(dtype.code, ir.InsertionPoint(op), op.location)
 
 
-def _merge_floats(function: ir.Operation) -> None:
-    """Have each float constant of a function once, where it begins: equal constants are hidden as one."""
-    first: dict[str, ir.Operation] = {}
+def _is_no_operand(op: ir.Operation) -> bool:
+    """Whether torch-mlir, going by types, may take an op for its operand, which it is not: a reduction, or one that may raise."""
+    row = row_of(op)
+    first = next(iter(op.operands), None)
+    if row is None or first is None or not is_tensor(first.type) or all(first.type != r.type for r in op.results):
+        return False
+    if torch_types.parse_tensor(str(first.type))[0] is None:
+        return False  # it goes by sizes
+    return row.kind is Kind.REDUCTION or _may_refuse_values(op)
+
+
+def _hide_operands(op: ir.Operation, hidden: Hidden) -> None:
+    """Let an op read what torch-mlir would compute with from ops that nothing folds: one for each value, so that equal ops still merge."""
+    of_numbers, operands = _is_of_numbers(op), list(op.operands)
+    for i, value in enumerate(operands):
+        if of_numbers and str(value.type) in _NUMBERS or _is_constant(value):
+            op.operands[i] = _hidden(value, {} if value in operands[:i] else hidden)
+
+
+def _hidden(value: ir.Value, hidden: Hidden) -> ir.Value:
+    if value not in hidden:
+        block = isinstance(value.owner, ir.Block)
+        at = ir.InsertionPoint.at_block_begin(value.owner) if block else ir.InsertionPoint.after(value.owner.operation)
+        hidden[value] = ir.Operation.create(HIDDEN, [value.type], [value], loc=value.location, ip=at).result
+    return hidden[value]
+
+
+def _is_constant(value: ir.Value) -> bool:
+    made = b.defining_op(value)
+    return made is not None and (made.name == "torch.constant.float" or _makes_a_constant(made))
+
+
+def _is_of_numbers(op: ir.Operation) -> bool:
+    """Whether an op computes numbers of numbers alone, or makes a tensor of them."""
+    return _makes_a_constant(op) or not any("tensor" in str(v.type) or "list" in str(v.type) for v in op.operands)
+
+
+def _may_refuse_values(op: ir.Operation) -> bool:
+    """Whether an op may raise for elements, or for numbers that only the run knows, that fold as if it had run."""
+    row = row_of(op)
+    return row is not None and not len(op.regions) and (hangs_on_numbers(op, row) or raises_for_values(op, row))
+
+
+def _merge_numbers(function: ir.Operation) -> None:
+    """Have each constant number of a function once, where it begins: equal constants are hidden as one."""
+    first: dict[tuple[str, str], ir.Operation] = {}
     for op in b.unerased(b.walk(function)):
-        if op.name == "torch.constant.float":
-            kept = first.setdefault(str(op.attributes["value"]), op)
+        if op.name in ("torch.constant.float", "torch.constant.int", "torch.constant.bool"):
+            kept = first.setdefault((op.name, str(op.attributes["value"])), op)
             if kept == op:
                 op.move_before(function.regions[0].blocks[0].operations[0])
             else:
@@ -146,5 +191,4 @@ def _may_raise(op: ir.Operation) -> bool:
     if row is None or len(op.regions):
         return False
     listed = [item for v in op.operands for item in items_of(v) or ()]
-    hangs = any("?" in str(v.type) for v in (*op.operands, *listed)) or hangs_on_numbers(op, row)
-    return hangs or row.strided or raises_for_values(op, row)
+    return any("?" in str(v.type) for v in (*op.operands, *listed)) or row.strided or _may_refuse_values(op)

@@ -8,12 +8,15 @@ becomes
 
     %2 = torch.aten.eq.Tensor %x, %0 : ...
 
-A value that is to have memory of its own (`own`) and that no op makes any more is copied. Backwards: what such an op reads is hidden, too.
+An op that was written as a `torch.operator` is one of the torch dialect again. A value that is to have memory of its own (`own`) and
+that no op makes any more is copied. Backwards: what such an op reads is hidden, too.
 """
 
 from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis import copies_kept
@@ -33,3 +36,5 @@ class RestoreHidden(Pass):
                 copies_kept.restore(op)
             elif op.name == copies_kept.KEPT:
                 op.erase()
+            elif op.name == copies_kept.CLOSED:
+                copies_kept.spell(op, torch_types.spelled(op.context, torch_name(op))[0])

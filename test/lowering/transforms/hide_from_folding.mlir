@@ -132,15 +132,18 @@ func.func @unflatten(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[1,?],si64>
 }
 
 // -----
-// torch-mlir folds a division by what it folds to zero.
+// Numbers are computed of hidden ones, each hidden once: torch-mlir folds a division by what it folds to zero.
 // CHECK-LABEL: func.func @division
-// CHECK: %[[N:.*]] = torch.aten.mul.int
+// CHECK: %[[A:.*]] = "tierup.hidden"(%arg0)
+// CHECK: %[[S:.*]] = "tierup.hidden"(%int7)
+// CHECK: %[[N:.*]] = torch.aten.mul.int %{{.*}}, %[[A]]
 // CHECK: %[[H:.*]] = "tierup.hidden"(%[[N]])
-// CHECK: %[[R:.*]] = torch.aten.remainder.int %int7, %[[H]]
-// CHECK: torch.aten.remainder.int %arg0, %int7
+// CHECK: %[[R:.*]] = torch.aten.remainder.int %[[S]], %[[H]]
+// CHECK: torch.aten.remainder.int %[[A]], %[[S]]
 // CHECK: "tierup.kept"(%[[R]])
 // BACK-LABEL: func.func @division
-// BACK: torch.aten.floordiv.int %int7, %int0
+// BACK: %[[N:.*]] = torch.aten.mul.int %int0, %arg0
+// BACK: torch.aten.floordiv.int %int7, %[[N]]
 func.func @division(%n: !torch.int) -> !torch.int {
   %seven = torch.constant.int 7
   %zero = torch.constant.int 0
@@ -148,4 +151,34 @@ func.func @division(%n: !torch.int) -> !torch.int {
   %1 = torch.aten.remainder.int %seven, %0 : !torch.int, !torch.int -> !torch.int
   %2 = torch.aten.remainder.int %n, %seven : !torch.int, !torch.int -> !torch.int
   return %2 : !torch.int
+}
+
+// -----
+// An op that may raise, or reduces, is not its operand though it has its type; one that does neither may be.
+// CHECK-LABEL: func.func @no_operands
+// CHECK: %[[S:.*]] = torch.operator "aten.index_select"(%arg0,
+// CHECK: torch.operator "aten.any.dims"(%arg1,
+// CHECK: torch.aten.detach %[[S]]
+// BACK-LABEL: func.func @no_operands
+// BACK: %[[S:.*]] = torch.aten.index_select %arg0
+// BACK: %[[A:.*]] = torch.aten.any.dims %arg1
+// BACK: return %[[S]], %[[A]]
+func.func @no_operands(%x: !torch.vtensor<[1],f32>, %b: !torch.vtensor<[],ui8>, %i: !torch.vtensor<[1],si64>) -> (!torch.vtensor<[1],f32>, !torch.vtensor<[],ui8>) {
+  %zero = torch.constant.int 0
+  %none = torch.constant.none
+  %true = torch.constant.bool true
+  %0 = torch.aten.index_select %x, %zero, %i : !torch.vtensor<[1],f32>, !torch.int, !torch.vtensor<[1],si64> -> !torch.vtensor<[1],f32>
+  %1 = torch.aten.any.dims %b, %none, %true : !torch.vtensor<[],ui8>, !torch.none, !torch.bool -> !torch.vtensor<[],ui8>
+  %2 = torch.aten.detach %0 : !torch.vtensor<[1],f32> -> !torch.vtensor<[1],f32>
+  return %2, %1 : !torch.vtensor<[1],f32>, !torch.vtensor<[],ui8>
+}
+
+// -----
+// A conversion to no dtype names the one that it has: torch-mlir makes a broken op of it.
+// CHECK-LABEL: func.func @conversion
+// CHECK: torch.aten.to.dtype_layout %arg0, %int6,
+func.func @conversion(%x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.vtensor<[2],f32> {
+  %none = torch.constant.none
+  %0 = torch.aten.to.dtype_layout %x, %none, %none, %none, %none, %c, %c, %none : !torch.vtensor<[2],f32>, !torch.none, !torch.none, !torch.none, !torch.none, !torch.bool, !torch.bool, !torch.none -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
 }
