@@ -194,7 +194,7 @@ mpmath for erf and erfc in f64.
   for near ties.
 * Without fused multiply-add on the target, the pass option `fma=false` splits products instead; errors stay within 0.4 ulp of these.
 * sqrt, floor, ceil, trunc, rounding, abs and copysign are instructions and exact.
-* A constant exponent of 2, 3, 4, -1 or 1/2 of pow is computed by multiplication, division or sqrt: at most 2 ulp.
+* A constant exponent of 2, 3, 4, -1, 1/2, -1/2, 3/2 or -3/2 of pow is computed by multiplication, division or sqrt: at most 2 ulp.
 
 Nanoseconds per element: one thread, 4096 elements in cache, {cpu} ({machine}), against NumPy {numpy}, which on this machine uses
 vector code with errors of up to 4 ulp for most of these.

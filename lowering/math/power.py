@@ -108,9 +108,10 @@ def power_of_constant(e: Emit, x: Scalar, y: float) -> Scalar | None:
         return x * x
     if y == -1.0:
         return 1.0 / x
-    if y == 0.5:
-        # unlike sqrt, pow(-0.0, 0.5) is +0.0 and pow(-inf, 0.5) is +inf
-        return e.select(x.equals(float("-inf")), float("inf"), (x + 0.0).call("math.sqrt"))
+    if abs(y) in (0.5, 1.5):
+        if e.format.bits == 32 and y != 0.5:
+            return e.through_f64(lambda wide, w: _root_power(wide, w, y), x)
+        return _root_power(e, x, y)
     if not abs(y) <= 64 or y != int(y):  # NaN goes the long way
         return None
     n = int(abs(y))
@@ -123,3 +124,14 @@ def power_of_constant(e: Emit, x: Scalar, y: float) -> Scalar | None:
 
         return e.through_f64(chain, x)
     return whole_power(x, n) if 0 < y <= 4 else None
+
+
+def _root_power(e: Emit, x: Scalar, y: float) -> Scalar:
+    """x to the power of 0.5, 1.5, -0.5 or -1.5, by its root: two or three roundings, and no step leaves the range that the result is in."""
+    base = x + 0.0  # unlike sqrt, pow(-0.0, y) has no sign, and pow(-inf, y) is not NaN
+    root = base.call("math.sqrt")
+    if y < 0:
+        root = 1.0 / root
+    if abs(y) == 1.5:
+        root = root * base if y > 0 else root / base
+    return e.select(x.equals(float("-inf")), float("inf") if y > 0 else 0.0, root)
