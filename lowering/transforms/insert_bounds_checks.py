@@ -165,8 +165,8 @@ def _put(op: ir.Operation) -> None:
 
 def _read_other_memory(op: ir.Operation) -> None:
     """Where an axis is empty that positions are for, read zeros, one along it: what any position is clamped to. Not the operand is chosen,
-    but what is read: the choice of a tensor is a copy of it."""
-    if ".select" in op.name:
+    but what is read: the choice of a tensor is a copy of it, but of one element."""
+    if ".select" in op.name and not _is_element(op.results[0]):
         op = _as_index_select(op)
     x, name = op.operands[0], torch_name(op)
     known = t.sizes_of(x)
@@ -185,6 +185,12 @@ def _read_other_memory(op: ir.Operation) -> None:
         other.move_after(other.operands[0].owner)
     with ir.InsertionPoint(made.regions[0].blocks.append()):
         op.move_before(b.op("torch.prim.If.yield", [op.results[0]], []))
+
+
+def _is_element(value: ir.Value) -> bool:
+    """Whether a tensor has rank 0."""
+    known = t.sizes_of(value)
+    return known is not None and not known[0]
 
 
 def _as_index_select(op: ir.Operation) -> ir.Operation:
