@@ -233,9 +233,9 @@ dot = _product_op(
 
 @dot.vjp(reads=("self", "tensor"))
 def _(g: Backward) -> Gradients:
-    if g.numpy and not g.rank("self") == g.rank("tensor") == 1:
+    if g.numpy and 0 not in (ranks := (g.rank("self"), g.rank("tensor"))) and ranks != (1, 1):
         return _of_any_ranks(g, "tensor")
-    return g.cast_to(g.mul(g.promoted("tensor"), g.grad), 0), g.cast_to(g.mul(g.promoted("self"), g.grad), "tensor")
+    return g.sum_to(g.mul(g.promoted("tensor"), g.grad), 0), g.sum_to(g.mul(g.promoted("self"), g.grad), "tensor")
 
 
 @or_unknown

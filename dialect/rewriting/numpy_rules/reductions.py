@@ -132,14 +132,31 @@ def dot(site: Site) -> list[ir.Value]:
     a, b = (site.cast(v, site.dtype) for v in site.operands[:2])
     if site.dtype in (*_HALF, dtypes.bool_):
         raise Keep(f"NumPy's product of {site.dtype}")
-    ranks = len(site.shape_of(a)), len(site.shape_of(b))
-    if 0 in ranks:
-        return [site.one("aten.add.Scalar", site.one("aten.mul.Tensor", a, b), 0, 1)]  # BLAS adds to 0.0
+    shapes = site.shape_of(a), site.shape_of(b)
+    ranks = len(shapes[0]), len(shapes[1])
+    ones = [not set(of) - {1} for of in shapes]
+    if any(ones) and (0 in ranks or max(ranks) < 3):
+        number, x = (a, b) if ones[0] else (b, a)
+        return [_scaled(site, number, x, exact=all(ones) or max(ranks) > 2)]
     if ranks == (1, 1):
         return [site.one("aten.dot", a, b)]
     if ranks[1] > 2:
         raise Keep("np.dot with an operand of rank above 2")
     return [site.one("aten.matmul", a, b)]
+
+
+def _scaled(site: Site, number: ir.Value, x: ir.Value, *, exact: bool) -> ir.Value:
+    """The product with one element. If not `exact` it is what BLAS's axpy adds to zeros: nothing where that element is 0."""
+    number = site.one("aten.reshape", number, [])
+    if not exact and site.dtype.is_float:
+        endless = site.one("aten.logical_not", site.one("aten.isfinite", x))
+        lost = site.one("aten.logical_and", site.one("aten.eq.Scalar", number, 0), endless)
+        x = site.one("aten.masked_fill.Scalar", x, lost, 0)
+    product = site.one("aten.mul.Tensor", number, x)
+    if not exact:
+        product = site.one("aten.add.Scalar", product, 0, 1)
+    shape = site.shape_of(site.op.results[0])
+    return product if site.shape_of(x) == shape else site.one("aten.reshape", product, [n if isinstance(n, int) else -1 for n in shape])
 
 
 def outer(site: Site) -> list[ir.Value]:

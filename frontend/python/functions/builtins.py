@@ -30,6 +30,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.operations import array_operators, arrays, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.complex_arrays import refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import (
@@ -190,6 +191,9 @@ def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
 def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
     if is_number(x) and is_number(y) and "float" in (number_kind(x), number_kind(y)):
         refuse_zero(frame, y, lambda: divmod(1.0, 0.0))
+    for operand in (x, y):
+        if isinstance(operand, Array):  # NumPy's exception names divmod, not the operators
+            refuse_complex(frame, node, operand, "divmod")
     return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
 
 

@@ -74,6 +74,8 @@ def _operator(op: type) -> Handler:
 @function(np.divmod)
 def divmod_(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
     """The quotient's floor, and what is left."""
+    for operand in (x1, x2):
+        refuse_complex(frame, node, as_array(frame, node, operand), "np.divmod")
     return Sequence("tuple", [_operator(op)(frame, node, x1, x2) for op in (ast.FloorDiv, ast.Mod)])
 
 

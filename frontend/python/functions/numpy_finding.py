@@ -17,7 +17,7 @@ from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Sca
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
-from tierup.frontend.python.operations.scalars import to_float
+from tierup.frontend.python.operations.scalars import raise_if, to_float
 
 _INT = np.dtype(np.int64)
 ELLIPSIS = Const(...)
@@ -41,8 +41,10 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     if not isinstance(indices, Array) or index.rank == 0 and index.decays is True:  # NumPy truncates floats here, but none in arrays
         operands = [index.ssa, em.int(dtypes.i64.code), em.bool(False), em.bool(False), em.none]
         index = replace(index, ssa=em.numpy("aten.to.dtype", operands), dtype=_INT)
-    elif index.dtype is None or index.dtype.kind not in "iu":  # `| 0`: bools become ints, and floats raise the TypeError that NumPy does
-        index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))
+    elif index.dtype is None or index.dtype.kind not in "iu":
+        is_float = em.numpy("aten.is_floating_point", [index.ssa], em.types.bool)
+        raise_if(frame, is_float, "TypeUnanswerable", "np.take of places that are no integers")
+        index = array_operators.binary(frame, node, ast.BitOr, index, Const(0))  # bools become ints
     rank = None if x.rank is None or index.rank is None else x.rank - 1 + index.rank
     return Array(em.numpy("aten.index_select", [x.ssa, em.int(dim), index.ssa]), rank, 0, x.dtype)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import constant, function, method
@@ -31,7 +32,7 @@ def matmul(frame: Frame, node: ast.AST, x1: Value, x2: Value) -> Value:
 @method("dot")
 def dot_method(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     if isinstance(a, Array) and a.rank == 0 and a.decays is True:
-        raise WillRaise(AttributeError("NumPy's scalars have no attribute 'dot'"))
+        raise WillRaise(unanswerable(AttributeError)("NumPy's scalars have no attribute 'dot'"))
     return dot(frame, node, a, b)
 
 
@@ -40,7 +41,9 @@ def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """Up to rank 2, matmul; with a scalar (an array of its own dtype), a product; a third dimension means another thing than in matmul."""
     x, y = as_array(frame, node, a), as_array(frame, node, b)
     if x.rank == 0 or y.rank == 0:
-        return array_operators.binary(frame, node, ast.Mult, x, y)
+        dtype = None if x.dtype is None or y.dtype is None else np.promote_types(x.dtype, y.dtype)
+        rank = None if x.rank is None or y.rank is None else max(x.rank, y.rank)
+        return Array(frame.em.numpy("aten.dot", [x.ssa, y.ssa], ranks=(x.rank, y.rank)), rank, 0, dtype)
     if x.rank == 1 and y.rank == 1:
         return Array(frame.em.numpy("aten.dot", [x.ssa, y.ssa]), 0)
     if (x.rank is not None and x.rank > 2) or (y.rank is not None and y.rank > 2):
@@ -51,7 +54,7 @@ def dot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             rank = arrays.rank_ssa(frame, operand)
             for name, bound in (("gt", 2), ("lt", 1)):
                 wrong = em.scalar(f"aten.{name}.int", [rank, em.int(bound)], em.types.bool)
-                raise_if(frame, wrong, "ValueError", "np.dot here takes arrays of rank 1 and 2; use @ for others")
+                raise_if(frame, wrong, "ValueUnanswerable", "np.dot here takes arrays of rank 1 and 2; use @ for others")
     return array_operators.matmul(frame, node, x, y, np.dot)
 
 
@@ -71,8 +74,10 @@ def inner(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 @function(np.vdot)
 def vdot(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    x, y = (flat(frame, as_array(frame, node, v)) for v in (a, b))
-    return dot(frame, node, conjugated(frame, x) if is_complex(frame, node, x) else x, y)
+    """Both flattened. Of one product, too, a sum, which is 0.0 where np.dot's is -0.0."""
+    em, x = frame.em, flat(frame, as_array(frame, node, a))
+    y = em.numpy("aten.reshape", [as_array(frame, node, b).ssa, em.int_list([arrays.size(frame, x, 0).ssa])])
+    return array_operators.matmul(frame, node, conjugated(frame, x) if is_complex(frame, node, x) else x, Array(y, 1))
 
 
 @function(np.outer)
@@ -132,12 +137,14 @@ def einsum(frame: Frame, node: ast.AST, subscripts: Value, *operands: Value, opt
     for x, of in zip(arrays_, labels, strict=True):
         if known_rank(frame, node, x, "np.einsum") != len(of):
             raise frame.error(node, f"np.einsum({text!r}) of an array of rank {x.rank}", "a letter for each axis")
-    return contracted(frame, arrays_, labels, list(output), "ValueUnanswerable")  # a size of 1 may stand for another
+    return contracted(frame, arrays_, labels, list(output), "ValueUnanswerable", "aten.matmul")  # a size of 1 may stand for another
 
 
-def contracted(frame: Frame, operands: Operands[Array], labels: Operands[list[Any]], output: list[Any], differing: str) -> Array:
+def contracted(
+    frame: Frame, operands: Operands[Array], labels: Operands[list[Any]], output: list[Any], differing: str, by: str = "aten.dot"
+) -> Array:
     """The sum of products over all labels that the output lacks, of one or two arrays whose axes have labels, each at most once.
-    `differing`: what is raised where sizes of one label differ."""
+    `differing`: what is raised where sizes of one label differ; `by`: the product of matrices."""
     em = frame.em
     summed = [[k for k in of if k not in output and all(k not in other for other in labels if other is not of)] for of in labels]
     parts: list[Array] = []
@@ -163,7 +170,7 @@ def contracted(frame: Frame, operands: Operands[Array], labels: Operands[list[An
             sizes[k] = length
     first = _grouped(frame, _ordered(frame, parts[0], left[0], [*batch, *rows, *inner_]), sizes, batch, rows, inner_)
     second = _grouped(frame, _ordered(frame, parts[1], left[1], [*batch, *inner_, *columns]), sizes, batch, inner_, columns)
-    product = em.numpy("aten.matmul", [first, second], ranks=(len(batch) + 2,) * 2)
+    product = em.numpy(by, [first, second], ranks=(len(batch) + 2,) * 2)
     whole = [*batch, *rows, *columns]
     apart = Array(em.numpy("aten.reshape", [product, em.int_list([sizes[k] for k in whole])]), len(whole))
     return _ordered(frame, apart, whole, output)

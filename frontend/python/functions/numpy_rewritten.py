@@ -159,7 +159,10 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     x = np.asarray(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    powers = np.cumprod(np.where(np.arange(len(x) if N is None else N) == 0, 1, x.astype(np.promote_types(x.dtype, int))[:, None]), axis=1)
+    columns = len(x) if N is None else N
+    if columns < 0:
+        raise ValueError("negative dimensions are not allowed")
+    powers = np.cumprod(np.where(np.arange(columns) == 0, 1, x.astype(np.promote_types(x.dtype, int))[:, None]), axis=1)
     return powers if increasing else np.flip(powers, 1).copy()
 
 
@@ -334,20 +337,33 @@ def bitwise_count(x: Any, /) -> Any:
     return n.astype(np.uint8)[()]
 
 
+def _insist(condition: bool) -> None:
+    """Where it does not hold the call is NumPy's, whose exception says what is wrong."""
+    if not condition:
+        raise ValueError(f"{condition}")
+
+
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis."""
-    x1, x2 = (np.moveaxis(_real(x), axis, -1) for x in (x1, x2))
+    x1, x2 = _real(x1), _real(x2)
+    _insist(x1.ndim > 0 and x2.ndim > 0)
+    x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    _insist(x1.shape[-1] == x2.shape[-1])
     return np.matmul(x1[..., None, :], x2[..., None])[..., 0, 0][()]
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
     """The products of matrices and vectors."""
-    return np.matmul(_real(x1), _real(x2)[..., None])[..., 0]
+    x1, x2 = _real(x1), _real(x2)
+    _insist(x1.ndim > 1 and x2.ndim > 0 and x1.shape[-1] == x2.shape[-1])
+    return np.matmul(x1, x2[..., None])[..., 0]
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of vectors and matrices."""
-    return np.matmul(_real(x1)[..., None, :], _real(x2))[..., 0, :]
+    x1, x2 = _real(x1), _real(x2)
+    _insist(x1.ndim > 0 and x2.ndim > 1 and x1.shape[-1] == x2.shape[-2])
+    return np.matmul(x1[..., None, :], x2)[..., 0, :]
 
 
 def _in_turn(ufunc: np.ufunc) -> Callable[..., Any]:

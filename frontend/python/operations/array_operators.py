@@ -134,7 +134,7 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
             a, b = as_array(frame, node, a), as_array(frame, node, b)
             if a.may_be_scalar and b.may_be_scalar:  # NumPy's scalars have no such operator
                 both = frame.em.scalar("aten.__and__.bool", [is_scalar(frame, a), is_scalar(frame, b)], frame.em.types.bool)
-                raise_if(frame, both, "TypeError", "unsupported operand type(s) for @: two NumPy scalars")
+                raise_if(frame, both, "TypeUnanswerable", "unsupported operand type(s) for @: two NumPy scalars")
         return matmul(frame, node, a, b)
     a, b = (beside(frame, node, v, other) for v, other in ((a, b), (b, a)))
     a = a if is_number(a) else as_array(frame, node, a)

@@ -199,7 +199,7 @@ def refuse_axis(frame: Frame, x: Array, axis: Value, dim: ir.Value | None = None
         lowest = em.scalar("aten.neg.int", [rank], em.types.int)
         for how, bound in (("lt", lowest), ("ge", rank)):
             wrong = em.scalar(f"aten.{how}.int", [dim, bound], em.types.bool)
-            raise_if(frame, wrong, "AxisError", "the axis is out of bounds for the array")
+            raise_if(frame, wrong, "AxisUnanswerable", "the axis is out of bounds for the array")  # NumPy's words have its number
 
 
 def dtype_code(frame: Frame, node: ast.AST | None, value: Value) -> tuple[ir.Value, np.dtype | None]:
