@@ -219,15 +219,15 @@ class _Walker:
         if not isinstance(value, Tensor):
             return value
         shape = value.shape
-        if fact.sizes is not None and (shape is None or len(shape) == len(fact.sizes)):
+        if fact.sizes is not None:
             stated = [symbol(s) if isinstance(s, str) else s for s in fact.sizes]
-            old: Sequence[Dim | None] = shape or [None] * len(stated)
+            old: Sequence[Dim | None] = shape if shape is not None and len(shape) == len(stated) else [None] * len(stated)
             pairs = enumerate(zip(old, stated, strict=True))
             shape = tuple(self._known_size(site, i, a, b) for i, (a, b) in pairs)
-        return Tensor(fact.dtype or value.dtype, shape)  # where they differ nothing fits, and what follows never runs
+        return Tensor(fact.dtype or value.dtype, shape)  # where they differ nothing fits, and what follows never runs: it is typed as stated
 
     def _known_size(self, site: ir.Value, i: int, old: Dim | None, stated: Dim | None) -> Dim:
-        if isinstance(old, int) or stated is None:
+        if stated is None or (isinstance(old, int) and not isinstance(stated, int)):
             return self._site_size(site, i) if old is None else old
         return stated
 

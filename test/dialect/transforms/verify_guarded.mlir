@@ -38,6 +38,34 @@ func.func @equal_symbols_are_equal_sizes(%x: !torch.vtensor, %y: !torch.vtensor)
 }
 
 // -----
+// A second round of a loop that profiles saw once: its guards never hold, and nothing behind one runs.
+// CHECK-LABEL: func.func @guards_that_contradict_what_is_known_give_what_they_state
+func.func @guards_that_contradict_what_is_known_give_what_they_state(%x: !torch.vtensor<[1,2,1],f64>, %n: !torch.vtensor<[?,3],f32>) -> (!torch.vtensor<[1,1],si32>, !torch.vtensor<[?,4],f32>) {
+  %one = torch.constant.int 1
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<i32[1,1,1]>} : (!torch.vtensor<[1,2,1],f64>) -> !torch.vtensor<[1,1,1],si32>
+  %1 = torch.aten.squeeze.dim %0, %one : !torch.vtensor<[1,1,1],si32>, !torch.int -> !torch.vtensor<[1,1],si32>
+  %2 = "tierup.guard"(%x) {expected = #tierup.profiled<i32[1,1]>} : (!torch.vtensor<[1,2,1],f64>) -> !torch.vtensor<[1,1],si32>
+  %3 = torch.aten.add.Tensor %1, %2, %one : !torch.vtensor<[1,1],si32>, !torch.vtensor<[1,1],si32>, !torch.int -> !torch.vtensor<[1,1],si32>
+  // CHECK: torch.prim.If
+  %4:2 = "tierup.check"(%n) {expected = [#tierup.profiled<f32[s0,4]>]} : (!torch.vtensor<[?,3],f32>) -> (!torch.vtensor<[?,4],f32>, !torch.bool)
+  %5 = torch.prim.If %4#1 -> (!torch.vtensor<[?,4],f32>) {
+    torch.prim.If.yield %4#0 : !torch.vtensor<[?,4],f32>
+  } else {
+    %6 = "tierup.guard"(%n) {expected = #tierup.profiled<f32[s1,4]>} : (!torch.vtensor<[?,3],f32>) -> !torch.vtensor<[?,4],f32>
+    torch.prim.If.yield %6 : !torch.vtensor<[?,4],f32>
+  }
+  return %3, %5 : !torch.vtensor<[1,1],si32>, !torch.vtensor<[?,4],f32>
+}
+
+// -----
+// A size that is known is not forgotten for a symbol.
+// CHECK-LABEL: func.func @a_symbol_stands_for_a_known_size
+func.func @a_symbol_stands_for_a_known_size(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[s0]>} : (!torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32>
+  return %0 : !torch.vtensor<[3],f32>
+}
+
+// -----
 func.func @type_out_of_nowhere(%x: !torch.vtensor) -> !torch.vtensor<[4],f32> {
   // expected-error@below {{breaks the contract 'guarded': no guard or check that dominates this gives its result the type !torch.vtensor<[4],f32>; what follows is !torch.vtensor}}
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
