@@ -55,6 +55,15 @@ def binary(d: Draft) -> bool:
     return d.keep([f"{d.new()} = {filled(d, d.of(*BINARY), x, y)}"])
 
 
+@statement("elementwise", 0.5)
+def beside_a_sequence(d: Draft) -> bool:
+    """A NumPy scalar, small since it may be a number of repetitions, or an array; and a list or tuple of Python's."""
+    some = d.of("(X.ravel()[0] % 4)", "(X.max() % 4)", "(X % 4)").replace("X", d.array())
+    sequence = d.of("[1, 2]", "(1, 2)", "[2]", "[0.5, 3]")
+    operands = d.of((some, sequence), (sequence, some))
+    return d.keep([f"{d.new()} = {operands[0]} {d.of('*', '*', '+', '/')} {operands[1]}"])
+
+
 @statement("elementwise", 1.5)
 def cast(d: Draft) -> bool:
     x = d.array()

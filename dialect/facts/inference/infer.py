@@ -224,7 +224,7 @@ class _Walker:
             old: Sequence[Dim | None] = shape if shape is not None and len(shape) == len(stated) else [None] * len(stated)
             pairs = enumerate(zip(old, stated, strict=True))
             shape = tuple(self._known_size(site, i, a, b) for i, (a, b) in pairs)
-        return Tensor(fact.dtype or value.dtype, shape)  # where they differ nothing fits, and what follows never runs: it is typed as stated
+        return Tensor(fact.dtype or value.dtype, shape)  # as stated where they differ: nothing fits, and what follows never runs
 
     def _known_size(self, site: ir.Value, i: int, old: Dim | None, stated: Dim | None) -> Dim:
         if stated is None or (isinstance(old, int) and not isinstance(stated, int)):

@@ -147,6 +147,26 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
     return Array(frame.em.numpy(name, operands), rank, least, ufunc_dtype(UFUNCS[op], a, b))
 
 
+REPEATED, USE = "repeated a number of times known only at run time", "use np.full or np.tile"
+
+
+def refuse_repeats(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> None:
+    """Raises where `*` is no array's: a NumPy scalar repeats a list or tuple as a Python number does, which only ints can."""
+    for sequence, by in ((a, b), (b, a)):
+        if op is not ast.Mult or not isinstance(sequence, (Sequence, ShapeOf)) or not isinstance(by, Array) or not by.may_be_scalar:
+            continue
+        certain = by.rank == 0 and by.decays is True
+        if by.dtype is not None and by.dtype.kind not in "iu":
+            message = f"can't multiply sequence by non-int of type 'numpy.{by.dtype.type.__name__}'"
+            if certain:
+                raise WillRaise(TypeError(message))
+            raise_if(frame, is_scalar(frame, by), "TypeError", message)
+        elif certain:
+            raise frame.error(node, f"{describe(sequence)} {REPEATED}", f"{USE}, or np.multiply for products")
+        else:
+            raise_if(frame, is_scalar(frame, by), "TypeUnanswerable", f"a sequence {REPEATED}")
+
+
 def without_bools(frame: Frame, base: Array, exponent: Value) -> Array:
     """The base of a power with an int, which is int64 where it was bool: of whole arrays alone NumPy's `**` squares bools as int8."""
     if not is_number(exponent) or number_kind(exponent) != "int" or base.dtype is not None and base.dtype.kind != "b":
@@ -230,6 +250,7 @@ def require_mutation(frame: Frame) -> None:
 def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
     """`target op= value`: writes an array, and gives a new value when NumPy has a scalar there. Returns what the name is then."""
     require_mutation(frame)
+    refuse_repeats(frame, node, op, target, value)
     value = beside(frame, node, value, target)
     if not is_number(value):
         value = as_array(frame, node, value)

@@ -27,9 +27,10 @@ from tierup.frontend.python.building.values import (
     describe,
     is_array_like,
     is_number,
+    is_numpy_scalar,
 )  # fmt: skip
 from tierup.frontend.python.operations import array_operators, arrays
-from tierup.frontend.python.operations.array_operators import is_operand, truth
+from tierup.frontend.python.operations.array_operators import REPEATED, USE, is_operand, refuse_repeats, truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, fits, not_
 
 Operands = Operands_[Callable[[], Value]]
@@ -40,22 +41,24 @@ def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     """`a op b` for any two values."""
     if isinstance(a, Const) and isinstance(b, Const):
         return _fold(frame, node, op, a, b)
-    if isinstance(a, ShapeOf) and not is_array_like(b):
+    if isinstance(a, ShapeOf) and not isinstance(b, Array):
         a = Sequence("tuple", arrays.shape_items(frame, node, a))
-    if isinstance(b, ShapeOf) and not is_array_like(a):
+    if isinstance(b, ShapeOf) and not isinstance(a, Array):
         b = Sequence("tuple", arrays.shape_items(frame, node, b))
     if isinstance(a, Sequence) and isinstance(b, Sequence) and op is ast.Add and a.kind == b.kind:
         return Sequence(a.kind, [*a.items, *b.items], frame.em.region)
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Sequence) and is_number(y) and op is ast.Mult:
+        if isinstance(x, Sequence) and (is_number(y) or is_numpy_scalar(y)) and op is ast.Mult:
             if not isinstance(y, Const):
-                raise frame.error(
-                    node, f"a {x.kind} repeated a number of times known only at run time", "use np.full or np.tile", NeedsStatic
-                )
-            return Sequence(x.kind, x.items * y.value, frame.em.region)
+                raise frame.error(node, f"a {x.kind} {REPEATED}", USE, NeedsStatic)
+            try:
+                return Sequence(x.kind, x.items * y.value, frame.em.region)
+            except TypeError as e:
+                raise WillRaise(e) from e
     if is_number(a) and is_number(b):
         return binary(frame, node, op, a, b)
     if (is_array_like(a) or is_array_like(b)) and is_operand(a) and is_operand(b):
+        refuse_repeats(frame, node, op, a, b)
         return array_operators.binary(frame, node, op, a, b)
     raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(a)} and {describe(b)}")
 

@@ -99,15 +99,15 @@ def _refuse_scalar(frame: Frame, owner: Array) -> None:
 
 
 @cache
-def _elements_take_arrays() -> bool:
-    """Whether an element may be assigned an array of one element: in NumPy until 2.4, with a warning."""
+def _of_one(dtype: dtypes.DType) -> Exception | None:
+    """What assigning an array of one element to an element raises: nothing in NumPy until 2.4, which warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            np.zeros(1)[0] = np.zeros(1)
-        except (TypeError, ValueError):
-            return False
-    return True
+            np.zeros(1, dtype.numpy)[0] = np.zeros(1)
+        except (TypeError, ValueError) as e:
+            return e
+    return None
 
 
 def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
@@ -133,12 +133,18 @@ def fill(frame: Frame, node: ast.AST, view: Array, value: Value) -> None:
 
 def _copy(frame: Frame, view: Array, source: Array) -> None:
     em = frame.em
-    if _may_be_rows(view, source) and not _elements_take_arrays():
+    if _may_be_rows(view, source) and _of_one(dtypes.f64) is not None:
         code = em.scalar("prim.dtype", [view.ssa], em.types.int)
         other = em.scalar("aten.ne.int", [code, em.int(dtypes.bool_.code)], em.types.bool)  # bool(array) is asked of one element
-        several = em.scalar("aten.ne.int", [em.numpy("aten.numel", [source.ssa], em.types.int), em.int(1)], em.types.bool)
+        count = em.numpy("aten.numel", [source.ssa], em.types.int)
+        for dtype in dtypes.COMPLEX if frame.outside.has_complex else ():
+            error = _of_one(dtype)
+            assert error is not None
+            both = [em.scalar("aten.eq.int", [a, em.int(b)], em.types.bool) for a, b in ((code, dtype.code), (count, 1))]
+            _refuse_rows(frame, view, source, em.scalar("aten.__and__.bool", both, em.types.bool), error)
+        several = em.scalar("aten.ne.int", [count, em.int(1)], em.types.bool)
         other = em.scalar("aten.__or__.bool", [other, several], em.types.bool)
-        _refuse_rows(frame, view, source, other, "setting an array element with a sequence.")
+        _refuse_rows(frame, view, source, other, ValueError("setting an array element with a sequence."))
     if source.rank == 0 and source.decays and source.dtype != np.bool_:
         em.numpy("aten.fill_.Tensor", [view.ssa, source.ssa])
     else:
@@ -213,14 +219,14 @@ def _may_be_rows(view: Array, source: Array) -> bool:
     return source.rank != 0 and view.at_least == 0 and view.decays is not False
 
 
-def _refuse_rows(frame: Frame, view: Array, source: Array, where: ir.Value, message: str) -> None:
-    """ValueError where an element gets such an array, and `where` holds; the run is asked for ranks that only it knows."""
+def _refuse_rows(frame: Frame, view: Array, source: Array, where: ir.Value, error: Exception) -> None:
+    """Raise where an element gets such an array, and `where` holds; the run is asked for ranks that only it knows."""
     em = frame.em
     for array, relation in ((view, "eq"), (source, "gt")):
         if array.rank is None and array.at_least == 0:
             holds = em.scalar(f"aten.{relation}.int", [rank_ssa(frame, array), em.int(0)], em.types.bool)
             where = em.scalar("aten.__and__.bool", [where, holds], em.types.bool)
-    raise_if(frame, where, "ValueError", message)
+    raise_if(frame, where, type(error).__name__, str(error))
 
 
 def _put(frame: Frame, node: ast.AST, base: Array, indices: list[Array | None], value: Value, *, accumulate: bool = False) -> None:
@@ -261,7 +267,7 @@ def at(frame: Frame, node: ast.AST, ufunc: np.ufunc, owner: Array, index: Value,
     if not has_index_arrays(items):
         view = view_of(frame, node, owner, items)
         if _may_be_rows(view, value):
-            _refuse_rows(frame, view, value, frame.em.bool(True), "array is not broadcastable to correct shape")
+            _refuse_rows(frame, view, value, frame.em.bool(True), ValueError("array is not broadcastable to correct shape"))
         new = array_operators.binary(frame, node, ast.Add, view, value)
         frame.em.numpy("aten.copy_", [view.ssa, new.ssa, frame.em.bool(False)])
     else:
@@ -349,7 +355,9 @@ def _update_view(frame: Frame, node: ast.AST, op: type, view: Array, loaded: Arr
     em = frame.em
 
     def element() -> Value:
-        fill(frame, node, view, array_operators.binary(frame, node, op, replace(loaded, decays=view.decays), value))
+        scalar = replace(loaded, decays=view.decays)
+        array_operators.refuse_repeats(frame, node, op, scalar, value)
+        fill(frame, node, view, array_operators.binary(frame, node, op, scalar, value))
         return view
 
     if view.rank == 0 and view.decays:

@@ -163,7 +163,12 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         stores.require_own(frame, node, current)
         current.items.extend(value.items)
     else:
-        frame.env[target.id] = operate(frame, node, op, current, value)
+        new = operate(frame, node, op, current, value)
+        if isinstance(current, Sequence) and current.kind == "list" and isinstance(new, Sequence):  # `*=`: of the list itself
+            stores.require_own(frame, node, current)
+            current.items[:] = new.items
+        else:
+            frame.env[target.id] = new
     return None
 
 
