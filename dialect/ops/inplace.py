@@ -171,6 +171,18 @@ def _by_numpy(functional: DefinedOp[Any]) -> Kernel:
     return lambda x, y, alpha=1: ufunc(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
 
 
+def _value_by_numpy(writes: Kernel, functional: Kernel) -> Kernel:
+    def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
+        try:
+            result: np.ndarray = functional(x, *rest)
+        except ValueError:
+            writes(x.copy(), *rest)  # which looks at dtypes before shapes
+            raise
+        return result
+
+    return tier0
+
+
 # --- the ops -----------------------------------------------------------------------------------------------------------
 
 
@@ -203,6 +215,7 @@ def _twin(name: str) -> DefinedOp[Any]:
     made.tier0 = _written(of.tier0, name in _FILLING)
     if of.numpy:
         made.numpy_tier0 = _by_numpy(of)
+        made.numpy_value = _value_by_numpy(made.numpy_tier0, of.numpy_tier0)
     return made
 
 

@@ -42,6 +42,7 @@ class DefinedOp(Op, Generic[R]):
 
     tier0: Callable[..., R]
     numpy_tier0: Callable[..., R]
+    numpy_value: Callable[..., R]  # of an op that writes: what it would write, refused as it is
     copied: Callable[..., R]  # of a view: a copy of what it shows
     overloads: tuple[DefinedOp[R], ...]
 

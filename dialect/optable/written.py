@@ -4,6 +4,9 @@
 "can_cast" (torch's). It raises where the in-place op would: for a dtype that the rule does not convert, a shape that is not the written
 tensor's. "out" stands for what a ufunc writes into the array that it is given for its result: to its shape results are broadcast, any dtype
 is converted.
+
+The functional twin of an op under NumPy's rules carries WRITTEN_BY, the in-place op's name, where its operands may not fit one another:
+the dtype that does not go into operand 0 is refused before their shapes.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
 INPLACE = "tierup.inplace"
+WRITTEN_BY = "tierup.written_by"
 COPIES = {"can_cast": "inplace:copy_if_can_cast", "same_kind": "inplace:copy_if_same_kind", "out": "inplace:copy_output"}  # its kernel
 WRITE = "inplace:write_output"  # that of an aten.copy_ with the attribute, which is "out" there
 

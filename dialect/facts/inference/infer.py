@@ -27,7 +27,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import AS_MANY, OF_RULES, REFUSALS, Infer, Op, Promotion, ShapeError, Tie, declared
 from tierup.dialect.optable.operands import Unknown, example, lifted
-from tierup.dialect.optable.rows import row_of
+from tierup.dialect.optable.rows import kernel_of, row_of, written_by
 from tierup.dialect.optable.written import COPIES, INPLACE, check_copy
 
 _EXAMPLE_ELEMENTS = 1 << 16
@@ -169,6 +169,8 @@ class _Walker:
         try:
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
+            if (writes := written_by(op)) is not None:
+                writes.infer(self.ctx, operands)
             results = row.infer(self.ctx, operands)
             if row.results == AS_MANY:
                 _check_length(operands[0], op)
@@ -402,7 +404,7 @@ def _differentiable(walker: _Walker, op: ir.Operation, operands: list[Value]) ->
 def _told(op: ir.Operation, row: Op, operands: Sequence[Value], error: Exception) -> Exception:
     """What the kernel raises for such operands, of arrays of zeros, where a rule is not the kernel's own: of NumPy's ops it is PyTorch's,
     of a copy that stands for a write the plain copy's. Class and message may be others."""
-    path = row.numpy if promotion(op) is Promotion.NUMPY else None
+    path = kernel_of(op, row) if promotion(op) is Promotion.NUMPY and row.numpy else None
     if INPLACE in op.attributes:
         path = COPIES[ir.StringAttr(op.attributes[INPLACE]).value]
     if path is None:

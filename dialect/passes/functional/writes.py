@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import attributes_of
+from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import inplace
 from tierup.dialect.optable.core import Op
-from tierup.dialect.optable.written import INPLACE
+from tierup.dialect.optable.written import INPLACE, WRITTEN_BY
 from tierup.dialect.passes.core import PassFailure
 
 
@@ -29,7 +30,10 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
         made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
         return made if inplace.twin_keeps_layout(row) else copied(whole, made, op, ip)
     unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
-    result = _make(f"torch.{row.functional}", operands, unknown, attributes_of(op), op, ip)
+    attributes = attributes_of(op)
+    if PROMOTION in op.attributes and row.numpy and sum(is_tensor(v.type) for v in operands) > 1:
+        attributes[WRITTEN_BY] = ir.StringAttr.get(row.name, op.context)
+    result = _make(f"torch.{row.functional}", operands, unknown, attributes, op, ip)
     rule = "same_kind" if PROMOTION in op.attributes else "can_cast"
     return copied(whole, result, op, ip, {INPLACE: ir.StringAttr.get(rule, op.context)})
 

@@ -29,7 +29,7 @@ func.func @in_place(%x: !torch.tensor, %y: !torch.tensor) -> !torch.tensor {
 // -----
 // NumPy's casting rule where NumPy's promotion is asked for.
 // CHECK-LABEL: func.func @numpy(
-// CHECK: torch.aten.mul.Tensor %arg0, %arg1 {tierup.promotion = "numpy"}
+// CHECK: torch.aten.mul.Tensor %arg0, %arg1 {tierup.promotion = "numpy", tierup.written_by = "aten.mul_.Tensor"}
 // CHECK: torch.aten.copy {{.*}} {tierup.inplace = "same_kind"}
 func.func @numpy(%x: !torch.tensor, %y: !torch.tensor) {
   %0 = torch.aten.mul_.Tensor %x, %y {tierup.promotion = "numpy"} : !torch.tensor, !torch.tensor -> !torch.tensor

@@ -71,6 +71,33 @@ def test_of_shape_and_dtype_the_same_is_refused_first(promotion: str, error: typ
         assert promotion == "numpy" or str(got) == str(want)
 
 
+TENSORS = {
+    "add_": "torch.aten.add_.Tensor %x, %y, %one{} : !torch.tensor, !torch.tensor, !torch.int",
+    "mul_": "torch.aten.mul_.Tensor %x, %y{} : !torch.tensor, !torch.tensor",
+    "div_": "torch.aten.div_.Tensor %x, %y{} : !torch.tensor, !torch.tensor",
+    "bitwise_or_": "torch.aten.bitwise_or_.Tensor %x, %y{} : !torch.tensor, !torch.tensor",
+}
+IN_PYTHON = {"add_": np.add, "mul_": np.multiply, "div_": np.true_divide, "bitwise_or_": np.bitwise_or}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("passes", ["tierup-functionalize", "tierup-functionalize,tierup-dce", "tierup-functionalize,tierup-infer-types"])
+@pytest.mark.parametrize(("x", "y"), [("int8", "float64"), ("int32", "int64"), ("float32", "complex64"), ("bool", "int8"), ("float64", "int8")])
+def test_operands_that_fit_neither_each_other_nor_the_written_dtype_raise_as_numpy_does(name: str, passes: str, x: str, y: str) -> None:
+    text = program(TENSORS[name] + " -> !torch.tensor", "numpy")
+    for shape in ((4, 2), (4, 3), (1, 4, 3)):
+        arguments = [np.ones((4, 3), x), np.ones(shape, y)]
+        want: type[Exception] | None = None
+        try:
+            IN_PYTHON[name](*arguments, out=np.ones((4, 3), x))
+        except Exception as e:  # noqa: BLE001 - whatever it is
+            want = TypeError if isinstance(e, TypeError) else type(e)
+        module = parse_module(text)
+        parse(passes).run(module)
+        got, _ = outcome(str(module), arguments)
+        assert isinstance(got, want) if want else not isinstance(got, Exception), got
+
+
 @pytest.mark.parametrize("promotion", ["torch", "numpy"])
 def test_a_dead_write_that_may_raise_stays(promotion: str) -> None:
     """A local tensor that nobody reads: the write of a float into it raises nevertheless."""
