@@ -76,9 +76,9 @@ def converts(op: Op) -> bool:
     return op.name.removeprefix("aten.") in _TWINS
 
 
-def twin_keeps_layout(op: Op) -> bool:
-    """Whether the functional twin of an op that writes a part gives the layout of operand 0: PyTorch's scatters give a row-major tensor."""
-    return "scatter" not in op.name
+def twin_keeps_layout(op: Op, promotion: Promotion) -> bool:
+    """Whether the functional twin of an op gives the layout of operand 0, gaps in memory included: of PyTorch's `copy` alone does."""
+    return op.functional == "aten.copy" or (promotion is Promotion.NUMPY and "scatter" not in op.name)
 
 
 # --- tier 0 ------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.optable.written import INPLACE
 from tierup.lowering.analysis.views import Unknown, View, contiguous_strides, view_of
 from tierup.lowering.base.abi import dense_strides
 
@@ -26,6 +25,7 @@ _PRESERVING = frozenset(
     f"torch.aten.{n}"
     for n in ("clone", "flip", "to.dtype", "_to_copy", "copy", "relu6", "dropout", "zeros_like", "ones_like", "full_like", "empty_like")
 )
+_WRITE = "torch.aten.copy"  # what stands for the write of an in-place op
 _ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.SCAN, Kind.FACTORY)
 
 
@@ -45,8 +45,7 @@ def is_written_unknown(value: ir.Value, arguments: Mapping[ir.Value, View], infe
     layouts, written = _Layouts(arguments, inference), value
     while not isinstance(written.owner, ir.Block) and (row := row_of(written.owner.operation)) is not None and row.kind is Kind.VIEW:
         written = written.owner.operation.operands[0]
-    is_written = not isinstance(written.owner, ir.Block) and INPLACE in written.owner.operation.attributes
-    return is_written and layouts.of(written) is None
+    return not isinstance(written.owner, ir.Block) and written.owner.operation.name == _WRITE and layouts.of(written) is None
 
 
 class _Layouts:

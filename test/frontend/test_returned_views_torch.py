@@ -163,3 +163,28 @@ def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(write, vie
             y = f(x)
             found.append((y.detach(), y.stride(), y.data_ptr() - x.data_ptr(), *torch.autograd.grad(y.square().sum(), leaf)))
         torch.testing.assert_close(found[1], found[0])
+
+
+WRITES = ("x.zero_()", "x.fill_(2.0)", "x.copy_(x * 2)", "x.mul_(2)", "x.clamp_(min=0.5)", "x.masked_fill_(x > 0, 3.0)", "x[torch.tensor([0])] = 7.0",
+          "x.index_put_([torch.tensor([1])], torch.tensor(3.0))", "x.scatter_(0, torch.tensor([0]), 5.0)", "x[0] = 1.0")  # fmt: skip
+LAID = {"plain": lambda x: x * 1, "stepped": lambda x: x.repeat_interleave(2)[::2], "behind": lambda x: torch.cat([x[:2], x])[2:]}
+
+
+ASKED = ("x.contiguous()", "x.flatten()", "x.reshape(-1)", "x.unsqueeze(0).contiguous()")
+
+
+@pytest.mark.parametrize(
+    ("write", "result", "speculate"),
+    drawn("memory behind writes", list(itertools.product(WRITES, ASKED, ("versioned", "bailout"))), 4, lambda row: row[0]),
+)
+def test_what_was_written_in_place_lies_as_before_where_a_view_of_it_hangs_on_that(write, result, speculate):
+    text = f"def f(x):\n    {write}\n    return {result}\n"
+    eager, ours = eager_of(text), from_torchscript(torch.jit.CompilationUnit(text).f, speculate=speculate)
+    for number, (grad, how) in enumerate(itertools.product((True, False), ("plain", "plain", "stepped", "stepped", "behind", "plain", "stepped"))):
+        found = []
+        for f in (ours, eager):
+            x = LAID[how](torch.ones(3 + number % 3).requires_grad_(grad))
+            y = f(x)
+            strides = [s for n, s in zip(y.shape, y.stride(), strict=True) if n > 1]
+            found.append((y.data_ptr() == x.data_ptr(), strides, y.detach(), x.detach()))
+        torch.testing.assert_close(*found)

@@ -187,7 +187,9 @@ class Walker:
         elif row.writes:
             operands = [self.value(v) for v in op.operands]
             self._check_read(op)
-            self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip))
+            target = self._env[op.operands[0]]
+            is_part = isinstance(target, Ref) and not functional_views.identity(target.chain)
+            self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip, is_part))
             self.bind(op.results[0], self._env[op.operands[0]])
         elif row.aliasing is Aliasing.VIEW and name != "torch.operator" and self._exact(op):
             self._view(op)

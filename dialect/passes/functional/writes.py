@@ -10,13 +10,14 @@ from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops import inplace
-from tierup.dialect.optable.core import Op
+from tierup.dialect.optable.core import Op, Promotion
 from tierup.dialect.optable.written import INPLACE, WRITTEN_BY
 from tierup.dialect.passes.core import PassFailure
 
 
-def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint) -> ir.Value:
+def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint, is_part: bool) -> ir.Value:
     """The value of operand 0 after `op`: its functional twin, converted to operand 0's dtype and held to its shape and layout.
+    `is_part`: operand 0 is a view, whose layout is that of what it is a view of.
 
     The conversion is an `aten.copy` with the attribute `tierup.inplace`, which says whose rule allows it ("same_kind": NumPy's,
     "can_cast": torch's): where the in-place op raises, inference then raises at the copy.
@@ -28,7 +29,8 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
         return copied(whole, operands[1], op, ip, {INPLACE: op.attributes[INPLACE]})
     if not inplace.converts(row):
         made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
-        return made if inplace.twin_keeps_layout(row) else copied(whole, made, op, ip)
+        promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
+        return made if is_part or inplace.twin_keeps_layout(row, promotion) else copied(whole, made, op, ip)
     unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
     attributes = attributes_of(op)
     if PROMOTION in op.attributes and row.numpy and sum(is_tensor(v.type) for v in operands) > 1:

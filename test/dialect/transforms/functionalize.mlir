@@ -78,7 +78,8 @@ func.func @parts(%x: !torch.tensor) -> !torch.tensor {
 // CHECK-SAME: tierup.result_aliases = ["argument:0"]
 // CHECK: %[[NEW:.*]] = torch.prim.If %arg1 -> (!torch.vtensor) {
 // CHECK: %[[ZERO:.*]] = torch.aten.zero %arg0
-// CHECK: torch.prim.If.yield %[[ZERO]]
+// CHECK: %[[WRITTEN:.*]] = torch.aten.copy %arg0, %[[ZERO]]
+// CHECK: torch.prim.If.yield %[[WRITTEN]]
 // CHECK: torch.prim.If.yield %arg0
 // CHECK: return %[[NEW]], %[[NEW]]
 func.func @branch(%x: !torch.tensor, %c: !torch.bool) -> !torch.tensor {
