@@ -52,6 +52,25 @@ def test_no_pass_takes_a_new_value_for_an_erased_one(program: Program, monkeypat
         assert keys.asked
 
 
+def test_what_is_known_while_a_graph_is_built_is_not_taken_for_known_of_what_is_made_later() -> None:
+    def function(x: Any, p: Any) -> Any:  # bodies are built again once the kinds of what loops carry are known; NumPy's functions ask for ranks
+        v = p
+        for i in range(3):
+            v = x[100:i:3]
+            w = (v * np.sum(v)).sum(axis=0)
+            for j in range(2):
+                w = np.median(np.diff(np.cov(x) * j, axis=-1), axis=-1) + np.quantile(w, 0.5, axis=-1) + v.sum()
+        return w, v
+
+    x = np.arange(18.0).reshape(3, 6)
+    with stale_keys() as keys:
+        for _ in range(5):
+            for given, wanted in zip(jit(function, optimize=False)(x, False), function(x, False), strict=True):
+                np.testing.assert_allclose(given, wanted)
+    assert not keys.found, "\n".join(keys.found)
+    assert keys.asked
+
+
 def test_products_in_a_loop_with_a_branch_are_compiled_without_reading_what_was_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     def function(a: Any, b: Any, c: Any, d: Any, k: int) -> Any:
         acc = a * 0

@@ -20,6 +20,7 @@ from tierup.dialect.facts.values import Value as Fact
 from tierup.dialect.ir import constants, literals, torch_types
 from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION
 from tierup.dialect.ir.nesting import MAX_REGIONS
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Infer
 from tierup.dialect.optable.written import INPLACE
@@ -62,13 +63,13 @@ class Emitter:
         self.location = self.unknown
         self.numpy_attribute = {PROMOTION: ir.StringAttr.get("numpy", context)}
         self.ip: ir.InsertionPoint = None  # set by enter_function
-        self.rules, self.facts = Infer(), dict[ir.Value, Fact]()  # what is known of values so far, as far as somebody asked
+        self.rules, self.facts = Infer(), Notes[ir.Value, Fact]()  # what is known of values so far, as far as somebody asked
         self._anchor: ir.Operation = None
         self._constants: dict[tuple[type, str], ir.Value] = {}
         self._made: list[ir.Operation] = []
         self._types: dict[str, ir.Type] = {}
         self.node: ast.AST | None = None  # of the user's function, for which the next op is made
-        self.nodes: dict[ir.Value, ast.AST | None] = {}  # first results of ops of the table: for which node they were made
+        self.nodes = Notes[ir.Value, ast.AST | None]()  # first results of ops of the table: for which node they were made
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
         self.depth = 0  # branches and loops around the next op
         self.writes = 0  # of arrays so far; a loop may come back to one, and begins with one more
