@@ -17,7 +17,8 @@ becomes
 
 * Constant tensors and floats, with which torch-mlir computes otherwise than tier 0 does (zeros + -1 were 2**64), and all that numbers, and
   tensors of numbers, are computed of: it divides ints as floats, folds a division by what it folds to zero, and takes the last bit of 2 for
-  its truth. What inference knows of numbers `tierup-fold-numbers` folds.
+  its truth. What constants make is computed here, by tier 0, and what types say is read off; all else that inference knows of numbers
+  `tierup-fold-numbers` folds.
 * Operands that single ops fold by (`_FOLDED_BY`).
 * Ops that it takes for their operand by their types alone, though they may raise, or reduce: they are a `torch.operator` meanwhile.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
@@ -30,17 +31,24 @@ conversion that asks for none. `tierup-restore-hidden` undoes the rest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.core import Infer, Kind, Op, Promotion
+from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
+from tierup.dialect.rewriting import folding
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.analysis.copies_kept import CLOSED, HIDDEN, KEPT, hide, spell
 from tierup.lowering.building import builders as b
@@ -51,6 +59,7 @@ from tierup.lowering.transforms.unpack_lists import check_items
 _FOLDED_BY = {"torch.aten.eq.Tensor": 1, "torch.aten.where.self": 2, "torch.aten.unflatten.int": 2, "torch.aten.cat": 0}
 Hidden = dict[ir.Value, ir.Value]  # what stands for a value
 _NUMBERS = ("!torch.int", "!torch.float", "!torch.bool", "!torch.number")
+_CONSTANTS = ("torch.constant.float", "torch.constant.int", "torch.constant.bool")
 
 # Where windows have their strides, behind the kernel size. When there are none torch-mlir reads them from beyond the list's end.
 _STRIDES = {
@@ -72,6 +81,8 @@ class HideFromFolding(Pass):
         hidden: Hidden = {}
         _merge_numbers(function)
         for op in b.unerased(b.walk(function)):
+            if _folds(op):
+                continue
             if op.name.startswith("torch.aten.") and not _reads_what_was_put_in(op):
                 _hide_operands(op, hidden)
             if op.name == "torch.prim.dtype":
@@ -128,7 +139,45 @@ def _hide_operands(op: ir.Operation, hidden: Hidden) -> None:
     of_numbers, operands = _is_of_numbers(op), list(op.operands)
     for i, value in enumerate(operands):
         if of_numbers and str(value.type) in _NUMBERS or _is_constant(value):
-            op.operands[i] = _hidden(value, {} if value in operands[:i] else hidden)
+            is_again = value in operands[:i] and not (str(value.type) == "!torch.int" and str(op.results[0].type) == "!torch.bool")
+            op.operands[i] = _hidden(value, {} if is_again else hidden)  # an int equals itself: such a comparison may fold
+
+
+def _folds(op: ir.Operation) -> bool:
+    """Put the number that an op gives in every run in its place: what tier 0 computes of constants, or what the rule says of types."""
+    row = row_of(op)
+    if row is None or len(op.regions) or row.acts or len(op.results) != 1 or str(op.results[0].type) not in _NUMBERS:
+        return False
+    constants = [folding.read_constant(made) if (made := b.defining_op(v)) is not None else folding.NOTHING for v in op.operands]
+    try:
+        if not any(c is folding.NOTHING for c in constants):
+            (value,) = folding.evaluate(op, row, constants, 0)
+        else:
+            value = None if row.raises else _by_types(op, row, constants)
+        folding.check_constant(value, op.results[0].type)
+    except folding.NotFolded:
+        return False
+    take_place(op, [folding.materialise(value, op.results[0].type, op, folding.Known())])
+    return True
+
+
+def _by_types(op: ir.Operation, row: Op, constants: Sequence[Any]) -> object:
+    """The number that an op's rule says it gives for operands of these types. Raises NotFolded where it says none."""
+    rules = Infer()
+    facts = [_fact(v.type, rules) if c is folding.NOTHING else lifted(c) for v, c in zip(op.operands, constants, strict=True)]
+    answer = row.answer(facts, Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH)
+    found = answer[0][0] if answer is not None else None
+    if not isinstance(found, (Int, Float, Bool)) or not isinstance(found.value, (int, float)):
+        raise folding.NotFolded
+    return found.value
+
+
+def _fact(type_: ir.Type, rules: Infer) -> Value:
+    """What a type says of a value: of a tensor each size that is there."""
+    if not is_tensor(type_):
+        return torch_types.value_of(type_)
+    sizes, dtype = torch_types.parse_tensor(str(type_))
+    return Tensor(dtype, None if sizes is None else tuple(rules.fresh() if n is None else n for n in sizes))
 
 
 def _hidden(value: ir.Value, hidden: Hidden) -> ir.Value:
@@ -159,7 +208,7 @@ def _merge_numbers(function: ir.Operation) -> None:
     """Have each constant number of a function once, where it begins: equal constants are hidden as one."""
     first: dict[tuple[str, str], ir.Operation] = {}
     for op in b.unerased(b.walk(function)):
-        if op.name in ("torch.constant.float", "torch.constant.int", "torch.constant.bool"):
+        if op.name in _CONSTANTS:
             kept = first.setdefault((op.name, str(op.attributes["value"])), op)
             if kept == op:
                 op.move_before(function.regions[0].blocks[0].operations[0])

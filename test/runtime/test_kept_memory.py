@@ -109,7 +109,7 @@ def test_what_is_kept_is_given_up_before_a_call_raises_memory_error(tmp_path):
         before = kept.state().bytes
         assert before >= 16 << 20
         now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + (12 << 20), -1))
+        resource.setrlimit(resource.RLIMIT_AS, (now + (36 << 20), -1))
         assert np.isclose(f(larger), expected)
         print(kept.state().bytes > before)
         """,

@@ -41,11 +41,13 @@ def _repeat(c: Call) -> Tensor:
 
 def _repeat_interleave(c: Call) -> Tensor:
     x, times = c.tensor(0), c.integer(1)
-    if times < 1 or c.known(2) is None or not x.rank:
+    if times < 0 or c.known(2) is None or not x.rank:
         raise NotHandled
     axis = c.axis(2, x.rank)
     lengths = x.lengths
-    lengths[axis] = lengths[axis] * times
+    lengths[axis] = lengths[axis] * times if times else 0
+    if not times:
+        return tensors.zeros(lengths, x.dtype)
     return _read(c, x, lengths, lambda at: [v // times if i == axis else v for i, v in enumerate(at)])
 
 
