@@ -25,6 +25,6 @@ def addresses(names: Iterable[str]) -> dict[str, int]:
 
     made = code()
     if allocates:
-        kept.watcher.start(ctypes.CFUNCTYPE(None)(made.give_back))
+        kept.watcher.ready(ctypes.CFUNCTYPE(None)(made.give_back))
     memory = {MALLOC: made.malloc, FREE: made.free} if allocates else {}
     return {name: address for name, address in ((POLL, made.poll), (END, made.poll_end)) if name in polls} | memory

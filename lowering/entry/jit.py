@@ -34,7 +34,7 @@ _EXPORTS = ("dispatch", "probe_kernel", "tensors", polling.POLL, polling.END, "k
 
 _LIBRARY = (
     "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
-    "malloc_usable_size", "madvise", "sem_post",
+    "malloc_usable_size", "madvise",
 )  # fmt: skip
 
 

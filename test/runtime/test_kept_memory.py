@@ -17,7 +17,14 @@ from tierup.lowering.entry import kept
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for page faults")
 
 HEAD = """
-import os, resource, sys, time
+import os, resource, sys, threading, time
+
+def named():
+    return [t.name for t in threading.enumerate() if t.name == "tierup-memory"]
+
+at_fork = []
+os.register_at_fork(before=lambda: at_fork.append(named()))  # the first that is registered is the last that is called
+
 import numpy as np, tierup
 from tierup.lowering.entry import kept
 
@@ -93,6 +100,25 @@ def test_a_child_of_fork_gives_memory_back_too(tmp_path):
         """,
         path=tmp_path / "p.py",
     ).split() == ["0"]
+
+
+def test_the_thread_is_there_while_memory_is_kept_but_not_while_the_process_forks(tmp_path):
+    assert run(
+        """
+        kept.IDLE = 0.2
+        f(x)
+        before = named()
+        child = os.fork()
+        if not child:
+            os._exit(len(named()))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(before), at_fork, len(named()))
+        end = time.monotonic() + 60
+        while named() and time.monotonic() < end:
+            time.sleep(0.01)
+        print(named(), kept.state().bytes)
+        """,
+        path=tmp_path / "p.py",
+    ).split("\n")[:2] == ["0 1 [[]] 1", "[] 0"]
 
 
 def test_what_is_kept_is_given_up_before_a_call_raises_memory_error(tmp_path):

@@ -95,9 +95,14 @@ def keep_block(f: Emitter, block: ir.Value) -> None:
                 with f.when(f.b.not_(f.is_null(oldest))):
                     _free(f, oldest)
     with f.when(f.equal(f.get(_state(f), State, "watched"), I64(0)), likely=False):
-        woken = f.b.atomic_rmw("xchg", f.at(_state(f), offset(State, "watched")), I64(1), "acq_rel")
-        with f.when(f.equal(woken, I64(0))):
-            api(f, "sem_post", f.at(_state(f), offset(State, "wake")))
+        watched = f.b.atomic_rmw("xchg", f.at(_state(f), offset(State, "watched")), I64(1), "acq_rel")
+        with f.when(f.equal(watched, I64(0))):
+            wake = f.b.inttoptr(f.get(_state(f), State, "wake"), PTR)
+            asked = f.variable(I32, I32(-1))
+            with f.when(f.b.not_(f.is_null(wake))):
+                f.store(api(f, "Py_AddPendingCall", wake, NULL), asked)  # needs no GIL
+            with f.when(f.differ(f.load(asked, 0, I32), I32(0))):  # too many wait: a later block asks again
+                f.put(I64(0), _state(f), State, "watched")
     f.b.ret_void()
 
 

@@ -47,7 +47,7 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "free": (VOID, (PTR,)),
     "malloc_usable_size": (I64, (PTR,)),
     "madvise": (I32, (PTR, I64, I32)),
-    "sem_post": (I32, (PTR,)),
+    "Py_AddPendingCall": (I32, (PTR, PTR)),
     "memcpy": (PTR, (PTR, PTR, I64)),
     "calloc": (PTR, (I64, I64)),
     "pthread_getspecific": (PTR, (I32,)),
