@@ -1,0 +1,211 @@
+"""Loops over elements, as people write them before they look for a vectorised way: `python -m benchmarks.loops [NAME ...]`.
+
+Each function runs as plain Python on NumPy's arrays, as native code, and by Numba where that is installed; sides in turn, medians of the
+ratios of neighbours. `faults`: page faults of a native call. Arguments are made anew for every call, outside of what is timed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np  # noqa: E402 - after the environment is set
+
+import tierup  # noqa: E402
+
+_REPEATS = 9
+
+
+def two_stores(a):
+    for i in range(1, len(a)):
+        a[i] *= 2
+        a[i] += a[i - 1] * 0.25
+    return a
+
+
+def smoothed(a, weight):
+    out = np.empty_like(a)
+    out[0] = a[0]
+    for i in range(1, len(a)):
+        out[i] = weight * a[i] + (1 - weight) * out[i - 1]
+    return out
+
+
+def distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), np.int64)
+    for i in range(len(a) + 1):
+        d[i, 0] = i
+    for j in range(len(b) + 1):
+        d[0, j] = j
+    for i in range(len(a)):
+        for j in range(len(b)):
+            change = d[i, j] + (0 if a[i] == b[j] else 1)
+            d[i + 1, j + 1] = min(change, d[i, j + 1] + 1, d[i + 1, j] + 1)
+    return d[len(a), len(b)]
+
+
+def sorted_by_swaps(a):
+    end, swapped = len(a) - 1, True
+    while swapped:
+        swapped = False
+        for i in range(end):
+            if a[i] > a[i + 1]:
+                a[i], a[i + 1] = a[i + 1], a[i]
+                swapped = True
+        end -= 1
+    return a
+
+
+def factors(m):
+    n = m.shape[0]
+    for k in range(n - 1):
+        for i in range(k + 1, n):
+            m[i, k] /= m[k, k]
+            for j in range(k + 1, n):
+                m[i, j] -= m[i, k] * m[k, j]
+    return m
+
+
+def relaxed(grid, rounds):
+    for _ in range(rounds):
+        for i in range(1, grid.shape[0] - 1):
+            for j in range(1, grid.shape[1] - 1):
+                grid[i, j] = 0.25 * (grid[i - 1, j] + grid[i + 1, j] + grid[i, j - 1] + grid[i, j + 1])
+    return grid
+
+
+def counted(values, bins):
+    counts = np.zeros(bins, np.int64)
+    for v in values:
+        if 0.0 <= v < 1.0:
+            counts[int(v * bins)] += 1
+    return counts
+
+
+def columns(m):
+    for j in range(1, m.shape[1]):
+        m[1:-1, j] += 0.5 * m[1:-1, j - 1]
+    return m
+
+
+def windows(image, kernel):
+    k = kernel.shape[0]
+    out = np.empty((image.shape[0] - k + 1, image.shape[1] - k + 1))
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = (image[i : i + k, j : j + k] * kernel).sum()
+    return out
+
+
+def falling(steps, dt):
+    path = np.empty((steps, 2))
+    height, speed = 100.0, 0.0
+    for i in range(steps):
+        speed -= (9.81 + 0.01 * speed * abs(speed)) * dt
+        height += speed * dt
+        if height < 0:
+            height, speed = -height, -0.8 * speed
+        path[i, 0] = height
+        path[i, 1] = speed
+    return path
+
+
+def checked(data):
+    low, high = 1, 0
+    for byte in data:
+        low = (low + byte) % 65521
+        high = (high + low) % 65521
+    return high << 16 | low
+
+
+def automaton(cells, rounds):
+    for _ in range(rounds):
+        fresh = np.zeros_like(cells)
+        for i in range(1, len(cells) - 1):
+            fresh[i] = cells[i - 1] ^ (cells[i] | cells[i + 1])
+        cells = fresh
+    return cells
+
+
+def shell(grid):
+    inside = np.zeros(grid.shape)
+    inside[1:-1, 1:-1] = grid[1:-1, 1:-1]
+    return inside
+
+
+def edges(field):
+    around = field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2] - 4 * field[1:-1, 1:-1]
+    return np.where(around > 0, around, 0) - np.where(around < 0, around * 0.5, 0)
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple[Any, ...]]]] = {
+    "two stores to one element": (two_stores, lambda r: (r.random(20000),)),
+    "exponential smoothing": (smoothed, lambda r: (r.random(20000), 0.3)),
+    "edit distance": (distance, lambda r: (r.integers(0, 4, 150), r.integers(0, 4, 150))),
+    "bubble sort": (sorted_by_swaps, lambda r: (r.random(150),)),
+    "LU by elements": (factors, lambda r: (r.random((50, 50)) + 50 * np.eye(50),)),
+    "Gauss-Seidel": (relaxed, lambda r: (r.random((50, 50)), 4)),
+    "histogram": (counted, lambda r: (r.random(10000), 32)),
+    "recurrence over columns": (columns, lambda r: (r.random((64, 500)),)),
+    "windows of an image": (windows, lambda r: (r.random((40, 40)), r.random((5, 5)))),
+    "bouncing ball": (falling, lambda r: (5000, 0.001)),
+    "Adler-32": (checked, lambda r: (r.integers(0, 256, 5000),)),
+    "cellular automaton": (automaton, lambda r: (r.integers(0, 2, 500), 10)),
+    "zeros and their middle, 1024x1024": (shell, lambda r: (r.random((1024, 1024)),)),
+    "edges, 1024x1024": (edges, lambda r: (r.random((1024, 1024)),)),
+}
+
+
+def _numba() -> Callable[..., Any] | None:
+    try:
+        return importlib.import_module("numba").njit  # type: ignore[no-any-return]  # Numba is no dependency
+    except ImportError:
+        return None
+
+
+def _agree(got: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-9)
+
+
+def measure(name: str) -> str:
+    """One row. Raises AssertionError where results differ: a wrong result has no speed."""
+    function, arguments_of = CASES[name]
+    jitted, njit = tierup.jit(function, weigh=False), _numba()
+    sides = [function, jitted, *([njit(function)] if njit else [])]
+    for _ in range(4):
+        for side in sides[1:]:
+            _agree(side(*arguments_of(np.random.default_rng(1))), function(*arguments_of(np.random.default_rng(1))))
+    times: list[list[float]] = [[] for _ in sides]
+    faults = 0
+    for _ in range(_REPEATS):
+        for number, side in enumerate(sides):
+            count = 1 if number == 0 else 5
+            given = [arguments_of(np.random.default_rng(1)) for _ in range(count)]
+            before, start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, time.perf_counter()
+            for arguments in given:
+                side(*arguments)
+            times[number].append((time.perf_counter() - start) / count)
+            faults += (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) * (side is jitted)
+    plain = statistics.median(p / n for p, n in zip(times[0], times[1], strict=True))
+    numba = f"{statistics.median(b / n for b, n in zip(times[2], times[1], strict=True)):.2f}" if njit else "-"
+    native = "" if jitted.stats().hits > _REPEATS else " (not native)"
+    return f"| {name}{native} | {statistics.median(times[0]) * 1e3:.2f} ms | {plain:.1f} | {numba} | {faults // (5 * _REPEATS)} |"
+
+
+def main() -> None:
+    print("| loop | Python on NumPy | Python over native | Numba over native | faults |\n|---|---|---|---|---|")
+    for name in sys.argv[1:] or CASES:
+        print(measure(name), flush=True)
+
+
+if __name__ == "__main__":
+    main()
