@@ -177,3 +177,29 @@ def test_a_declaration_holds_for_the_whole_function_wherever_it_stands() -> None
     for _ in range(4):
         got, want = jitted(X), counted(X)
         assert (got[0] == want[0]).all() and (got[1] == want[1]).all() and got[2] == 2
+
+
+v = np.arange(3.0)  # the name of what the lambdas below bind by themselves
+binds_first = lambda x: (v := x * 2) + v  # noqa: E731 - as above
+reads_first = lambda x: v + (v := x)  # noqa: E731
+binds_nothing = lambda x: v + x  # noqa: E731
+
+
+@pytest.mark.parametrize("called", [binds_first, reads_first, binds_nothing], ids=["bound first", "read first", "not bound"])
+@pytest.mark.parametrize("options", [{"optimize": False}, {"weigh": False}], ids=str)
+def test_a_name_that_a_lambda_binds_is_its_own(called, options):
+    inside = {
+        "outer": lambda x: called(x),
+        "nested": lambda x: (lambda: called(x))(),
+        "of a closure": lambda x: (lambda: (x := [x, x]) and x[0])(),
+    }
+    for function in inside.values():
+        jitted = tierup.jit(function, **options)
+        for _ in range(3):
+            found = []
+            for f in (function, jitted):
+                try:
+                    found.append(("gave", f(np.ones(3)).tolist()))
+                except NameError as e:
+                    found.append((type(e).__name__, str(e)))
+            assert found[0] == found[1]

@@ -337,9 +337,8 @@ def _has_state(value: object) -> bool:
 
 def local_names(tree: Definition) -> Names:
     """The names that the body binds: Python never looks them up outside."""
-    if isinstance(tree, ast.Lambda):
-        return frozenset()
-    return binds(tree.body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
+    body = [tree.body] if isinstance(tree, ast.Lambda) else tree.body
+    return binds(body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
 
 
 def nested_loops(tree: ast.AST) -> set[ast.AST]:
