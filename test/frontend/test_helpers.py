@@ -181,7 +181,7 @@ def test_a_declaration_holds_for_the_whole_function_wherever_it_stands() -> None
 
 v = np.arange(3.0)  # the name of what the lambdas below bind by themselves
 binds_first = lambda x: (v := x * 2) + v  # noqa: E731 - as above
-reads_first = lambda x: v + (v := x)  # noqa: E731
+reads_first = lambda x: v + (v := x)  # noqa: E731, F841
 binds_nothing = lambda x: v + x  # noqa: E731
 
 
