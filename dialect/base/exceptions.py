@@ -25,6 +25,18 @@ def unanswerable(cls: type[Exception]) -> type[Exception]:
     return ValueUnanswerable if cls is ValueError else type(cls.__name__.removesuffix("Error") + _SUFFIX, (Unanswerable, cls), {})
 
 
+def unanswered(error: Exception) -> Exception:
+    """What a call raises that nobody answers: an Unanswerable error as one of the class that it stands for."""
+    if not isinstance(error, Unanswerable):
+        return error
+    classes: tuple[type[Any], ...] = type(error).__mro__
+    made: Exception = next(cls for cls in classes if not issubclass(cls, Unanswerable))(*error.args)
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    made.__cause__, made.__suppress_context__ = error.__cause__, True
+    return made.with_traceback(error.__traceback__)
+
+
 _SUFFIX = "Unanswerable"
 UNANSWERED = (Unanswerable, OverflowError)  # an OverflowError where an int of more than 64 bits comes into an array
 SIZE_TOO_LARGE = "a size that no memory has"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, Self, ove
 import numpy as np
 
 from tierup.dialect.base import forking
-from tierup.dialect.base.exceptions import UNANSWERED
+from tierup.dialect.base.exceptions import UNANSWERED, unanswered
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
@@ -197,7 +197,7 @@ class Function(Weighed, Generic[P, R]):
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
         if python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
-            raise error
+            raise unanswered(error)
         return python
 
     @property
