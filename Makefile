@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench numpy-index gpu-bundle lint exhaustive coverage mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -79,6 +79,9 @@ numpy-index: $(VENV)/installed  ## docs/numpy-coverage.md: which of NumPy's func
 
 gpu-bundle: $(VENV)/installed  ## the programs that tools/gpu/check.py checks and times on a GPU, compiled: gpu-check.tierup (docs/gpu.md)
 	@$(BIN)/python -m tierup.tools.gpu.bundle
+
+gpu-calls: $(VENV)/installed-test  ## the kernels of the emulated tests and the corpus with arguments and results, for tools/gpu/replay.py: gpu-calls.tierup (two minutes)
+	@$(BIN)/python test/lowering/cuda/record_calls.py
 
 lint: $(VENV)/installed-lint  ## style, and the types of all of tierup
 	@$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 ROWS, COLUMNS = 8192, 8192  # 64M elements
+ONE_KERNEL = "one_small_kernel"
 EVEN_AND_ODD = (2, 3, 31, 32, 33, 255, 257, 1025)
 _SPEC = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w]*)\]")
 
@@ -102,8 +103,8 @@ _GRID = f"[{ROWS}x{COLUMNS}]"
 PROGRAMS: tuple[GpuProgram, ...] = (
     GpuProgram("scale", scale, f"f32[{_N}]", "f32[n]", 1e-6, moved=8 * _N, torch="scale"),
     GpuProgram("chain", chain, f"f32[{_N}], f32[{_N}]", "f32[n], f32[n]", 1e-6, moved=12 * _N, torch="chain"),
-    GpuProgram("gelu", gelu, f"f32[{_N}]", "f32[n]", 2e-6, moved=8 * _N),
-    GpuProgram("gelu_f16", gelu, f"f16[{_N}]", "f16[n]", 4e-3, moved=4 * _N),
+    GpuProgram("gelu", gelu, f"f32[{_N}]", "f32[n]", 2e-6, moved=8 * _N, torch="gelu"),
+    GpuProgram("gelu_f16", gelu, f"f16[{_N}]", "f16[n]", 4e-3, moved=4 * _N, torch="gelu"),
     GpuProgram("total", total, f"f32[{_N}]", "f32[n]", 1e-4, moved=4 * _N, torch="total"),
     GpuProgram("row_sums", row_sums, f"f32{_GRID}", "f32[nxm]", 1e-5, moved=4 * _N, torch="row_sums"),
     GpuProgram("column_sums", column_sums, f"f32{_GRID}", "f32[nxm]", 1e-5, moved=4 * _N, torch="column_sums"),
@@ -113,6 +114,14 @@ PROGRAMS: tuple[GpuProgram, ...] = (
         "layer_norm", layer_norm, f"f32{_GRID}, f32[{COLUMNS}], f32[{COLUMNS}]", "f32[nxm], f32[m], f32[m]", 1e-5, moved=8 * _N,
         torch="layer_norm",
     ),
+    GpuProgram("softmax_1024", softmax, "f32[65536x1024]", "", 1e-5, moved=8 * _N, torch="softmax"),
+    GpuProgram("softmax_50000", softmax, "f32[1320x50000]", "", 1e-5, moved=8 * 1320 * 50000, torch="softmax"),
+    GpuProgram(
+        "layer_norm_1024", layer_norm, "f32[65536x1024], f32[1024], f32[1024]", "", 1e-5, moved=8 * _N, torch="layer_norm",
+    ),
+    GpuProgram(
+        "layer_norm_50000", layer_norm, "f32[1320x50000], f32[50000], f32[50000]", "", 1e-5, moved=8 * 1320 * 50000, torch="layer_norm",
+    ),
     GpuProgram("transpose", transpose, f"f32{_GRID}", "f32[nxm]", 0.0, moved=8 * _N, torch="transpose"),
     GpuProgram("take_rows", take_rows, f"f32{_GRID}, i64[{ROWS}]", "f32[nxm], i64[k]", 0.0, moved=8 * _N),
     GpuProgram("product_f32", product, "f32[2048x2048], f32[2048x2048]", "f32[nxk], f32[kxm]", 1e-5, flops=2 * 2048**3, torch="product"),
@@ -120,6 +129,7 @@ PROGRAMS: tuple[GpuProgram, ...] = (
     GpuProgram(
         "product_relu", product_relu, "f32[2048x2048], f32[2048x2048], f32[2048]", "f32[nxk], f32[kxm], f32[m]", 1e-5, flops=2 * 2048**3,
     ),
+    GpuProgram(ONE_KERNEL, scale, "f32[256]", "", 1e-6, moved=8 * 256, torch="scale"),
     GpuProgram("small_steps", small_steps, "f32[256], f32[256]", "", 1e-6, torch="small_steps"),
     GpuProgram("small_steps_captured", small_steps, "f32[256], f32[256]", "", 1e-6, torch="small_steps", captured=True),
 )  # fmt: skip
@@ -152,6 +162,12 @@ def exact(array: np.ndarray) -> np.ndarray:
     if array.dtype.itemsize == 2 and array.dtype.kind == "V":
         return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def same_bits(found: Any, other: Any) -> bool:
+    """Whether two runs gave the same, of which none is NaN; of bf16 too."""
+    pairs = zip(found, other, strict=True) if isinstance(other, tuple) else [(found, other)]
+    return all(np.array_equal(*[each.view(np.uint16) if each.dtype.kind == "V" else each for each in pair]) for pair in pairs)
 
 
 def error(found: Any, expected: Any) -> float:
