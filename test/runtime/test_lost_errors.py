@@ -149,6 +149,37 @@ def test_what_nobody_uses_raises_in_every_tier(tmp_path: Path, line: str, place:
         assert outcomes[0] == outcomes[1], f"n = {n}"
 
 
+OF_ONE_RANK = (
+    "v[3:0]", "v[0]", "v[:, 0]", "v.sum(1)", "v.T @ v", "v + np.ones(7)", "np.transpose(v, (1, 0))", "v.reshape(18)", "np.concatenate([v, v])",
+    "v[None][:, 1:]", "np.argmax(v, 1)", "np.expand_dims(v, 2)", "np.swapaxes(v, 0, 1)", "np.repeat(v, 2, 1)", "np.flip(v, 1)", "v << 1", "~v",
+)  # fmt: skip
+PATHS = ("    if n > 0:\n        v = {}\n", "    for i in range(n):\n        v = {}\n")
+OTHERS = ("np.sum(x)", "x[0]", "x[None]", "x.astype(np.int64)")
+DECIDED = [(line, path, other, options) for line in OF_ONE_RANK for path in PATHS for other in OTHERS for options in OPTIONS]
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "other", "options"),
+    [("v[3:0]", PATHS[0], OTHERS[0], {}), *drawn("unused ops of a rank", DECIDED, 8, lambda case: case[0])],
+)
+def test_what_nobody_uses_raises_for_a_rank_or_dtype_that_the_path_decides(
+    tmp_path: Path, line: str, path: str, other: str, options: dict
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(f"import numpy as np\ndef f(x, n):\n    v = x\n{path.format(other)}    w = {line}\n    return x * 2\n")
+    scope: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    jitted = tierup.jit(scope["f"], **options)
+    for n in (0, 0, 0, 1, 1, 1, 1, 2, 0):
+        outcomes = []
+        for function in (scope["f"], jitted):
+            try:
+                outcomes.append(function(np.arange(18.0).reshape(6, 3), n).tolist())
+            except (ValueError, IndexError, TypeError) as e:
+                outcomes.append(type(e))
+        assert outcomes[0] == outcomes[1], f"n = {n}"
+
+
 UNPACKED = """
 func.func @main(%x: !torch.vtensor) -> !torch.vtensor {{
   %d = torch.constant.int 0
