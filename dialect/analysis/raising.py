@@ -87,6 +87,8 @@ class Raising:
         if row.kind is Kind.SCALAR and not tensors:
             partial = row.raises or row.refuses_some or (rules is Promotion.NUMPY and row.numpy_form != "ints")  # ints have any size
             return partial and not _cleared(op, row, operands, rules)
+        if row.numpy_form == "ints" and rules is Promotion.NUMPY and tensors and not _holds_ints(operands[0]):
+            return True  # no int is NaN or infinite
         if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
             return False
         raises = raises_for_values(op, row, self._inference)
@@ -96,6 +98,10 @@ class Raising:
         if raises and (row.kind is not Kind.VIEW or tensors != 1) and row.kind is not Kind.SCALAR:
             return True
         return not _cleared(op, row, operands, rules)
+
+
+def _holds_ints(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.dtype is not None and not value.dtype.is_float
 
 
 def _may_overlap(written: ir.Value, read: ir.Value) -> bool:
