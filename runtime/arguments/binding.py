@@ -11,9 +11,9 @@ from tierup.dialect.base.records import cached_property
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """The signature of a function, whatever it wraps, without annotations: from Python 3.14 on, looking at them runs them, and they may
-    name what is not there."""
-    if isinstance(function, FunctionType) and not hasattr(function, "__signature__"):
+    """The signature of a function, whatever it wraps and whatever `__signature__` it shows, neither of which its calls know of; without
+    annotations: from Python 3.14 on, looking at them runs them, and they may name what is not there."""
+    if isinstance(function, FunctionType):
         bare = FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
         bare.__kwdefaults__ = function.__kwdefaults__
         function = bare
@@ -36,8 +36,8 @@ class Binding:
 
     @property
     def known(self) -> tuple[inspect.Signature, Any]:
-        """The signature, and the function whose defaults hold; None where the signature has them."""
-        return self._signature, None if getattr(self._wrapped, "__signature__", None) is not None else self._wrapped
+        """The signature, and the function whose defaults hold; None where there is none, and the signature has them."""
+        return self._signature, self._wrapped
 
     @property
     def is_positional(self) -> bool:

@@ -80,6 +80,33 @@ def test_a_wrapper_of_a_decorated_function_is_not_taken_for_it() -> None:
     assert tierup.grad(decorated_twice)(2.0) == 2
 
 
+def scaled(x, k=2, *, offset=1.0):
+    return x * k + offset
+
+
+def forwarding(*args, **kwargs):
+    return scaled(*args, **kwargs)
+
+
+forwarding.__signature__ = inspect.signature(scaled)
+
+
+@pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"strict": True}])
+def test_a_signature_that_a_function_shows_does_not_decide_how_its_calls_bind(options) -> None:
+    """Decorators of libraries set it for who reads documentation; Python's calls do not read it."""
+
+    def within(function, x):
+        return forwarding(x, 3) + function(x, k=5) + function(x=x, offset=2.0)
+
+    itself, called = tierup.jit(forwarding, **options), tierup.jit(within, **options)
+    for size in (3, 3, 3, 4, 5):
+        x = np.arange(float(size))
+        np.testing.assert_array_equal(itself(x), scaled(x))
+        np.testing.assert_array_equal(itself(x, k=7, offset=x), scaled(x, 7, offset=x))
+        np.testing.assert_array_equal(called(forwarding, x), within(forwarding, x))
+    assert inspect.signature(itself) == inspect.signature(scaled)
+
+
 @tierup.jit
 @tierup.no_grad()
 def constant(x):
