@@ -104,6 +104,16 @@ def grown(d: Draft) -> bool:
     return d.keep([f"{l} = [{d.of(x, f'{x} * 1', f'{x}[0]')}]", f"for j in range({d.of('n', '2', '3', '0')}):", f"    {l}.append({item})", f"{v} = {use}"], lambda name: name == v)
 
 
+@statement("lists", 0.5)
+def dims(d: Draft) -> bool:
+    """Numbers that a loop appends, read by an op on tensors."""
+    v, l, x = d.new(), d.new(), tensor(d, 1)
+    if v == l:
+        raise Nothing
+    use = d.of(f"{x}.permute({l})", f"{x}.sum({l})", f"torch.movedim({x}, {l}, list(range({x}.dim())))", f"{x}.flip({l}[1:])", f"torch.tensordot({x}, {x}, {l}, {l})")
+    return d.keep([f"{l}: List[int] = []", f"for j in range({x}.dim()):", f"    {l}.append({d.of(f'{x}.dim() - 1 - j', 'j', '-1 - j')})", f"{v} = {use}"], lambda name: name == v)
+
+
 @statement("lists", 1)
 def weights(d: Draft) -> bool:
     """The module's list of weights, walked, stacked, indexed."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import LIST_WRITERS, external_operands, maker
+from tierup.dialect.ir.structure import external_operands, maker
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -90,26 +90,15 @@ def _graph(block: ir.Block, native: Nativeness) -> _Graph:
     ops = [view.operation for view in list(block.operations)[:-1]]
     graph = _Graph(ops, [], {op: i for i, op in enumerate(ops)})
     last_ordered: int | None = None
-    lists_change = any(map(_may_write_a_list, ops))
+    is_ordered = native.order_of(ops)
     for i, op in enumerate(ops):
         before = {graph.of[d] for v in external_operands(op) if (d := _definer(v, block)) is not None}
-        if native.is_ordered(op) or (lists_change and _has_a_list(op)):
+        if is_ordered(op):
             if last_ordered is not None:
                 before.add(last_ordered)
             last_ordered = i
         graph.before.append(before)
     return graph
-
-
-def _may_write_a_list(op: ir.Operation) -> bool:
-    """Whether an op, or one in its regions, appends to a list, sets an item of one, or hands one to who may."""
-    return any(each.name in LIST_WRITERS or (each.name == "func.call" and _has_a_list(each)) for each in (op, *walk(op)))
-
-
-def _has_a_list(op: ir.Operation) -> bool:
-    """Whether an op has a list, or what may hold one, that is not made anew for each who reads it."""
-    lists = (v for v in external_operands(op) if str(v.type).startswith(("!torch.list", "!torch.tuple", "!torch.optional")))
-    return any(isinstance(v.owner, ir.Block) or not is_copied(v.owner.operation) for v in lists)
 
 
 def _definer(value: ir.Value, block: ir.Block) -> ir.Operation | None:

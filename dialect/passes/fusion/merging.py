@@ -32,14 +32,15 @@ def merge(func: ir.Operation, inference: Inference, native: Nativeness, build: B
         if len(groups) < 2:
             continue
         order = {group.results[0]: _is_ordered(group, native) for group in groups if len(group.results)}
+        is_ordered = native.order_of([view.operation for view in block.operations])
         left: ir.Operation | None = groups[0]
         for right in groups[1:]:
             if left is None or not (len(left.results) and len(right.results)):
                 left = right
                 continue
             ordered = (order[left.results[0]], order[right.results[0]])
-            late = _late(left, right, ordered, native)
-            if late is None:
+            late = _late(left, right, ordered, is_ordered)
+            if late is None or _is_separated(left, right, native):
                 left = right
                 continue
             left = _merged(left, right, late, inference, build)
@@ -63,22 +64,21 @@ def _is_ordered(group: ir.Operation, native: Nativeness) -> bool:
     return any(native.is_ordered(op) for op in walk(group) if op.name != "tierup.yield")
 
 
-def _late(left: ir.Operation, right: ir.Operation, ordered: tuple[bool, bool], native: Nativeness) -> list[ir.Operation] | None:
+def _late(
+    left: ir.Operation, right: ir.Operation, ordered: tuple[bool, bool], is_ordered: Callable[[ir.Operation], bool]
+) -> list[ir.Operation] | None:
     """The ops between two groups that go behind the merged one; None when one of them must stay between."""
     between = _between(left, right)
     late: list[ir.Operation] = []
     made, keeps_order = set(left.results), ordered[0]
     for op in between:
-        is_ordered = not is_copied(op) and native.is_ordered(op)
-        if (keeps_order and is_ordered) or any(v in made for v in external_operands(op)):
+        if (keeps_order and is_ordered(op)) or any(v in made for v in external_operands(op)):
             late.append(op)
             made.update(op.results)
-            keeps_order = keeps_order or is_ordered
+            keeps_order = keeps_order or is_ordered(op)
     later = {result for op in late for result in op.results}
     needs_late = any(v in later for v in right.operands)
-    if needs_late or (ordered[1] and any(not is_copied(op) and native.is_ordered(op) for op in late)) or _is_separated(left, right, native):
-        return None
-    return late
+    return None if needs_late or (ordered[1] and any(map(is_ordered, late))) else late
 
 
 def _between(left: ir.Operation, right: ir.Operation) -> list[ir.Operation]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.analysis.points_to import CONSTRUCTS
 from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
@@ -10,9 +10,9 @@ from tierup.dialect.facts.inference.infer import Inference, promotion
 from tierup.dialect.facts.values import Bool, Tensor, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.structure import LIST_WRITERS, blocks
+from tierup.dialect.ir.structure import LIST_WRITERS, blocks, external_operands
 from tierup.dialect.ir.torch_types import follows
-from tierup.dialect.ir.walking import Notes
+from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind, Op, Tie
 from tierup.dialect.optable.rows import row_of
@@ -39,6 +39,17 @@ def is_copied(op: ir.Operation) -> bool:
 def _only_reads(user: ir.Operation) -> bool:
     """Whether an op that has a list only looks at it: it does not write it, nor puts it where others may find it."""
     return user.name not in LIST_WRITERS and user.name not in CONSTRUCTS and (row := row_of(user)) is not None and not row.acts
+
+
+def _may_write_a_list(op: ir.Operation) -> bool:
+    """Whether an op, or one in its regions, appends to a list, sets an item of one, or hands one to who may."""
+    return any(each.name in LIST_WRITERS or (each.name == "func.call" and _has_a_list(each)) for each in (op, *walk(op)))
+
+
+def _has_a_list(op: ir.Operation) -> bool:
+    """Whether an op has a list, or what may hold one, that is not made anew for each who reads it."""
+    lists = (v for v in external_operands(op) if str(v.type).startswith(("!torch.list", "!torch.tuple", "!torch.optional")))
+    return any(isinstance(v.owner, ir.Block) or not is_copied(v.owner.operation) for v in lists)
 
 
 class Nativeness:
@@ -149,6 +160,11 @@ class Nativeness:
             return True
         operands = tuple(None if i in tensors else self.inference[v] for i, v in enumerate(op.operands))
         return not takes_every_array(row.name, operands, promotion(op))
+
+    def order_of(self, ops: Sequence[ir.Operation]) -> Callable[[ir.Operation], bool]:
+        """Which ops of a block keep their order: those of `is_ordered`, and where one may write a list, those that have one."""
+        lists_change = any(map(_may_write_a_list, ops))
+        return lambda op: self.is_ordered(op) or (lists_change and _has_a_list(op))
 
 
 def _is_same(new: Value, wanted: Value, ties: Sequence[Tie]) -> bool:

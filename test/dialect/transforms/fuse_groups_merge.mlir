@@ -157,3 +157,38 @@ func.func @ends(%x: !t) -> !torch.vtensor<[8],f32> {
   }, {}) : (!torch.vtensor<[8],f32>) -> !torch.vtensor<[8],f32>
   return %1 : !torch.vtensor<[8],f32>
 }
+
+// What reads a list that an op between the groups writes stays behind that op: the first group may raise, so the write goes behind both.
+// CHECK-LABEL: func.func @written_list
+// CHECK: [[LIST:%.+]] = torch.prim.ListConstruct
+// CHECK: "tierup.fusion_group"
+// CHECK-NOT: "tierup.fusion_group"
+// CHECK: torch.prim.Loop
+// CHECK: torch.aten.append.t [[LIST]]
+// CHECK: [[COPY:%.+]] = torch.aten.list.t [[LIST]]
+// CHECK: torch.aten.permute %{{.*}}, [[COPY]]
+func.func @written_list(%x: !t, %y: !torch.vtensor<[2,2],f32>) -> (!torch.vtensor<[2,2],f32>, !torch.vtensor, !t) {
+  %zero = torch.constant.int 0
+  %two = torch.constant.int 2
+  %true = torch.constant.bool true
+  %l = torch.prim.ListConstruct : () -> !torch.list<int>
+  %0 = "tierup.fusion_group"(%y) ({
+  ^bb0(%a: !torch.vtensor<[2,2],f32>):
+    %3 = torch.aten.mm %a, %a : !torch.vtensor<[2,2],f32>, !torch.vtensor<[2,2],f32> -> !torch.vtensor<[2,2],f32>
+    "tierup.yield"(%3) : (!torch.vtensor<[2,2],f32>) -> ()
+  }, {}) : (!torch.vtensor<[2,2],f32>) -> !torch.vtensor<[2,2],f32>
+  torch.prim.Loop %two, %true, init() {
+  ^bb0(%i: !torch.int):
+    %3 = torch.aten.append.t %l, %i : !torch.list<int>, !torch.int -> !torch.list<int>
+    torch.prim.Loop.condition %true, iter()
+  } : (!torch.int, !torch.bool) -> ()
+  %copy = torch.aten.list.t %l : !torch.list<int> -> !torch.list<int>
+  %1 = torch.aten.permute %y, %copy : !torch.vtensor<[2,2],f32>, !torch.list<int> -> !torch.vtensor
+  %2 = "tierup.fusion_group"(%x) ({
+  ^bb0(%a: !t):
+    %3 = torch.aten.exp %a : !t -> !t
+    %4 = torch.aten.tanh %3 : !t -> !t
+    "tierup.yield"(%4) : (!t) -> ()
+  }, {}) : (!t) -> !t
+  return %0, %1, %2 : !torch.vtensor<[2,2],f32>, !torch.vtensor, !t
+}
