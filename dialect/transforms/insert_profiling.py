@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tierup.dialect.analysis.sizing import SIZED_BY_OPERANDS, sizing
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
@@ -56,8 +57,6 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
-_SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operands decide sizes
-_PICKS = frozenset({"torch.aten.select.int"})  # their ints say which element, not how many
 _HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"}  # definedness decides what becomes of them
 
@@ -147,7 +146,7 @@ def _unknown(op: ir.Operation, read: set[ir.Value]) -> bool:
     row = row_of(op)
     if row is None or not row.native:
         return True
-    return row.kind in _SIZED_BY_OPERANDS and any(v in read for v in op.operands)
+    return row.kind in SIZED_BY_OPERANDS and any(v in read for v in op.operands)
 
 
 def _profile_condition(branch: ir.Operation, slot: int) -> int:
@@ -164,7 +163,7 @@ def _read_for_sizes(inside: Sequence[ir.Operation], read: set[ir.Value]) -> set[
     """The ints of `read` that come straight from a tensor and that the size of another hangs on."""
     found: set[ir.Value] = set()
     seen: set[ir.Value] = set()
-    pending = [v for op in inside for v in op.operands if _decides_size(op) and v in read]
+    pending = [v for op in inside for v in sizing(op) if v in read]
     while pending:
         value = pending.pop()
         if value in seen:
@@ -175,11 +174,6 @@ def _read_for_sizes(inside: Sequence[ir.Operation], read: set[ir.Value]) -> set[
             found.add(value)
         pending += [v for v in maker.operands if v in read]
     return found
-
-
-def _decides_size(op: ir.Operation) -> bool:
-    row = row_of(op)
-    return row is not None and row.kind in _SIZED_BY_OPERANDS and op.name not in _PICKS
 
 
 def _numbers_read_from_tensors(func: ir.Operation) -> set[ir.Value]:

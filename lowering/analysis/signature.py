@@ -37,7 +37,7 @@ def argument_values(arguments: tuple[ArgumentSpec, ...]) -> list[Value]:
             shape = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
             values.append(Tensor(dtypes.BY_NAME[spec.dtype], shape))
         else:
-            values.append(_SCALAR_VALUES[spec.kind](spec.value))
+            values.append(_SCALAR_VALUES[spec.kind](dims.symbol(spec.value) if isinstance(spec.value, str) else spec.value))
     return values
 
 
@@ -56,8 +56,8 @@ def _infer(function: ir.Operation) -> Inference:
 
 
 def symbols_of(arguments: tuple[ArgumentSpec, ...]) -> set[str]:
-    """The sizes that the arguments give names to."""
-    return {size for spec in arguments for size in spec.sizes if isinstance(size, str)}
+    """The names that the arguments give to sizes."""
+    return {name for spec in arguments for name in spec.symbols}
 
 
 def argument_views(block: ir.Block, arguments: tuple[ArgumentSpec, ...]) -> dict[ir.Value, View]:

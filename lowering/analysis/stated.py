@@ -34,6 +34,7 @@ GUARD = "tierup.guard"
 NO_FMA = "tierup.no_fma"  # the unit attribute of a module for a CPU on which each fma would be a call
 RESULTS = "tierup.results"
 TIES = "tierup.ties"
+LIMITS = "tierup.limits"  # more of them: bounds of what int arguments ask for
 EXIT_SITES = "tierup.exit_sites"
 RESULT_KINDS = "tierup.result_kinds"  # of an entry that computes buffers and numbers: which each result is
 ERROR_SITES = "tierup.error_sites"

@@ -36,6 +36,7 @@ ERROR_BASE = 1 << 16
 INTERRUPTED = 1 << 30
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+MOST_BY_NAME = 1 << 30  # the largest int argument that a symbol stands for: a product of two fits 64 bits
 
 
 class Argument(ctypes.Structure):
@@ -78,14 +79,25 @@ class Layout(Enum):
 class ArgumentSpec:
     """What a kernel was compiled for, argument by argument. The guards of a version hold exactly this.
 
-    `sizes`: an int is compiled in; a string is a symbol: any size of at least 2, equal wherever the same name stands.
+    `sizes`: an int is compiled in; a string is a symbol: any size of at least 2, equal wherever the same name stands. `value`: that of an
+    int may be a symbol, too, for at most `MOST_BY_NAME`.
     """
 
     kind: ArgumentKind
     dtype: str = ""  # DType.name, arrays only
     sizes: tuple[int | str, ...] = ()
     layout: Layout = Layout.CONTIGUOUS
-    value: int | float | bool | None = None  # scalars only: compiled in when not None
+    value: int | float | bool | str | None = None  # scalars only: a number is compiled in
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names that it gives to sizes, or to its value."""
+        return tuple([size for size in (*self.sizes, self.value) if isinstance(size, str)])
+
+    @property
+    def assumed(self) -> int | float | bool | None:
+        """The number that its value is; None where any is taken, or any that a symbol stands for."""
+        return None if isinstance(self.value, str) else self.value
 
 
 class ResultKind(Enum):

@@ -78,6 +78,7 @@ def adapter(
             operands += _callers(_array(body, i, spec, symbols), exits)
         else:
             operands.append(_scalar(body, i, spec.kind))
+            symbols |= dict.fromkeys(spec.symbols, operands[-1].rpartition(" ")[2])
     for i, (left, right) in enumerate(ties):
         _check_tie(body, left, right, symbols, ERROR_BASE + first_tie_site + i)
     returned = []

@@ -59,7 +59,8 @@ class Kind(IntEnum):
 
 
 class Guard(ctypes.Structure):
-    """The guards of one argument. `sizes[d]`: a size of at least 0, or -1 - 2*symbol, minus 1 more where the symbol is bound first."""
+    """The guards of one argument. `sizes[d]`: a size of at least 0, or -1 - 2*symbol, minus 1 more where the symbol is bound first.
+    An int that is a symbol has one; other numbers have none."""
 
     _fields_ = [
         ("kind", c_int32),

@@ -134,6 +134,8 @@ def symbols_of(arguments: Sequence[ArgumentSpec], flat: Sequence[Any]) -> dict[s
         if spec.kind is ArgumentKind.ARRAY:
             symbols |= {name: size for name, size in zip(spec.sizes, value.shape, strict=True) if isinstance(name, str)}
             symbols |= {f"stride{i}_{d}": stride // value.itemsize for d, stride in enumerate(value.strides)}
+        elif isinstance(spec.value, str):
+            symbols[spec.value] = value
     return symbols
 
 

@@ -272,7 +272,7 @@ def _count(tree: Made) -> int:
 
 def is_static(record: VersionRecord) -> bool:
     """Whether all sizes are assumed."""
-    return all(isinstance(size, int) for spec in record.arguments for size in spec.sizes)
+    return not any(spec.symbols for spec in record.arguments)
 
 
 @dataclass(frozen=True)

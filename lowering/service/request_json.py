@@ -18,7 +18,8 @@ def to_dict(request: Request) -> dict[str, Any]:
 
 
 def spec_to_dict(spec: ArgumentSpec) -> dict[str, Any]:
-    """A guard. Of an array: dtype, sizes (a string is a symbol), layout; of a scalar: the value that was assumed, if one was."""
+    """A guard. Of an array: dtype, sizes (a string is a symbol), layout; of a scalar: the value that was assumed, if one was, of an int
+    perhaps a symbol."""
     if spec.kind is ArgumentKind.ARRAY:
         return {"kind": "array", "dtype": spec.dtype, "sizes": list(spec.sizes), "layout": spec.layout.value}
     value = spec.value
@@ -43,4 +44,4 @@ def spec_of(found: dict[str, Any]) -> ArgumentSpec:
         sizes = tuple(size if isinstance(size, str) else int(size) for size in found["sizes"])
         return ArgumentSpec(kind, dtypes.BY_NAME[found["dtype"]].name, sizes, Layout(found["layout"]))
     value = found.get("value")
-    return ArgumentSpec(kind, value=float.fromhex(value) if isinstance(value, str) else value)
+    return ArgumentSpec(kind, value=float.fromhex(value) if kind is ArgumentKind.FLOAT and isinstance(value, str) else value)

@@ -39,7 +39,7 @@ class BakeArguments(Pass):
         block = function.regions[0].blocks[0]
         with ir.Location.unknown(function.context), ir.InsertionPoint.at_block_begin(block):
             for argument, spec in zip(block.arguments, guards(function), strict=True):
-                if spec.value is None or not is_used(argument):
+                if spec.assumed is None or not is_used(argument):
                     continue
-                argument.replace_all_uses_with(t.constant(_PYTHON[spec.kind](spec.value)))
+                argument.replace_all_uses_with(t.constant(_PYTHON[spec.kind](spec.assumed)))
                 function.attributes[STALE] = ir.UnitAttr.get()

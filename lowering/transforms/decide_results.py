@@ -12,7 +12,7 @@ becomes the same with
                       {argument = 0, dtype = "f32", kind = "view", sizes = [4, "s0"], strides = [1, 4]}], tierup.ties = []
 
 Where only the path says what a result is, a check leaves to tier 0 the paths on which it is an argument, or another result's memory.
-`tierup.ties` are sizes that must be equal for the code to be right: the kernel checks them before anything else.
+`tierup.ties` are sizes that must be equal for the code to be right, `tierup.limits` among them: the kernel checks them first of all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tierup.lowering.analysis.signature import (
     terminator,
     to_arguments,
 )
-from tierup.lowering.analysis.stated import ENTRY, RESULTS, TIES, attribute, guards
+from tierup.lowering.analysis.stated import ENTRY, LIMITS, RESULTS, TIES, attribute, dim, guards
 from tierup.lowering.analysis.views import Unknown, View, view_of
 from tierup.lowering.base.abi import ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
@@ -70,7 +70,9 @@ class DecideResults(Pass):
 
 def _ties(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference: Inference) -> tuple[tuple[Dim, Dim], ...]:
     known = symbols_of(arguments)
-    found = dict.fromkeys((tie.left, tie.right) for tie in inference.ties if tie.left != tie.right)
+    limits = function.attributes[LIMITS] if LIMITS in function.attributes else []
+    found = dict.fromkeys((dim(left), dim(right)) for left, right in map(ir.ArrayAttr, limits))
+    found |= dict.fromkeys((tie.left, tie.right) for tie in inference.ties if tie.left != tie.right)
     for left, right in found:
         if any(s.name not in known for side in (left, right) for s in dims.symbols(side)):
             why = f"the program needs the sizes {left} and {right} equal, one of which only the run knows"

@@ -73,6 +73,11 @@ def sizes_given(op: ir.Operation) -> list[ir.Value]:
     return list(op.operands)[_OTHERS[name][0]] if name in _OTHERS else []
 
 
+def fills(op: ir.Operation) -> bool:
+    """Whether the sizes that an op is given are for elements that there are."""
+    return _HANDLERS.get(torch_name(op), (0, None))[1] in (_reshape, _unflatten)
+
+
 def _reshape(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     x = op.operands[0]
     known = t.sizes_of(x)

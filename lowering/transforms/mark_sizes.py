@@ -12,13 +12,14 @@ becomes
     %2 = torch.aten.gather %x, %dim, %i, %false {tierup.fits} : ...
     %3 = torch.prim.Loop ... {tierup.steady}
 
-An op with a size that may be negative is `tierup.known` instead of `tierup.tied`.
+An op with a size that may be negative is `tierup.known` instead of `tierup.tied`. Where sizes hang on int arguments that symbols stand for,
+`tierup.limits` says of the entry what must hold for there not to be too many elements.
 """
 
 from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.facts.dims import Dim, at_least
+from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ir.structure import handed_over
@@ -26,10 +27,11 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
-from tierup.lowering.analysis.stated import ENTRY
+from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
+from tierup.lowering.base.abi import MOST_BY_NAME
 from tierup.lowering.building import builders as b
 from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, reads_positions
-from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, sizes_given
+from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
 
 
@@ -51,13 +53,42 @@ class MarkSizes(Pass):
 
 
 def _mark_tied(function: ir.Operation, inference: Inference) -> None:
-    """What sizes the inference knows: that they fit, it has said in ties; that they are not negative, it has not."""
+    """What sizes the inference knows: that they fit, it has said in ties; that they are not negative, it has not. Those of int arguments
+    must not be too many, either."""
+    names = {spec.value for spec in guards(function) if isinstance(spec.value, str)}
+    limits: dict[tuple[Dim, Dim], None] = {}
     for op in b.walk(function):
         listed = [inference.values.get(v) for v in sizes_given(op)]
         sizes = [s for v in listed for s in (operands.or_unknown(operands.sizes_or_none)(v) if v is not None else None) or (None,)]
-        if listed and None not in sizes:
-            mark = TIED if all(at_least(size, 0) for size in sizes if size is not None) else KNOWN
-            op.attributes[mark] = ir.UnitAttr.get(op.context)
+        known = [size for size in sizes if size is not None]
+        if not listed or len(known) < len(sizes):
+            continue
+        try:
+            limits |= dict.fromkeys(_limits(op, known, inference, names))
+        except OverflowError:
+            continue  # it is checked where it is made, as what only the run knows
+        op.attributes[TIED if all(at_least(size, 0) for size in known) else KNOWN] = ir.UnitAttr.get(op.context)
+    if limits:
+        with function.context:
+            function.attributes[LIMITS] = attribute(tuple(limits))
+
+
+def _limits(op: ir.Operation, sizes: list[Dim], inference: Inference, names: set[str]) -> list[tuple[Dim, Dim]]:
+    """What must be equal for an op to make no more than `MOST_BY_NAME` elements of sizes with `names`, the symbols of ints, in them: unlike
+    an array's sizes, these say of no memory that it is there. Raises OverflowError where the check itself might overflow."""
+    made = inference.values.get(op.results[0])
+    if fills(op):
+        sizes = [size for size in sizes if size != -1]
+    elif isinstance(made, Tensor) and made.shape is not None:
+        sizes = list(made.shape)
+    total = operands.product(tuple(sizes))
+    if isinstance(total, int) or not any(symbol.name in names for symbol in total.symbols()):
+        return []
+    plain = all(c > 0 and all(isinstance(a, Symbol) for _, a, _ in m) and sum(p for _, _, p in m) <= 2 for m, c in total.terms)
+    if not plain or sum(c for _, c in total.terms) > 4:
+        raise OverflowError
+    bounded = {symbol.name: minimum(atom(symbol), MOST_BY_NAME) for symbol in total.symbols()}
+    return [(maximum(substitute(total, bounded), MOST_BY_NAME), MOST_BY_NAME)]
 
 
 def _mark_empty(function: ir.Operation, inference: Inference) -> None:

@@ -15,7 +15,17 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import evaluate
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.base.abi import INT64_MAX, INT64_MIN, ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec, scalar_bits
+from tierup.lowering.base.abi import (
+    INT64_MAX,
+    INT64_MIN,
+    MOST_BY_NAME,
+    ArgumentKind,
+    ArgumentSpec,
+    Layout,
+    ResultKind,
+    ResultSpec,
+    scalar_bits,
+)
 from tierup.lowering.entry.records import VersionRecord
 
 device_arrays: set[type] = set()  # of arrays that lie on a device, which versions for devices take too; who defines one adds it
@@ -68,7 +78,7 @@ def bind(
         if spec.kind is ArgumentKind.ARRAY:
             mismatch = _array(i, spec, arg, i in written, symbols, on_device)
         else:
-            mismatch = _scalar(i, spec, arg)
+            mismatch = _scalar(i, spec, arg, symbols)
         if mismatch is not None:
             return mismatch
     return _overlap(specs, args, written) or symbols
@@ -102,13 +112,18 @@ def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict
     return None
 
 
-def _scalar(i: int, spec: ArgumentSpec, arg: Any) -> Mismatch | None:
+def _scalar(i: int, spec: ArgumentSpec, arg: Any, symbols: dict[str, int]) -> Mismatch | None:
     found: object = type(arg)
     if found is not _SCALAR_TYPES[spec.kind]:
         return Mismatch(i, Reason.WRONG_TYPE, "type", spec.kind.value, type(arg).__name__)
     if spec.kind is ArgumentKind.INT and not INT64_MIN <= arg <= INT64_MAX:
         return Mismatch(i, Reason.WRONG_VALUE, "value", "an int of 64 bits", str(arg))
-    if spec.value is not None and scalar_bits(spec.kind, arg) != scalar_bits(spec.kind, spec.value):
+    if isinstance(spec.value, str):
+        if not 2 <= arg <= MOST_BY_NAME:
+            return Mismatch(i, Reason.SMALL_SIZE if arg < 2 else Reason.WRONG_VALUE, "value", f"2 <= {spec.value} <= 2**30", str(arg))
+        if symbols.setdefault(spec.value, arg) != arg:
+            return Mismatch(i, Reason.UNEQUAL_SIZES, "value", f"{spec.value} = {symbols[spec.value]}", str(arg))
+    elif spec.value is not None and scalar_bits(spec.kind, arg) != scalar_bits(spec.kind, spec.value):
         return Mismatch(i, Reason.WRONG_VALUE, "value", repr(spec.value), repr(arg))
     return None
 

@@ -38,7 +38,7 @@ from tierup.runtime.faults import faults
 from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.program import Program
 from tierup.runtime.programs.publication import Publication
-from tierup.runtime.programs.strategy import Speculation
+from tierup.runtime.programs.speculations import Speculation
 
 if TYPE_CHECKING:
     from tierup.runtime.compiling.bailouts import Guarded

@@ -20,7 +20,7 @@ from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, LoadedCode, NotCompiled
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.programs.program import Program
-from tierup.runtime.programs.strategy import Speculation
+from tierup.runtime.programs.speculations import Speculation, without_ints
 
 Produce = Callable[[str, str, tuple[ArgumentSpec, ...], Options], CompilerOutput]  # graph, its entry, guards, options; raises NotCompiled
 Make = Callable[[Program, Speculation, tuple[ArgumentSpec, ...], Options, int, Produce], Version]  # as `make_version`
@@ -28,7 +28,7 @@ Make = Callable[[Program, Speculation, tuple[ArgumentSpec, ...], Options, int, P
 
 def from_disk(program: Program, speculation: Speculation, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:
     """A version of a speculation that an earlier process compiled; None when there is none. For the arguments see `make_version`."""
-    for specs in dict.fromkeys((speculation.specs, valued)):
+    for specs in _guards(speculation, valued, opens=False):
         compiled = plans.on_disk(program.graph, program.entry, specs, options)
         if compiled is not None:
             with _dump(program, speculation, specs, options) as dumped:
@@ -45,14 +45,25 @@ def make_version(
     """A version of a speculation, made in call number `call` by `produce`. Raises NotCompiled.
 
     `valued`: the speculation's guards with the values of ints and bools as well. They are the version's when there is no code without: a
-    size or a branch may hang on an int.
+    size or a branch may hang on an int. Where what is assumed of ints has no code, there may be some with these left open.
     """
-    try:
-        return _version(program, speculation, speculation.specs, _compiled(program, speculation, speculation.specs, options, produce), call)
-    except NotCompiled as e:
-        if valued == speculation.specs or e.reason is Reason.NO_RESOURCES:
-            raise
-    return _version(program, speculation, valued, _compiled(program, speculation, valued, options, produce), call)
+    *others, last = _guards(speculation, valued, opens=True)
+    for specs in others:
+        try:
+            return _version(program, speculation, specs, _compiled(program, speculation, specs, options, produce), call)
+        except NotCompiled as e:
+            if e.reason is Reason.NO_RESOURCES:
+                raise
+    return _version(program, speculation, last, _compiled(program, speculation, last, options, produce), call)
+
+
+def _guards(speculation: Speculation, valued: tuple[ArgumentSpec, ...], *, opens: bool) -> tuple[tuple[ArgumentSpec, ...], ...]:
+    """The guards that a version may have, the best first. `opens`: also those that leave ints open where the speculation assumes some."""
+    specs = speculation.specs
+    assumes = speculation.assumes_ints and not speculation.for_values
+    if not opens:  # what is on disk for these values may be of a process that assumed them
+        return (specs,) if assumes else tuple(dict.fromkeys((specs, valued)))
+    return tuple(dict.fromkeys((specs, *((without_ints(specs),) if assumes else ()), valued)))
 
 
 def _compiled(
@@ -82,6 +93,8 @@ def _dump(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec,
 
 def _version(program: Program, speculation: Speculation, specs: tuple[ArgumentSpec, ...], compiled: LoadedCode, call: int) -> Version:
     artifact = compiled.artifact
+    if speculation.kind == "dynamic" and not any(spec.symbols for spec in specs):  # there was code for values alone
+        speculation = replace(speculation, kind="static")
     record = VersionRecord(
         specs, artifact.results, 0, keepalive=compiled.code, form=Form.TUPLE, scalars=False, exits=artifact.exits, on_device=True
     )

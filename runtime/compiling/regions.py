@@ -185,7 +185,7 @@ def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], st
 def _fact(spec: ArgumentSpec) -> Fact:
     if spec.kind is ArgumentKind.ARRAY:
         return Profiled(dtype=dtypes.BY_NAME[spec.dtype], sizes=spec.sizes)
-    return ProfiledScalar(spec.kind.value, spec.value)
+    return ProfiledScalar(spec.kind.value, spec.assumed)
 
 
 def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier0:

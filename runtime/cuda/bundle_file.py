@@ -143,7 +143,7 @@ def _version(version: PackedVersion, blobs: _Blobs) -> dict[str, Any]:
 def _argument(spec: ArgumentSpec) -> dict[str, Any]:
     if spec.kind is ArgumentKind.ARRAY:
         return {"kind": "array", "dtype": spec.dtype, "sizes": list(spec.sizes), "layout": spec.layout.value}
-    return {"kind": spec.kind.value} | ({} if spec.value is None else {"value": _number(spec.value)})
+    return {"kind": spec.kind.value} | ({} if spec.assumed is None else {"value": _number(spec.assumed)})
 
 
 def _result(spec: ResultSpec) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.programs.context import Context
-from tierup.runtime.programs.strategy import SPECULATED_KINDS, Speculation
+from tierup.runtime.programs.speculations import SPECULATED_KINDS, Speculation
 
 _CALLS_KEPT = 8  # of each version
 _VERSIONS_KEPT = 64
@@ -116,7 +116,7 @@ class HandedOver:
 
 def _values(specs: Specs, flat: Sequence[Any]) -> tuple[Any, ...]:
     """The values of ints and bools that guards leave open; None for other arguments."""
-    return tuple([v if s.kind in SPECULATED_KINDS and s.value is None else None for s, v in zip(specs, flat, strict=True)])
+    return tuple([v if s.kind in SPECULATED_KINDS and s.assumed is None else None for s, v in zip(specs, flat, strict=True)])
 
 
 def _equal(values: tuple[Any, ...], before: tuple[Any, ...]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
 from tierup.runtime.code.plans import LoadedCode
-from tierup.runtime.programs.strategy import Speculation
+from tierup.runtime.programs.speculations import Speculation
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,11 @@ class Version:
 def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:
     if any(getattr(general, name) != getattr(special, name) for name in ("kind", "dtype", "layout")):
         return False
-    if len(general.sizes) != len(special.sizes) or general.value not in (None, special.value):
+    if len(general.sizes) != len(special.sizes) or not (general.value is None or _takes(general.value, special.value)):
         return False
-    sizes = zip(general.sizes, special.sizes, strict=True)
-    return all(g == s or isinstance(g, str) and (isinstance(s, str) or s >= 2) for g, s in sizes)
+    return all(map(_takes, general.sizes, special.sizes))
+
+
+def _takes(general: int | float | str, special: int | float | str | None) -> bool:
+    """Whether a size or a value, or what a symbol stands for, takes in another."""
+    return general == special or isinstance(general, str) and special is not None and (isinstance(special, str) or special >= 2)

@@ -133,7 +133,8 @@ class VersionTable:
         """The versions in the order in which they are tried."""
         youngest_first = self.versions[::-1]
         placed = sorted(youngest_first, key=self._score, reverse=True)
-        for general in [v for v in placed if v.speculation.generalised or v.record.serial in self._handed_over]:
+        assumes_ints = any(v.speculation.assumes_ints for v in placed)  # then those that assume none stand behind, too
+        for general in [v for v in placed if assumes_ints or v.speculation.generalised or v.record.serial in self._handed_over]:
             at = placed.index(general)
             special = [version for version in placed[at + 1 :] if general.covers(version)]
             placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]

@@ -51,7 +51,7 @@ class Life:
         self._failed = place.failed(self._answer_failed, stays)
         self._slow = place.slow(self._miss, self._split_in_place)
         self.table = VersionTable(len(program.names), self._slow, self._failed, direct, self, place.make_table)
-        self.maker = VersionMaker(context, program, self.table, SpeculationLog(), self._refused, self.assumptions)
+        self.maker = VersionMaker(context, program, self.table, SpeculationLog(program.tier0.sizing), self._refused, self.assumptions)
         self.misses = Misses(context, self.table)
         self._handed_over = HandedOver(context, self.table)
         self.direct_failures, self.simple = 0, SimplePlan(program, self.history)

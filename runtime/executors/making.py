@@ -25,7 +25,8 @@ from tierup.runtime.compiling.scheduling.job import CompileJob
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.programs.context import Context
-from tierup.runtime.programs.strategy import Classes, Speculation, SpeculationLog, with_values
+from tierup.runtime.programs.speculations import Speculation, with_values
+from tierup.runtime.programs.strategy import Classes, SpeculationLog
 
 if TYPE_CHECKING:
     from tierup.lowering.entry.records import VersionRecord
@@ -216,7 +217,7 @@ class VersionMaker(Generic[Log]):
             return True
         history.count("compiles")
         self._tell_evicted(evicted)
-        kind, reason, what = self.log.told(speculation)
+        kind, reason, what = self.log.told(outcome.speculation)
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         history.emit(kind, reason, action=f"{origin} {what} {outcome.guards}{how}", milliseconds=milliseconds)
         self.context.on_version(options)

@@ -8,7 +8,8 @@ from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
-from tierup.runtime.programs.strategy import Classes, Speculation, Underway, symbolic, with_values
+from tierup.runtime.programs.speculations import Speculation, symbolic, with_values
+from tierup.runtime.programs.strategy import Classes, Underway
 
 MOST_VERSIONS = 8  # per plan: sizes 0 and 1, layouts and values of ints could be combined without end
 

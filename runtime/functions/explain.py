@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
-from tierup.runtime.programs.strategy import SPECULATED_KINDS
+from tierup.runtime.programs.speculations import SPECULATED_KINDS
 
 if TYPE_CHECKING:
     from tierup.runtime.base.protocols import ProgramExecutor

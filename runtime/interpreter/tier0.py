@@ -52,6 +52,7 @@ class Tier0:
     records: bool = False
     fails: bool = False
     detached: tuple[int, ...] = ()  # the results that PyTorch is to give detached
+    sizing: frozenset[int] = frozenset()  # the int arguments that sizes hang on
 
     def __call__(self, *leaves: object, **hooks: Callable[..., object]) -> Any:
         """Run the program: see `call`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tierup.dialect.analysis.sizing import sizing_arguments
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import IN_NO_GRAD
 from tierup.dialect.ir.structure import CASTS, last_of, maker
@@ -95,8 +96,8 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
         returns = name == entry or CONTINUATION in declared[name].attributes  # a continuation's results are the entry's
         emitter.emit(function, header, prologue, as_tuple=returns and _is_ambiguous(declared[name], functions))
     bindings = {name: path for path, name in globals_.items() if ":" in path}
-    text, detached = source.text(), _detached(func)
-    return Tier0(entry, globals_[f"@{entry}"], text, parameters, source.origins, bindings, constants, record, fail, detached)
+    text, detached, sizing = source.text(), _detached(func), sizing_arguments({name: declared[name] for name in functions}, entry)
+    return Tier0(entry, globals_[f"@{entry}"], text, parameters, source.origins, bindings, constants, record, fail, detached, sizing)
 
 
 def _detached(func: ir.Operation) -> tuple[int, ...]:

@@ -7,6 +7,9 @@ The log keeps what calls looked like and which speculations were made, both boun
   symbols, each on its own, and one version serves them all. Sizes 0 and 1 stay static;
 * beyond the strategy, or for kinds of arguments (dtypes, ranks, layouts) that come after too many others, a call gets a fully
   symbolic version, in which no size of 2 or more is speculated on: one for each kind, and no more than `max_versions` of them;
+* an int argument that sizes hang on (`np.zeros(n)`, `x[:n]`) is assumed like a size: its value where all calls so far had that one, else a
+  symbol, for any of 2 or more. Where one has a value that no symbol stands for (0, 1, below, huge) all are left open, and from then on
+  where an assumption on them had no code;
 * a speculation that has code only when the values of ints and bools are known is made for each pair of sizes and values that comes back;
 * so is one for values that calls have in common which native code hands over (`dispatching/handed_over.py`);
 * a speculation that was made before is never made again (the speculation log), not even when its version was evicted: the next more general
@@ -16,17 +19,26 @@ The log keeps what calls looked like and which speculations were made, both boun
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec
-from tierup.runtime.arguments.signature import ArgumentClass, Signature, describe_specs, static_specs
+from tierup.runtime.arguments.signature import ArgumentClass, Signature
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.programs.speculations import (
+    NAMED,
+    SPECULATED_KINDS,
+    Speculation,
+    generalised,
+    has_name,
+    symbolic,
+    with_values,
+    without_ints,
+)
 
 _SIGNATURES_KEPT = 64  # per function; an unseen shape per call must not grow memory
 _NOVEL_SHAPES_BEFORE_DYNAMIC = 2
@@ -34,31 +46,6 @@ _CLASSES_BEFORE_SYMBOLIC = 8  # a function with so many kinds of arguments will 
 
 Classes = tuple[ArgumentClass, ...]
 Shapes = tuple[Classes, tuple[tuple[int, ...], ...]]
-
-
-@dataclass(frozen=True)
-class Speculation:
-    """A version to compile: its guards, and whether sizes are symbolic."""
-
-    specs: tuple[ArgumentSpec, ...]
-    kind: str  # "static", "dynamic" (sizes that varied are symbols) or "symbolic" (all are)
-    generalised: tuple[tuple[int, int], ...] = ()  # (argument, dim) pairs that are symbols
-    for_values: bool = False  # beside a version that hands over calls with these values: without code for it that one goes on
-
-    def describe(self, names: tuple[str, ...]) -> str:
-        """The guards in words. `names`: of the arguments."""
-        return describe_specs(self.specs, names)
-
-
-SPECULATED_KINDS = (ArgumentKind.INT, ArgumentKind.BOOL)  # what a size or a branch may hang on
-
-
-def with_values(specs: tuple[ArgumentSpec, ...], values: Sequence[object]) -> tuple[ArgumentSpec, ...]:
-    """The guards with the values of int and bool arguments speculated on as well. `values`: one per argument."""
-    return tuple(
-        ArgumentSpec(s.kind, value=v) if s.kind in SPECULATED_KINDS and s.value is None else s  # type: ignore[arg-type]  # its kind says so
-        for s, v in zip(specs, values, strict=True)
-    )
 
 
 def _count(seen: OrderedDict[Any, int], key: Any) -> None:
@@ -93,9 +80,12 @@ class Underway:
 
 
 class SpeculationLog:
-    """What one program's calls looked like, and the speculations made on it."""
+    """What one program's calls looked like, and the speculations made on it. `sizing`: the int arguments that sizes hang on."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizing: Collection[int] = ()) -> None:
+        self._sizing = sizing
+        self._ints: dict[int, int | None] = {}  # of these: the value that all calls had, None where they had several
+        self._leaves_ints_open = False  # an assumption on one had no code
         self._seen: OrderedDict[Shapes, int] = OrderedDict()
         self._varied: dict[tuple[int, int], set[int]] = {}  # (argument, rank) -> dims that had more than one size
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -113,6 +103,8 @@ class SpeculationLog:
         """Count a call that no version fitted, after `propose` has answered it."""
         if any(klass.kind in SPECULATED_KINDS for klass in signature.classes):
             _count(self._seen_values, (signature.shapes, signature.values))
+        for argument, value in self._sizing_values(signature).items():
+            self._ints[argument] = value if self._ints.get(argument, value) == value else None
         key, classes = signature.shapes, signature.classes
         is_new = key not in self._seen
         _count(self._seen, key)
@@ -149,16 +141,17 @@ class SpeculationLog:
         seen = self._seen.get(signature.shapes, 0)
         known = signature.classes in self._novel
         novel = self._novel.get(signature.classes, 0) + (known and not seen)
-        dynamic = self._dynamic(signature)
+        ints = self._int_assumptions(signature, options)
+        dynamic = self._dynamic(signature, ints)
         if kind == "static" and novel >= _NOVEL_SHAPES_BEFORE_DYNAMIC and dynamic.generalised and self._has_dynamic_left(options):
             kind = "dynamic"
         if kind == "symbolic" and (known or options.num_profiled_runs == 0):
-            speculations = [self._symbolic(signature)]
+            speculations = [self._symbolic(signature, ints)]
         elif kind == "dynamic" and dynamic.generalised and (seen or novel):
-            speculations = [dynamic, self._symbolic(signature)]
+            speculations = [dynamic, self._symbolic(signature, ints)]
         elif kind != "symbolic" and (seen >= max(options.num_profiled_runs, 1) or options.num_profiled_runs == 0):
-            static = Speculation(static_specs(signature), "static")
-            speculations = [static, *([dynamic] if dynamic.generalised else []), self._symbolic(signature)]
+            static = generalised(signature, {}, ints, "dynamic" if any(isinstance(v, str) for v in ints.values()) else "static")
+            speculations = [static, *([dynamic] if dynamic.generalised else []), self._symbolic(signature, ints)]
             if kind == "dynamic" and not options.is_static_first and speculations[-1].generalised:  # no size has varied: all may
                 first = replace(speculations[-1], kind="dynamic")
                 if self._unless_made(first, signature, options) is not Reason.SITE_GIVEN_UP:  # that is one without code for open sizes
@@ -194,8 +187,12 @@ class SpeculationLog:
         return replace(speculation, kind=kind)
 
     def needs_values(self, specs: tuple[ArgumentSpec, ...], valued: tuple[ArgumentSpec, ...]) -> None:
-        """Note that a speculation on `specs` has code only with the values of its ints and bools, and that `valued` was made of it."""
-        self._valued.add(specs)
+        """Note that a speculation on `specs` has code only with the values of its ints and bools, or with its ints open, and that `valued`
+        was made of it."""
+        if valued == without_ints(specs):
+            self._leaves_ints_open = True
+        else:
+            self._valued.add(specs)
         self._made.add(valued)
 
     def made(self, speculation: Speculation, classes: Classes) -> None:
@@ -251,34 +248,27 @@ class SpeculationLog:
         now, most = self.within_strategy, sum(n for _, n in options.fusion_strategy)
         return any(options.kind_of_version(i) == "dynamic" for i in range(now, now + most))
 
-    def _dynamic(self, signature: Signature) -> Speculation:
+    def _sizing_values(self, signature: Signature) -> dict[int, int]:
+        return {i: value for i in self._sizing if type(value := signature.values[i]) is int}
+
+    def _int_assumptions(self, signature: Signature, options: Options) -> dict[int, int | str]:
+        """What is assumed of ints that sizes hang on: a value that all calls had, of others that they are named."""
+        if self._leaves_ints_open or not options.is_dynamic or options.backend != "cpu":
+            return {}
+        known = {i: value for i, value in self._sizing_values(signature).items() if i in self._ints}
+        varied = [i for i, value in known.items() if value != self._ints[i]]
+        return known | dict.fromkeys(varied, NAMED) if all(has_name(known[i]) for i in varied) else {}
+
+    def _dynamic(self, signature: Signature, ints: Mapping[int, int | str]) -> Speculation:
         """The sizes that varied are symbols."""
-        dims: list[set[int]] = []
+        dims: dict[int, set[int]] = {}
         for argument, (klass, sizes) in enumerate(zip(signature.classes, signature.sizes, strict=True)):
             first = self._first_sizes.get((argument, klass.rank), sizes)
             now = {d for d, (a, b) in enumerate(zip(first, sizes, strict=True)) if a != b}  # this call counts too
-            dims.append(now | self._varied.get((argument, klass.rank), set()))
-        return _generalised(signature, dims, "dynamic")
+            dims[argument] = now | self._varied.get((argument, klass.rank), set())
+        return generalised(signature, dims, ints, "dynamic")
 
-    def _symbolic(self, signature: Signature) -> Speculation:
+    def _symbolic(self, signature: Signature, ints: Mapping[int, int | str]) -> Speculation:
         """All sizes are symbols."""
-        return symbolic(signature, "symbolic")
-
-
-def symbolic(signature: Signature, kind: str) -> Speculation:
-    """All sizes are symbols but 0 and 1, which broadcast otherwise."""
-    return _generalised(signature, [set(range(len(sizes))) for sizes in signature.sizes], kind)
-
-
-def _generalised(signature: Signature, dims: list[set[int]], kind: str) -> Speculation:
-    """A speculation with a symbol for each of these dims, per argument, whose size is not 0 or 1."""
-    specs: list[ArgumentSpec] = []
-    generalised: list[tuple[int, int]] = []
-    for argument, spec in enumerate(static_specs(signature)):
-        sizes: list[int | str] = list(spec.sizes)
-        for d in sorted(dims[argument]):
-            if signature.sizes[argument][d] >= 2:
-                sizes[d] = f"s{len(generalised)}"
-                generalised.append((argument, d))
-        specs.append(replace(spec, sizes=tuple(sizes)))
-    return Speculation(tuple(specs), kind, tuple(generalised))
+        named = all(isinstance(value, str) or has_name(value) for value in ints.values())
+        return symbolic(signature, "symbolic", dict.fromkeys(ints, NAMED) if named else {})

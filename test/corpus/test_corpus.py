@@ -29,7 +29,7 @@ from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.scheduling.attempt import Attempt
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.making import VersionMaker
-from tierup.runtime.programs.strategy import Speculation
+from tierup.runtime.programs.speculations import Speculation
 
 # Importing a module of programs adds its rows to PROGRAMS.
 MODULES = (

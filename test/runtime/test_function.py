@@ -456,18 +456,34 @@ def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path
 
 
 def test_a_size_that_hangs_on_an_int_gets_a_version_for_each_value_that_comes_back():
+    def counted(a, n: int):
+        s = 0.0
+        for i in range(4):
+            s = s + (a[i : i + n] * np.arange(n)).sum()
+        return s
+
+    f, a = tierup.jit(counted), np.ones(12)
+    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 3), (7, 4), (7, 5), (5, 6), (8, 6), (6, 6), (8, 7)):
+        np.testing.assert_array_equal(f(a, n), counted(a, n))
+        assert f.stats().hits == hits
+    assert [(v.guards, v.speculation.kind) for v in f.versions] == [(f"a: f64[12], n: int = {n}", "static") for n in (5, 7, 8)]
+
+
+def test_a_size_of_an_int_that_must_equal_another_of_it_is_compared_by_one_version_for_all():
     @tierup.jit
     def counted(a, n: int):
         return a[:n] + np.arange(n)
 
     a = np.ones(9)
-    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 2), (7, 3), (7, 4), (5, 5), (8, 5), (6, 5), (8, 6)):
+    for call, n in enumerate((5, 5, 5, 7, 5, 8, 6, 9)):
         np.testing.assert_array_equal(counted(a, n), 1 + np.arange(n))
-        assert counted.stats().hits == hits
-    assert counted.stats().compiles == 3
+        assert counted.stats().hits == call
+    assert counted.stats().compiles == 2
+    with pytest.raises(ValueError, match="broadcast"):
+        counted(a, 10)
 
 
-def test_parts_up_to_an_int_have_one_size_that_one_version_serves():
+def test_parts_up_to_an_int_have_one_size_that_few_versions_serve():
     @tierup.jit
     def product(a, b, n: int):
         return a[:, :n] @ b[:n]
@@ -476,7 +492,7 @@ def test_parts_up_to_an_int_have_one_size_that_one_version_serves():
     for call, n in enumerate((5, 5, 7, 5, 8, 0, 1, 12, -2)):
         np.testing.assert_array_equal(product(a, b, n), a[:, :n] @ b[:n])
         assert product.stats().hits == call
-    assert product.stats().compiles == 1
+    assert [v.guards.partition("n: ")[2] for v in product.versions] == ["int = 5", "int = s0", "int"]
 
 
 def test_a_program_of_mlir_takes_numpys_numbers_and_names_the_argument_that_is_wrong(tmp_path):

@@ -10,6 +10,15 @@ import pytest
 import tierup
 
 X = np.arange(12, dtype="f4")
+
+
+def corners(x, n):
+    t = np.zeros((n, n), complex)
+    t[0, 0] = x[1]
+    t[n - 1, n - 1] = x[2]
+    return (t * t.T).real.sum()
+
+
 # program, a number that fits, others that fit natively, others: tier 0 answers or raises
 PROGRAMS = {
     "reshape": (lambda x, n: x.reshape(n, 4) * 2.0, 3, (3,), (5, 2, 0, -1, -3, 1 << 62, (1 << 62) + 3)),
@@ -22,6 +31,9 @@ PROGRAMS = {
     "broadcast one": (lambda x, n: np.broadcast_to(x.reshape(12, 1), (12, n)) * 2.0, 3, (0, 1, 5), (-1,)),
     "fresh": (lambda x, n: np.zeros((n, 2)).sum() + x, 3, (0, 1, 5), (-1,)),
     "fresh, too many": (lambda x, n: np.zeros((n, n)).sum() + x, 3, (0, 1, 5), (1 << 32, (1 << 32) + 1, 1 << 62)),
+    "fresh, more bytes than 64 bits say": (corners, 3, (1, 5), (0, 1 << 29, 1 << 30)),
+    "fresh, of an array's size, too many": (lambda x, n: np.zeros((n, x.shape[0], 2)).sum() + x, 3, (0, 1, 5), (1 << 30, 1 << 60)),
+    "fresh, of a product": (lambda x, n: np.zeros((n * n, n)).sum() + x, 3, (0, 1, 5), (1 << 12, 1 << 22, 1 << 30)),
     "fresh, in the result": (lambda x, n: np.zeros(n) + x[0], 3, (0, 1, 5), (1 << 60, 1 << 62, (1 << 63) - 1)),
     "broadcast, too many": (lambda x, n: np.broadcast_to(x, (n, 12)).sum(), 3, (1, 5), (1 << 60, 1 << 62)),
     "an identity": (lambda x, n: np.eye(n).sum() + x, 3, (0, 1, 5), (-1, 1 << 60, -(1 << 62))),
@@ -35,7 +47,7 @@ PROGRAMS = {
 def attempt(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
-    except (ValueError, MemoryError) as e:
+    except (ValueError, MemoryError, IndexError) as e:
         return str(e).partition(" (at")[0]
 
 
@@ -45,7 +57,6 @@ def test_a_size_that_does_not_fit_never_leaves_native_code(name: str) -> None:
     f = tierup.jit(function)
     for _ in range(2):
         f(X.copy(), fits)
-    compiles = f.stats().compiles
     for numbers, is_native in ((natively, True), (otherwise, False)):
         for n in numbers:
             before = f.stats()
@@ -56,7 +67,7 @@ def test_a_size_that_does_not_fit_never_leaves_native_code(name: str) -> None:
                 assert np.shape(found) == np.shape(wanted)
             after = f.stats()
             assert (after.hits > before.hits and after.bailouts == before.bailouts) == is_native, n
-    assert f.stats().compiles == compiles
+    assert f.stats().compiles <= 3  # for the number, for any of 2 or more, for any
 
 
 def test_a_negative_width_of_padding_raises_in_every_tier() -> None:

@@ -7,17 +7,23 @@ from hypothesis import strategies as st
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments.signature import signature_of
 from tierup.runtime.base.options import Options
-from tierup.runtime.programs.strategy import Speculation, SpeculationLog
+from tierup.runtime.programs.speculations import Speculation, without_ints
+from tierup.runtime.programs.strategy import SpeculationLog
 
 
 def sig(*shapes, dtype=np.float32):
     return signature_of(tuple(np.zeros(s, dtype) for s in shapes))
 
 
-def play(calls, options=None):
+def numbers(*values):
+    """A call with an array and ints."""
+    return signature_of((np.zeros((4, 8), np.float32), *values))
+
+
+def play(calls, options=None, sizing=()):
     """The proposal at each call, speculations noted, refused calls recorded; what a call hits. And the assumptions made. Beyond `max_versions` the
-    oldest version goes."""
-    log, out, speculations, standing = SpeculationLog(), [], [], []
+    oldest version goes. `sizing`: the int arguments that sizes hang on."""
+    log, out, speculations, standing = SpeculationLog(sizing), [], [], []
     options = options or Options()
     for call in calls:
         if any(fits(b, call) for b in standing):
@@ -40,7 +46,9 @@ def play(calls, options=None):
 
 def fits(speculation, call):
     symbols = {}
-    for spec, klass, sizes in zip(speculation.specs, call.classes, call.sizes, strict=True):
+    for spec, klass, sizes, value in zip(speculation.specs, call.classes, call.sizes, call.values, strict=True):
+        if isinstance(spec.value, int) and spec.value != value or isinstance(spec.value, str) and not 2 <= value <= 1 << 30:
+            return False
         if (spec.dtype, len(spec.sizes), spec.layout) != (klass.dtype, klass.rank, klass.layout):
             return False
         for want, got in zip(spec.sizes, sizes, strict=True):
@@ -149,6 +157,73 @@ def test_memory_does_not_grow_with_unseen_shapes():
     assert len(log._seen) <= 64
 
 
+def ints(speculation):
+    return [spec.value for spec in speculation.specs[1:]]
+
+
+def test_an_int_that_sizes_hang_on_is_assumed_by_value_and_then_named():
+    out, speculations = play([numbers(n) for n in (60, 60, 60, 50, 40, 60)], sizing=[1])
+    assert out == [Reason.PROFILING, "static", "hit", "dynamic", "hit", "hit"]
+    assert [ints(s) for s in speculations] == [[60], ["s0"]]
+
+
+def test_an_int_that_differs_in_each_call_costs_one_compile():
+    out, speculations = play([numbers(n) for n in range(2, 40)], sizing=[1])
+    assert out == [Reason.PROFILING, "dynamic"] + ["hit"] * 36
+    assert [ints(s) for s in speculations] == [["s0"]]
+
+
+def test_what_no_symbol_stands_for_is_left_open_for_all_of_its_kind():
+    out, speculations = play([numbers(n) for n in (7, 7, 9, 1, 0, -5, 1 << 40, 8)], sizing=[1])
+    assert out[1:] == ["static", "dynamic", "static", "hit", "hit", "hit", "hit"]
+    assert [ints(s) for s in speculations] == [[7], ["s0"], [None]]
+
+
+def test_ints_in_whatever_combination_cost_few_versions():
+    calls = [numbers(a, b) for a in (5, 5, 6, 1, 0) for b in (7, 7, 8, 0, 1, -3)]
+    _, speculations = play(calls, sizing=[1, 2])
+    assert [ints(s) for s in speculations] == [[5, 7], [5, "s0"], [None, None]]
+
+
+def test_an_int_that_no_size_hangs_on_is_left_open():
+    out, speculations = play([numbers(3, n) for n in (60, 60, 50)], sizing=[1])
+    assert out[1:] == ["static", "hit"] and ints(speculations[0]) == [3, None]
+
+
+def test_each_int_becomes_a_symbol_on_its_own():
+    _, speculations = play([numbers(*n) for n in ((3, 4), (3, 4), (3, 5), (6, 5))], sizing=[1, 2])
+    assert [ints(s) for s in speculations] == [[3, 4], [3, "s0"], ["s0", "s1"]]
+
+
+def test_symbols_of_ints_and_of_sizes_are_apart():
+    calls = [signature_of((np.zeros(n, np.float32), 2 * n, np.zeros(n, np.float32))) for n in (3, 4, 5)]
+    _, (speculation,) = play(calls, sizing=[1])
+    assert [s.sizes or s.value for s in speculation.specs] == [("s0",), "s1", ("s2",)]
+
+
+def test_what_was_not_seen_is_not_assumed_of_an_int():
+    _, speculations = play([numbers(3)] * 2, Options(num_profiled_runs=0), sizing=[1])
+    log = SpeculationLog([1])
+    assert ints(log.propose(numbers(3), Options(num_profiled_runs=0))) == [None]
+    assert ints(speculations[0]) == [3], "the first call was profiled"
+
+
+def test_a_strategy_of_static_versions_leaves_ints_open():
+    out, speculations = play([numbers(n) for n in (3, 3, 4, 5)], Options(fusion_strategy=[("static", 1)]), sizing=[1])
+    assert out[1:] == ["static", "hit", "hit"] and ints(speculations[0]) == [None]
+
+
+def test_ints_whose_assumption_had_no_code_are_left_open_from_then_on():
+    log, options = SpeculationLog([1]), Options()
+    log.record(numbers(3))
+    first = log.propose(numbers(3), options)
+    log.made(first, numbers(3).classes)
+    log.needs_values(first.specs, without_ints(first.specs))
+    log.decided(first)
+    log.record(signature_of((np.zeros((5, 5)), 3)))
+    assert ints(first) == [3] and ints(log.propose(signature_of((np.zeros((5, 5)), 3)), options)) == [None]
+
+
 SHAPES = st.tuples(st.sampled_from(["f4", "f8", "i4"]), st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple))
 OPTIONS = st.builds(
     Options,
@@ -172,6 +247,17 @@ def test_whatever_comes_assumptions_are_bounded_fit_their_calls_and_are_never_re
         if answer in ("static", "dynamic", "symbolic"):
             assert fits(next(made), call)
     assert (out, speculations) == play(calls, options), "the same calls, the same speculations"
+
+
+@given(st.lists(st.tuples(st.integers(-1, 4), st.sampled_from([0, 1, 3, 4])), max_size=60), OPTIONS)
+def test_whatever_ints_come_assumptions_are_bounded_and_fit_their_calls(calls, options):
+    calls = [signature_of((np.zeros(size), n)) for n, size in calls]
+    out, speculations = play(calls, options, sizing=[1])
+    assert len({b.specs for b in speculations}) == len(speculations), "none twice"
+    assert sum(b.kind != "symbolic" for b in speculations) <= options.depth
+    assert sum(b.kind == "symbolic" for b in speculations) <= options.max_versions
+    made = iter(speculations)
+    assert all(fits(next(made), call) for call, answer in zip(calls, out, strict=True) if answer in ("static", "dynamic", "symbolic"))
 
 
 @given(st.integers(1, 5), st.integers(1, 3), st.booleans())

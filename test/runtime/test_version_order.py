@@ -17,7 +17,7 @@ from tierup.runtime.arguments import guards
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
-from tierup.runtime.programs.strategy import Speculation
+from tierup.runtime.programs.speculations import Speculation
 
 STATIC = {"num_profiled_runs": 0, "fusion_strategy": [("static", 99)], "bailout_depth": 99, "level": 0}
 

@@ -43,9 +43,10 @@ def sizes_fit(f: Emitter, guard: ir.Value, rank: ir.Value, sizes: ir.Value, stri
     f.b.ret(YES)
 
 
-@function(I1, PTR, I32, PTR, PTR)
-def scalar_fits(f: Emitter, guard: ir.Value, kind: ir.Value, obj: ir.Value, argument: ir.Value) -> None:
-    """i1 scalar_fits(guard, kind, object, argument): exact type, 64 bits, the value assumed; puts the 8 bytes in the argument."""
+@function(I1, PTR, I32, PTR, PTR, PTR)
+def scalar_fits(f: Emitter, guard: ir.Value, kind: ir.Value, obj: ir.Value, argument: ir.Value, registers: ir.Value) -> None:
+    """i1 scalar_fits(guard, kind, object, argument, registers): exact type, 64 bits, the value assumed or what a symbol may be; puts the 8
+    bytes in the argument."""
     value = f.variable(I64, I64(0))
     type_ = type_of(f, obj)
     with f.cases(kind) as case:
@@ -62,6 +63,9 @@ def scalar_fits(f: Emitter, guard: ir.Value, kind: ir.Value, obj: ir.Value, argu
     bits = f.load(value)
     wrong = f.b.and_(f.differ(f.get(guard, Guard, "has_value"), I32(0)), f.differ(bits, f.get(guard, Guard, "value")))
     f.return_if(wrong, NO)
+    with f.when(f.b.not_(f.is_null(f.get(guard, Guard, "sizes")))):
+        f.return_if(f.less(I64(abi.MOST_BY_NAME), bits), NO)
+        f.return_if(f.b.not_(f.call(sizes_fit, guard, I64(1), value, NULL, registers)), NO)
     f.store(bits, argument, _DATA)
     f.store(NULL, argument, _DIMS)
     f.store(NULL, argument, _STRIDES)
@@ -72,7 +76,7 @@ def scalar_fits(f: Emitter, guard: ir.Value, kind: ir.Value, obj: ir.Value, argu
 def argument_fits(f: Emitter, guard: ir.Value, obj: ir.Value, argument: ir.Value, registers: ir.Value) -> None:
     """i1 argument_fits(guard, object, argument, registers): the guards of one argument; fills the abi Argument."""
     kind = f.get(guard, Guard, "kind")
-    f.return_if(f.differ(kind, I32(layout.Kind.ARRAY)), lambda: f.call(scalar_fits, guard, kind, obj, argument))
+    f.return_if(f.differ(kind, I32(layout.Kind.ARRAY)), lambda: f.call(scalar_fits, guard, kind, obj, argument, registers))
     f.return_if(f.differ(type_of(f, obj), the(f, "PyArray_Type")), NO)
 
     descr = f.load(obj, layout.ARRAY_DESCR, PTR)

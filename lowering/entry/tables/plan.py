@@ -29,9 +29,8 @@ class Program:
         self._itemsizes = [dtypes.BY_NAME[s.dtype].itemsize if s.kind is ArgumentKind.ARRAY else 0 for s in specs]
         self.symbols: dict[str, int] = {}  # of the guards: registers 0, 1, ...
         for spec in specs:
-            for size in spec.sizes:
-                if isinstance(size, str):
-                    self.symbols.setdefault(size, len(self.symbols))
+            for name in spec.symbols:
+                self.symbols.setdefault(name, len(self.symbols))
         self._strides = {str(abi.stride_symbol(a, d)): (a, d) for a, s in enumerate(specs) for d in range(len(s.sizes))}
         self._known: dict[Any, int] = {}
         self.n_registers = len(self.symbols)
@@ -165,9 +164,11 @@ class NativeRow:
     def _fill_guard(self, guard: layout.Guard, spec: ArgumentSpec, written: bool, program: Program, bound: set[str]) -> None:
         guard.kind = layout.Kind[spec.kind.name]
         if spec.kind is not ArgumentKind.ARRAY:
-            guard.has_value = spec.value is not None
-            if spec.value is not None:
-                guard.value = scalar_bits(spec.kind, spec.value)
+            guard.has_value = spec.assumed is not None
+            if spec.assumed is not None:
+                guard.value = scalar_bits(spec.kind, spec.assumed)
+            elif spec.symbols:
+                guard.sizes = self._sizes(spec.symbols, program, bound)
             return
         dtype = dtypes.BY_NAME[spec.dtype].numpy
         self._keep.append(dtype)
@@ -176,14 +177,17 @@ class NativeRow:
         contiguous = spec.layout is Layout.CONTIGUOUS
         guard.flags = layout.ALIGNED | (layout.WRITEABLE if written else 0) | (layout.CONTIGUOUS if contiguous else 0)
         guard.stride_mask = -1 if contiguous else dtype.itemsize - 1
+        guard.sizes = self._sizes(spec.sizes, program, bound)
+
+    def _sizes(self, sizes: Sequence[int | str], program: Program, bound: set[str]) -> int:
         codes = []
-        for size in spec.sizes:
+        for size in sizes:
             if isinstance(size, str):
                 codes.append(-1 - 2 * program.symbols[size] - (size not in bound))
                 bound.add(size)
             else:
                 codes.append(size)
-        guard.sizes = self._int64s(codes)
+        return self._int64s(codes)
 
     def _fill_result(
         self, target: layout.ResultRecord, spec: ResultSpec, index: int, record: VersionRecord, program: Program, at: int
@@ -233,6 +237,6 @@ def signature_key(record: VersionRecord, keyed: Sequence[bool]) -> int:
                 assert isinstance(size, int)  # the caller hashes static versions only
                 key = layout.mix(key, size)
         else:
-            assert spec.value is not None  # else it would not count
-            key = layout.mix(key, scalar_bits(spec.kind, spec.value) & (1 << 64) - 1)
+            assert spec.assumed is not None  # else it would not count
+            key = layout.mix(key, scalar_bits(spec.kind, spec.assumed) & (1 << 64) - 1)
     return key

@@ -18,7 +18,7 @@ from tierup.runtime.compiling.scheduling.background import Job, queue
 
 if TYPE_CHECKING:
     from tierup.runtime.base.protocols import Maker
-    from tierup.runtime.programs.strategy import Speculation
+    from tierup.runtime.programs.speculations import Speculation
 
 
 class Attempt:

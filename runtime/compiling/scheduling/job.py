@@ -23,7 +23,8 @@ from tierup.runtime.compiling.new_version import make_version
 from tierup.runtime.compiling.processes import placement, workers
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.faults import faults
-from tierup.runtime.programs.strategy import Classes, Speculation
+from tierup.runtime.programs.speculations import Speculation
+from tierup.runtime.programs.strategy import Classes
 
 
 class CompileJob:

@@ -13,6 +13,7 @@ import pytest
 from entry_bench import Bench, f32, increment, scalars_bench
 from entry_kernels import INT, array, buffer, muladd, scalar, version
 
+from tierup.dialect.facts.dims import symbol
 from tierup.lowering.entry.records import (
     SlowCause,
 )
@@ -130,6 +131,23 @@ def test_a_symbol_is_one_size_of_at_least_two(entry: str) -> None:
     assert b.hits(np.zeros((2, 3), np.float32), np.zeros((3, 2, 4), np.float32))
     for n, m, k, j in [(2, 3, 2, 3), (2, 2, 2, 3), (1, 3, 3, 1), (0, 3, 3, 0), (2, 1, 1, 2)]:
         assert not b.hits(np.zeros((n, m), np.float32), np.zeros((k, j, 4), np.float32))
+
+
+def test_an_int_that_a_symbol_stands_for_fits_from_two_to_a_billion(entry: str) -> None:
+    b = Bench(entry, 1, version("answer", [scalar("int", "s0")], INT))
+    assert all(b.hits(n) for n in (2, 3, 12345, 1 << 30))
+    assert not any(b.hits(n) for n in (1, 0, -1, -(2**63), (1 << 30) + 1, 2**62, 2**63, True, 2.0, np.int64(2)))
+
+
+def test_the_symbol_of_an_int_is_the_same_number_wherever_it_stands(entry: str) -> None:
+    b = Bench(entry, 3, version("answer", [scalar("int", "s0"), array("s0", "s1"), scalar("int", "s1")], INT))
+    assert b.hits(2, np.zeros((2, 3), np.float32), 3)
+    assert not b.hits(2, np.zeros((3, 3), np.float32), 3) and not b.hits(2, np.zeros((2, 3), np.float32), 4)
+
+
+def test_an_int_gives_a_result_its_size(entry: str) -> None:
+    b = Bench(entry, 1, version("done", [scalar("int", "s0")], buffer("s0", 3, symbol("s0") * 2)))
+    assert b.call(4).shape == (4, 3, 8) and b.call(2).shape == (2, 3, 4) and not b.slow.calls
 
 
 def test_contiguity_is_numpys_own_notion(entry: str) -> None:

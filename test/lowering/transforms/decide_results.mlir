@@ -52,3 +52,15 @@ func.func @listed(%x: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", ki
   %0 = torch.prim.ListConstruct %x : (!torch.vtensor<[4],f32>) -> !torch.list<vtensor>
   return %0 : !torch.list<vtensor>
 }
+
+// -----
+// What an int argument gives its size the caller allocates; how many elements it may be is among what the kernel checks first.
+// CHECK-LABEL: func.func @of_an_int
+// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = ["s0"]}], tierup.ties = {{\[\[}}"max(1073741824, s0)", 1073741824]]
+func.func @of_an_int(%n: !torch.int {tierup.guard = {kind = "int", value = "s0"}}) -> !torch.vtensor<[?],f32>
+    attributes {tierup.entry, tierup.result_aliases = ["fresh"], tierup.limits = [["max(1073741824, s0)", 1073741824]]} {
+  %none = torch.constant.none
+  %l = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.zeros %l, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],f32>
+  return %0 : !torch.vtensor<[?],f32>
+}
