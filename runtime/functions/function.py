@@ -12,7 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, Self, overload
 
 import numpy as np
@@ -68,6 +68,18 @@ def _of_wrapped(name: str) -> property:
     return property(lambda self: getattr(self.__wrapped__, name), change)
 
 
+def _shown(name: str) -> property:
+    """An attribute of the Python function behind a function, by which `inspect` and libraries know its calls. AttributeError where
+    there is none."""
+    return property(lambda self: getattr(self.__wrapped__, name))
+
+
+def _take_code(self: Any, code: CodeType) -> None:
+    """`__code__` is set, as by an editor that reloads: it is read again."""
+    self.__wrapped__.__code__ = code
+    self.reset()
+
+
 class TensorCalls(Protocol):
     """Answers calls with PyTorch's tensors, of which a function of arrays knows nothing. `always`: all calls, and results are tensors."""
 
@@ -89,6 +101,7 @@ class Function(Weighed, Generic[P, R]):
     __defaults__ = _of_wrapped("__defaults__")
     __kwdefaults__ = _of_wrapped("__kwdefaults__")
     __annotations__ = _of_wrapped("__annotations__")
+    __code__, __globals__, __closure__ = _shown("__code__").setter(_take_code), _shown("__globals__"), _shown("__closure__")
 
     is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
 

@@ -1,10 +1,13 @@
 """The life of a function: which tier answers which call, what is counted, and what users are told."""
 
 import copy
+import functools
 import gc
+import inspect
 import pickle
 import threading
 import weakref
+from types import MethodType
 
 import numpy as np
 import pytest
@@ -104,7 +107,9 @@ def test_a_miss_names_the_guard_the_line_and_both_values():
     assert "test_function.py:" in miss.line
 
 
-@pytest.mark.parametrize("other", [f32(4).astype(np.float64), f32(4, 1), f32(8)[::2], np.float32(3)], ids=["dtype", "rank", "strides", "scalar"])
+@pytest.mark.parametrize(
+    "other", [f32(4).astype(np.float64), f32(4, 1), f32(8)[::2], np.float32(3)], ids=["dtype", "rank", "strides", "scalar"]
+)
 def test_arguments_of_another_kind_are_never_run_by_the_wrong_version(other):
     f = tierup.jit(chain)
     a = f32(4)
@@ -185,6 +190,45 @@ def test_defaults_are_those_of_the_moment_of_the_call():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'by'"):
         f(x)
     assert f.stats().hits
+
+
+@pytest.mark.parametrize("ask", [inspect.signature, inspect.getfullargspec, inspect.getdoc, inspect.getsource, inspect.getmodule])
+def test_what_inspect_says_of_a_function_it_says_of_the_decorated_one(ask):
+    """Libraries ask before they call: scipy.optimize.curve_fit how many parameters a model has."""
+
+    def shown(x, y=2, /, z=VIEWS, *rest, key=3, **more):
+        """Both say it."""
+        return x * y
+
+    def decorator(*args, **kwargs):
+        return shown(*args, **kwargs)
+
+    class Holder:
+        method = shown
+
+    for function in (shown, lambda x: x, functools.wraps(shown)(decorator), Holder.method):
+        assert ask(tierup.jit(function)) == ask(function)
+    Holder.method = tierup.jit(bound := Holder().method.__func__)
+    assert inspect.getfullargspec(Holder().method) == inspect.getfullargspec(MethodType(bound, Holder()))
+
+
+def test_a_functions_code_globals_and_closure_are_those_of_the_decorated_one():
+    def scaled(x):
+        return x * closed
+
+    def shifted(x):
+        return x + closed
+
+    closed = 2
+    f, x = tierup.jit(scaled), f32(4)
+    assert (f.__code__, f.__globals__, f.__closure__) == (scaled.__code__, scaled.__globals__, scaled.__closure__)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x * 2)
+    f.__code__ = shifted.__code__
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x + 2)
+    with pytest.raises(AttributeError):
+        f.__closure__ = None
 
 
 def test_a_reset_reads_the_functions_code_again():
