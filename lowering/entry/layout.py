@@ -214,6 +214,7 @@ class StepKind(IntEnum):
     EQUAL = 8  # the slot holds `object`, or the same number or string
     SAME = 9  # the slot holds what slot `to` does
     SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
+    ABSENT = 11  # the dict `object` has no `name`
 
 
 class Step(ctypes.Structure):

@@ -75,10 +75,11 @@ class Positional:
 
 @dataclass(frozen=True, eq=False)
 class GlobalSource:
-    """`namespace[name]`, read at every call."""
+    """`namespace[name]`, read at every call. `behind`: the dict in which Python would find the name first, which must not have it."""
 
     namespace: dict[str, Any]
     name: str
+    behind: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)

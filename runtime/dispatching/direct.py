@@ -6,6 +6,7 @@ gets them. The executors of a function whose calls are of that kind add their ve
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -180,8 +181,10 @@ class _Ways:
         source: Source
         if known is not None:
             source, path = self.sources[_begin(access, known)], path[known:]
-        elif access.root == "global" and function is not None and access.name in function.__globals__:
-            source = GlobalSource(function.__globals__, access.name)
+        elif access.root == "global" and function is not None:
+            namespace = function.__globals__
+            in_builtins = access.name not in namespace and hasattr(builtins, access.name)
+            source = GlobalSource(vars(builtins), access.name, namespace) if in_builtins else GlobalSource(namespace, access.name)
         elif access.root == "closure" and function is not None and function.__closure__ is not None:
             source = CellSource(function.__closure__[function.__code__.co_freevars.index(access.name)])
         else:

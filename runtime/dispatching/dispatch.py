@@ -247,6 +247,8 @@ def read_source(source: Source, args: tuple[Any, ...]) -> Any:
     if isinstance(source, Positional):
         return args[source.index]
     if isinstance(source, GlobalSource):
+        if source.behind is not None and source.name in source.behind:
+            raise LookupError(f"another {source.name!r} is found first")
         return source.namespace[source.name]
     if isinstance(source, CellSource):
         try:

@@ -383,6 +383,33 @@ def test_errors_of_properties_are_the_calls() -> None:
     same(f(Y, of=of), X * Y)
 
 
+def of_builtins(x, scale=2):
+    out = x.copy()
+    for i, v in enumerate(x):
+        out[i] = abs(v) * max(i, scale) + len(x)
+    return out
+
+
+def test_a_builtin_is_read_without_python_until_a_global_or_another_builtin_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = tierup.jit(of_builtins)
+    for calls in range(1, 5):
+        same(f(X), of_builtins(X))
+        same(f(Y, scale=3), of_builtins(Y, 3))
+    assert native_calls(f) == 2 * calls - 2  # all but those that were recorded and compiled
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "abs", lambda v: v * 3)
+        for _ in range(3):
+            same(f(X), of_builtins(X))
+    with monkeypatch.context() as patch:
+        patch.setattr("builtins.abs", lambda v: v * 5)
+        changed = of_builtins(X), f(X)
+    same(*changed)
+    answered = native_calls(f)
+    for _ in range(3):
+        same(f(X), of_builtins(X))
+    assert native_calls(f) == answered + 3
+
+
 def test_what_is_no_longer_there_is_asked_for_in_python() -> None:
     model = Model(X)
     model.pair = Pair(X, Y)  # type: ignore[attr-defined]

@@ -181,6 +181,8 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             unless(f.equal(type_of(f, subject), obj))
             case(StepKind.EQUAL)
             unless(f.call(same, subject, obj), SlowCause.CONSTANT)
+            case(StepKind.ABSENT)
+            f.return_if(f.differ(api(f, "PyDict_Contains", obj, name), I32(0)), lambda: f.call(not_there))
             case(StepKind.SAME)
             unless(f.equal(subject, f.load(f.item(slots, to), 0, PTR)), SlowCause.CONSTANT)
     f.b.ret(I64(_GOOD))

@@ -12,6 +12,7 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyObject_Vectorcall": (PTR, (PTR, PTR, I64, PTR)),
     "PyObject_GetAttr": (PTR, (PTR, PTR)),
     "PyObject_GetItem": (PTR, (PTR, PTR)),
+    "PyDict_Contains": (I32, (PTR, PTR)),
     "PyDict_GetItemWithError": (PTR, (PTR, PTR)),
     "PyDict_Next": (I32, (PTR, PTR, PTR, PTR)),
     "PyDict_Size": (I64, (PTR,)),

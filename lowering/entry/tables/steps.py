@@ -62,7 +62,9 @@ class Steps:
                 return self._open(items) + index
             case ScalarSource(of):
                 return self._read(StepKind.SCALAR, self._slot(of))
-            case GlobalSource(namespace, name):
+            case GlobalSource(namespace, name, behind):
+                if behind is not None:
+                    self._read(StepKind.ABSENT, obj=behind, name=name, count=0)
                 return self._read(StepKind.GLOBAL, obj=namespace, name=name)
             case CellSource(cell):
                 return self._read(StepKind.CELL, obj=cell)
@@ -79,10 +81,10 @@ class Steps:
         self._keep.append(keys)
         return self._take((kind, slot, items.keys), kind, slot, len(items.keys), ctypes.addressof(keys))
 
-    def _read(self, kind: StepKind, slot: int = 0, obj: object = None, name: str = "") -> int:
+    def _read(self, kind: StepKind, slot: int = 0, obj: object = None, name: str = "", count: int = 1) -> int:
         interned = sys.intern(name)
         self._keep.append(interned)
-        return self._take((kind, slot, id(obj), name), kind, slot, 1, id(obj), id(interned))
+        return self._take((kind, slot, id(obj), name), kind, slot, count, id(obj), id(interned))
 
     def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0) -> int:
         """The first slot that a step fills; it is taken once."""

@@ -101,6 +101,17 @@ def test_a_changed_constant_goes_to_slow(entry: str) -> None:
     assert b.call(f32(1, 2)) == 42
 
 
+def test_what_python_would_find_first_goes_to_slow(entry: str) -> None:
+    first: dict[str, Any] = {}
+    inputs = Inputs(1, None, (Constant(GlobalSource({"len": len}, "len", behind=first), len),))
+    b = Bench(entry, inputs, version("answer", [array("s0")], INT))
+    assert b.call(f32(1, 2)) == 42
+    first["len"] = len
+    assert b.call(f32(1, 2)) == "slow" and b.table.counts().slow[SlowCause.HIDDEN] == 1
+    del first["len"]
+    assert b.call(f32(1, 2)) == 42
+
+
 def test_failed_gets_the_flat_arguments(entry: str) -> None:
     namespace: dict[str, Any] = {"status": 9}
     flats: list[Any] = []
