@@ -92,14 +92,15 @@ class Expr:
         return frozenset(found)
 
     def lower_bound(self) -> int | None:
-        """The least value, given each symbol's `low`; None when a negative term or an opaque atom hides it."""
+        """The least value, given each symbol's `low`; None when a negative term or a quotient hides it."""
         total = 0
         for mono, coef in self.terms:
             least = 1
             for _, atom, power in mono:
-                if not isinstance(atom, Symbol):
+                low = atom.low if isinstance(atom, Symbol) else _low_of_call(atom)
+                if low is None:
                     return None
-                least *= atom.low**power
+                least *= low**power
             if coef < 0:
                 if mono:
                     return None
@@ -117,6 +118,16 @@ class Expr:
         return " + ".join(parts)
 
     __repr__ = __str__
+
+
+def _low_of_call(call: Call) -> int | None:
+    """The least value of an extreme, None where it may be negative, or is not known; so for quotients and remainders."""
+    lows = [arg if isinstance(arg, int) else arg.lower_bound() for arg in call.args]
+    known = [low for low in lows if low is not None]
+    if call.fn not in ("max", "min") or not known or call.fn == "min" and len(known) < len(lows):
+        return None
+    low = max(known) if call.fn == "max" else min(known)
+    return low if low >= 0 else None
 
 
 def _terms(dim: Dim) -> tuple[tuple[Monomial, int], ...]:

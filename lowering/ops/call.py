@@ -16,6 +16,8 @@ from tierup.lowering.ops import tensors
 from tierup.lowering.ops.pointwise.context import NotHandled, Parameter, parameter, tensor_type
 from tierup.lowering.ops.tensors import Tensor
 
+HAS_ELEMENTS = "tierup.has_elements"
+
 
 @dataclass(frozen=True)
 class Call:
@@ -92,6 +94,11 @@ class Call:
     def in_numpys_steps(self) -> bool:
         """Whether it rounds and overflows on the way as NumPy does, not as PyTorch."""
         return NUMPYS_STEPS in self.op.attributes
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether operand 0, of which a part is written, is known to have elements."""
+        return HAS_ELEMENTS in self.op.attributes
 
     def sizes(self, result: int = 0) -> tuple[int | None, ...]:
         """A result's sizes, as inference found them."""

@@ -4,6 +4,7 @@
     %1 = torch.aten.index_select %x, %dim, %i : ...    %x may have no elements
     %2 = torch.aten.gather %x, %dim, %i, %false : ...  %i is no larger than %x beside the dim
     %3 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
+    %4 = torch.aten.select_scatter %y, %v, %dim, %i    %y has elements
 
 becomes
 
@@ -11,6 +12,7 @@ becomes
     %1 = torch.aten.index_select %x, %dim, %i {tierup.may_be_empty} : ...
     %2 = torch.aten.gather %x, %dim, %i, %false {tierup.fits} : ...
     %3 = torch.prim.Loop ... {tierup.steady}
+    %4 = torch.aten.select_scatter %y, %v, %dim, %i {tierup.has_elements}
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`. Where sizes hang on int arguments that symbols stand for,
 `tierup.limits` says of the entry what must hold for there not to be too many elements.
@@ -25,11 +27,13 @@ from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
 from tierup.lowering.base.abi import MOST_BY_NAME
 from tierup.lowering.building import builders as b
+from tierup.lowering.ops.call import HAS_ELEMENTS
 from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
@@ -92,11 +96,13 @@ def _limits(op: ir.Operation, sizes: list[Dim], inference: Inference, names: set
 
 
 def _mark_empty(function: ir.Operation, inference: Inference) -> None:
-    """What is read at positions and may have no elements: positions are then outside whatever they are."""
+    """What is read at positions and may have no elements, where positions are outside whatever they are; what is written in a part and has
+    some, so that a position that is kept inside is one of them."""
     for op in b.walk(function):
-        x = inference.values.get(op.operands[0]) if reads_positions(op) else None
-        if isinstance(x, Tensor) and not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
-            op.attributes[MAY_BE_EMPTY] = ir.UnitAttr.get(op.context)
+        row, reads = row_of(op), reads_positions(op)
+        x = inference.values.get(op.operands[0]) if reads or row is not None and row.puts else None
+        if isinstance(x, Tensor) and reads is not (x.shape is not None and all(at_least(size, 1) for size in x.shape)):
+            op.attributes[MAY_BE_EMPTY if reads else HAS_ELEMENTS] = ir.UnitAttr.get(op.context)
 
 
 def _mark_fitting(function: ir.Operation, inference: Inference) -> None:

@@ -264,9 +264,52 @@ def copies_in_loops(graph: str) -> Iterator[str]:
                         yield str(op)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_no_round_copies_an_array(program: Callable[..., Any]):
-    f = tierup.jit(program, weigh=False, num_profiled_runs=0)
+def table(a, n):
+    t = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            t[i, j] = a[j] * i
+    return t
+
+
+def prefix_sums(a, n):
+    t = np.zeros(n + 1)
+    for i in range(n):
+        t[i + 1] = t[i] + a[i]
+    return t
+
+
+def smoothed(a, n):
+    t = a[:n] * 2.0
+    for i in range(1, n):
+        t[i] += 0.5 * t[i - 1]
+    return t
+
+
+def ways(a, n):
+    t = np.zeros((n, 3), np.int64)
+    for i in range(1, n):
+        t[i, 0] = t[i - 1, 1] + 1
+        t[i, 1] += t[i, 0] * 2
+    return t
+
+
+@pytest.mark.parametrize("program", [table, prefix_sums, smoothed, ways])
+def test_no_round_copies_an_array_whose_size_is_any_int(program: Callable[..., Any]):
+    f, a = tierup.jit(program, weigh=False), np.random.default_rng(5).random(N)
+    for n in (40, 50, 60):
+        np.testing.assert_allclose(f(a, n), program(a, n), rtol=1e-12)
+    assert f.versions[0].guards.endswith("n: int = s0") and f.stats().hits == 2
+    assert not list(copies_in_loops(f.plan(stage="buffers")))
+
+
+SIZES: dict[str, Any] = {"known": {}, "open": {"fusion_strategy": [("dynamic", 1)]}}
+CASES = [(p, sizes) for p in PROGRAMS for sizes in SIZES if sizes == "known" or p not in (column, part_of_a_column)]  # they hold a column
+
+
+@pytest.mark.parametrize(("program", "sizes"), CASES, ids=lambda x: getattr(x, "__name__", x))
+def test_no_round_copies_an_array(program: Callable[..., Any], sizes: str):
+    f = tierup.jit(program, weigh=False, num_profiled_runs=0, **SIZES[sizes])
     shape = (4, N // 4) if program.__code__.co_varnames[0] == "m" else (N,)
     start = np.random.default_rng(5).random(shape)
     got, expected = start.copy(), start.copy()

@@ -96,7 +96,7 @@ def _select_scatter(c: Call) -> Tensor:
     size = x.length(axis)
     offsets, lengths, _ = shape.along(x, axis, sizes.from_end(position, size), 1)
     written = source.cast(x.dtype).with_sizes(sizes.known([*lengths[:axis], *lengths[axis + 1 :]]))
-    if not isinstance(size, int):  # where the run finds the axis empty, a check has failed and nothing may be written
+    if not isinstance(size, int) and not c.has_elements:  # where the run finds none, a check has failed and nothing may be written
         lengths[axis] = sizes.least(size, 1)
         written = shape.sliced(shape.unsqueezed(written, axis), [0] * x.rank, lengths)
     return shape.inserted(written, x, offsets, lengths)

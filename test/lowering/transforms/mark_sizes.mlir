@@ -79,3 +79,20 @@ func.func @of_an_int(%n: !torch.int {tierup.guard = {kind = "int", value = "s0"}
   %2 = torch.aten.zeros %l2, %none, %none, %none, %none : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?,?,?],f32>
   return %0, %1, %2 : !torch.vtensor<[?],f32>, !torch.vtensor<[?,?],f32>, !torch.vtensor<[?,?,?],f32>
 }
+
+// -----
+// What is written at a position: of an axis that has elements for sure the lowering need not ask the run.
+// CHECK-LABEL: func.func @written
+// CHECK: torch.aten.select_scatter {{.*}} {tierup.has_elements}
+// CHECK: torch.aten.select_scatter %{{[^{]*}} : !torch.vtensor<[?],f32>
+// CHECK: return
+func.func @written(%x: !torch.vtensor<[?],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = ["s0"]}}, %v: !torch.vtensor<[],f32> {tierup.guard = {dtype = "f32", kind = "array"}},
+                   %n: !torch.int {tierup.guard = {kind = "int"}}) -> (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>) attributes {tierup.entry} {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %none = torch.constant.none
+  %0 = torch.aten.select_scatter %x, %v, %zero, %n : !torch.vtensor<[?],f32>, !torch.vtensor<[],f32>, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
+  %s = torch.aten.slice.Tensor %x, %zero, %none, %n, %one : !torch.vtensor<[?],f32>, !torch.int, !torch.none, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
+  %1 = torch.aten.select_scatter %s, %v, %zero, %n : !torch.vtensor<[?],f32>, !torch.vtensor<[],f32>, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
+  return %0, %1 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>
+}
