@@ -121,12 +121,15 @@ class Expr:
 
 
 def _low_of_call(call: Call) -> int | None:
-    """The least value of an extreme, None where it may be negative, or is not known; so for quotients and remainders."""
+    """The least value of an extreme or of a quotient by a number, None where it may be negative, or is not known; so for remainders."""
     lows = [arg if isinstance(arg, int) else arg.lower_bound() for arg in call.args]
     known = [low for low in lows if low is not None]
-    if call.fn not in ("max", "min") or not known or call.fn == "min" and len(known) < len(lows):
+    if not known or (call.fn != "max" and len(known) < len(lows)):
         return None
-    low = max(known) if call.fn == "max" else min(known)
+    if call.fn == "floordiv":
+        low = known[0] // known[1] if isinstance(call.args[1], int) and known[1] > 0 else -1
+    else:
+        low = max(known) if call.fn == "max" else min(known) if call.fn == "min" else -1
     return low if low >= 0 else None
 
 

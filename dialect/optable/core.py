@@ -136,6 +136,7 @@ class Op:
     strided: bool = False  # raises where the strides of operand 0 allow no view, whatever its sizes
     puts: bool = False  # gives operand 0 with a part replaced
     overwrites: bool = False  # writes operand 0, and reads nothing of it
+    window: int | None = None  # the operand whose sizes, but for the first two, are the window's that slides: few programs see two of them
     asks: bool = False  # a tensor for its sizes or its dtype alone
     takes_complex: TakesComplex | None = None  # None: all where NumPy itself computes it, or no element is looked at, else none
     native_complex: bool = False  # whether native code takes them, too; views and sizes need not say so

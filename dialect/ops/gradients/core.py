@@ -27,6 +27,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.emitter import Emitter, Operand
+from tierup.dialect.optable.written import INPLACE
 from tierup.dialect.rewriting.core import bool_of, float_of, int_of, ints_of, is_none, items_of, str_of, under_casts
 
 RANKS = "tierup.ranks"
@@ -248,6 +249,11 @@ class Backward(Emitter):
     def numpy(self) -> bool:
         """Whether the op follows NumPy's rules."""
         return PROMOTION in self.op.attributes
+
+    @property
+    def is_of_inplace_op(self) -> bool:
+        """Whether the op writes what an in-place op gives, which raises unless that has the written tensor's shape."""
+        return INPLACE in self.op.attributes and ir.StringAttr(self.op.attributes[INPLACE]).value != "out"
 
     def alike(self, name: str, *operands: Operand) -> ir.Value:
         """An op of one tensor that follows the rules that the differentiated op does, NumPy's or torch's."""

@@ -164,8 +164,8 @@ def _(x: np.ndarray, source: Any, non_blocking: bool = False) -> np.ndarray:
 
 @copy.vjp()
 def _(g: Backward) -> Gradients:
-    """What was there before is gone: its gradient is zero, which is what None says."""
-    return None, g.sum_to(g.grad, "src")
+    """What was there before is gone: its gradient is zero, which is what None says. What an in-place op gives was not broadcast."""
+    return None, (g.cast_to if g.is_of_inplace_op else g.sum_to)(g.grad, "src")
 
 
 def _same(ctx: Infer, operands: Sequence[Value]) -> Tensor:

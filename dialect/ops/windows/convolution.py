@@ -75,7 +75,7 @@ def _defined(schema: str, window: Window, spatial: int | None = None, note: str 
         of = window(said, [lifted(v) for v in operands], weight.shape)
         return convolved(x, weight, bias, of, made) if x.ndim == weight.ndim else convolved(x[None], weight, bias, of, (1, *made))[0]
 
-    defined = define(schema, tier0, kind=Kind.PRODUCT, infer=infer, tolerance=Tolerance(4.0, 1.0), note=note)
+    defined = define(schema, tier0, kind=Kind.PRODUCT, infer=infer, tolerance=Tolerance(4.0, 1.0), window=1, note=note)
     return defined
 
 

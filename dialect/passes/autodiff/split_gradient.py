@@ -12,13 +12,13 @@ refused (CannotRestrict), and zeros do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.inference import symbols
-from tierup.dialect.facts.inference.infer import InferenceError, infer_function, promotion
+from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import i64
@@ -296,13 +296,15 @@ def _equal(
     assumed: list[tuple[Dim, Dim]],
 ) -> dict[Dim, Dim]:
     """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it. What
-    only some path of the program needs is taken where `sizes` are equal, and added to `assumed`."""
+    only some path of the program needs is taken where `sizes` are equal, and added to `assumed`; so are a window's sizes for what they are,
+    on which all that a convolution makes hangs."""
     try:
         inference = infer_function(func)
     except InferenceError:  # for the run to raise
         return {}
     certain = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, inference.values)]
-    ties = [(tie, False) for tie in certain] + [(tie, True) for tie in inference.ties]
+    windows = [Tie(dim, sizes[dim]) for dim in _windows(func, inference) if dim in own and dim in sizes]
+    ties = [(tie, False) for tie in certain] + [(tie, True) for tie in (*windows, *inference.ties)]
     one: dict[Dim, Dim] = {}
 
     def leader(dim: Dim) -> Dim:
@@ -324,6 +326,15 @@ def _equal(
             elif left != right and not isinstance(right, int):
                 one[right] = left
     return {dim: leader(dim) for dim in one}
+
+
+def _windows(func: ir.Operation, inference: Inference) -> Iterator[Dim]:
+    """The sizes of windows that slide over tensors."""
+    for op in walk(func):
+        row = row_of(op)
+        if row is not None and row.window is not None:
+            known = inference.values.get(op.operands[row.window])
+            yield from (known.shape or ())[2:] if isinstance(known, Tensor) else ()
 
 
 def _ties(op: ir.Operation, values: Mapping[ir.Value, Value]) -> list[Tie]:

@@ -6,7 +6,7 @@ import pytest
 
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
-from tierup.dialect.facts.dims import at_least, evaluate, symbol
+from tierup.dialect.facts.dims import at_least, evaluate, floordiv, maximum, minimum, mod, symbol
 from tierup.dialect.facts.values import Bool, Int, List, NoneValue, Opaque, Str, Tensor
 from tierup.dialect.optable.core import Infer, Promotion, ShapeError
 
@@ -97,6 +97,19 @@ def test_squeeze_knows_that_a_symbol_is_not_one_but_not_that_a_difference_is_not
     assert shape_of("aten.squeeze", tensor(1, S0, 1)) == (S0,)
     assert shape_of("aten.squeeze", tensor(S0 - 1)) is None
     assert not at_least(S0 - 1, 2)
+
+
+@pytest.mark.parametrize(
+    "dim, least",
+    [
+        (maximum(S0 - 3, S1), 2), (maximum(S0 - S1, 1), 1), (maximum(S0 - S1, S1 - S0), None), (floordiv(S0 * 3, 2), 3), (floordiv(S0 - 3, 2), None),
+        (floordiv(S0 - S1, 2), None), (floordiv(S0 + 1, 2) * S1, 2), (floordiv(S0 - 3, 2) * S1, None), (minimum(S0, S1), 2), (minimum(S0 - S1, S1), None), (mod(S0, 3), None), (8 - maximum(S0, S1), None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bounds_of_extremes_and_quotients_hold_for_all_sizes(dim, least):
+    assert dim.lower_bound() == least
+    assert least is None or all(evaluate(dim, {"s0": a, "s1": b}) >= least for a in range(2, 9) for b in range(2, 9))
 
 
 def test_products_tie_their_inner_sizes() -> None:
