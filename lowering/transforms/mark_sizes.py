@@ -20,6 +20,8 @@ An op with a size that may be negative is `tierup.known` instead of `tierup.tied
 
 from __future__ import annotations
 
+from math import prod
+
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
@@ -33,10 +35,13 @@ from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
 from tierup.lowering.base.abi import MOST_BY_NAME
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.refused import Refused
 from tierup.lowering.ops.call import HAS_ELEMENTS
 from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
+
+MOST_STATIC = 1 << 43  # elements, of up to 16 bytes, of sizes that are numbers: addresses have 47 bits
 
 
 @register
@@ -50,10 +55,20 @@ class MarkSizes(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY in function.attributes:
             inference = inference_of(function)
+            _refuse_what_no_memory_holds(function, inference)
             _mark_tied(function, inference)
             _mark_empty(function, inference)
             _mark_fitting(function, inference)
             _mark_steady(function, inference)
+
+
+def _refuse_what_no_memory_holds(function: ir.Operation, inference: Inference) -> None:
+    """Sizes that are numbers are not looked at in a run, so that the bytes of what has too many would overflow."""
+    for op in b.walk(function):
+        for value in op.results:
+            x = inference.values.get(value)
+            if isinstance(x, Tensor) and x.shape is not None and prod(d for d in x.shape if isinstance(d, int)) > MOST_STATIC:
+                raise Refused(op, "an array of more elements than memory has")
 
 
 def _mark_tied(function: ir.Operation, inference: Inference) -> None:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec
+from tierup.lowering.base.abi import MOST_BY_NAME, ArgumentKind, ArgumentSpec
 from tierup.runtime.arguments.signature import ArgumentClass, Signature
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
@@ -257,7 +257,8 @@ class SpeculationLog:
             return {}
         known = {i: value for i, value in self._sizing_values(signature).items() if i in self._ints}
         varied = [i for i, value in known.items() if value != self._ints[i]]
-        return known | dict.fromkeys(varied, NAMED) if all(has_name(known[i]) for i in varied) else {}
+        takes = all(has_name(known[i]) for i in varied) and all(abs(value) <= MOST_BY_NAME for value in known.values())
+        return known | dict.fromkeys(varied, NAMED) if takes else {}
 
     def _dynamic(self, signature: Signature, ints: Mapping[int, int | str]) -> Speculation:
         """The sizes that varied are symbols."""

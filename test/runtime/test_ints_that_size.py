@@ -108,6 +108,46 @@ def test_numbers_that_differ_in_each_call_cost_one_compile() -> None:
     assert (f.stats().compiles, f.stats().hits) == (1, 17) and "n: int = s0" in f.versions[0].guards
 
 
+def corner_of_a_cube(x, n):
+    t = np.zeros((n, n, n))
+    t[n - 1, 0, 1] = x[0]
+    return t.sum()
+
+
+def of_pairs(x, n):
+    a = np.arange(n) * 1j
+    return (a[:, None] * a[None, :])[1, 2] + x[0]
+
+
+@pytest.mark.parametrize("n", [1 << 15, 1 << 20, 1 << 22, 1 << 30, 1 << 31, 1 << 62, -1])
+def test_a_number_of_elements_that_no_memory_holds_is_numpys_error_each_time_it_comes(n: int) -> None:
+    f = tierup.jit(corner_of_a_cube, weigh=False)
+    for _ in range(3):
+        with pytest.raises((MemoryError, ValueError)):
+            f(X, n)
+    for k in (4, 4, 5):
+        assert f(X, k) == corner_of_a_cube(X, k)
+
+
+def test_what_is_made_of_a_number_of_elements_has_no_more_than_memory_has() -> None:
+    f = tierup.jit(of_pairs, weigh=False)
+    assert f(X, 3) == of_pairs(X, 3)
+    for _ in range(2):
+        with pytest.raises((MemoryError, ValueError)):
+            f(X, 1 << 22)
+
+
+def test_a_literal_of_elements_that_no_memory_holds_breaks_no_compiler() -> None:
+    def program(x):
+        return np.zeros((2**31, 2**31, 2**31)).sum() + x[0]
+
+    f = tierup.jit(program, weigh=False)
+    for _ in range(3):
+        with pytest.raises((MemoryError, ValueError)):
+            f(X)
+    assert "the compiler failed" not in f.explain()
+
+
 def scaled(x, n):
     return x * n
 

@@ -185,6 +185,11 @@ def test_ints_in_whatever_combination_cost_few_versions():
     assert [ints(s) for s in speculations] == [[5, 7], [5, "s0"], [None, None]]
 
 
+def test_a_huge_int_is_not_assumed():
+    _, speculations = play([numbers(1 << 40)] * 3, sizing=[1])
+    assert [ints(s) for s in speculations] == [[None]]
+
+
 def test_an_int_that_no_size_hangs_on_is_left_open():
     out, speculations = play([numbers(3, n) for n in (60, 60, 50)], sizing=[1])
     assert out[1:] == ["static", "hit"] and ints(speculations[0]) == [3, None]
