@@ -132,7 +132,7 @@ def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[
         if driver is made.elsewhere:
             made.leave_to(driver)
 
-    driver = Driver(source, lambda plain, refused: function_from(plain, options, refused), changed)
+    driver = Driver(source, lambda plain, refused: function_from(plain, options, refused), changed, made.weigh_parts)
     driver.leave(error)
     return driver
 

@@ -31,6 +31,10 @@ class Elsewhere(Protocol):
         """Lines for people: what is answered by what, and why."""
         ...
 
+    def race_again(self) -> None:
+        """Find out anew who answers what: arguments may have grown."""
+        ...
+
 
 class AnsweredElsewhere(Exception):
     """What `build` raises where the front end has no graph for the function: all calls are answered by `elsewhere` from now on."""
@@ -46,9 +50,12 @@ class PlainPython:
 
     call: Callable[..., Any]
     why: str
-    functions: tuple[()] = ()
+    functions: Sequence[Any] = ()
     reason: ClassVar[Reason] = Reason.NOT_WORTH_IT
 
     def explain(self) -> list[str]:
         """That it is so."""
         return [f"runs as plain Python: {self.why}"]
+
+    def race_again(self) -> None:
+        """Nothing else answers."""

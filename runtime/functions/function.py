@@ -62,8 +62,8 @@ def _of_wrapped(name: str) -> property:
 
     def change(self: Any, value: Any) -> None:
         setattr(self.__wrapped__, name, value)
-        if self.elsewhere is not None and isinstance(self.elsewhere.call, FunctionType):
-            setattr(self.elsewhere.call, name, value)
+        if self._in_parts is not None and isinstance(self._in_parts.call, FunctionType):
+            setattr(self._in_parts.call, name, value)
 
     return property(lambda self: getattr(self.__wrapped__, name), change)
 
@@ -168,9 +168,9 @@ class Function(Weighed, Generic[P, R]):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
-        elsewhere = self.elsewhere
-        if elsewhere is not None and self._is_left(elsewhere):
-            return elsewhere.call(*args, **kwargs)
+        for elsewhere in (self.elsewhere, self._in_parts):
+            if elsewhere is not None and self._is_left(elsewhere):
+                return elsewhere.call(*args, **kwargs)
         if self._first is None and self.is_weighed and self.is_due():
             return self.weigh(args, kwargs)
         variant: Variant | None = None
@@ -383,7 +383,7 @@ class Function(Weighed, Generic[P, R]):
             self._plain = {}
             self._once, self._numbers = Once(), ChangingNumbers()
             with self._linking:
-                self._first = self.elsewhere = self._round = None
+                self._first = self.elsewhere = self._in_parts = self._round = None
                 self._turns_of_python = 0
                 self._weigh_after(FIRST)
                 self._answer_directly()

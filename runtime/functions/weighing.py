@@ -3,7 +3,11 @@
 Native code is not quicker for everything: of some ops NumPy has a better kernel, and half of a program may run in tier 0. So after 64
 calls the two take turns for twelve calls, timed, each of them answered by one; the quicker one answers from then on, and there is another
 such round after ten times as many calls, since arguments change. A round ends with its first call where there is nothing to gain: native
-code takes a few microseconds, or less than a 64th of what tier 0 took for a recorded call, so that Python would take much longer.
+code takes a microsecond or two, or less than a 64th of what tier 0 took for a recorded call, so that Python would take much longer; of what
+tier 0 took, a tenth of a second may have been imports and other things that a process does once.
+
+A function that is translated in part has such rounds, too, once it is settled who answers its regions: each may be quicker than its own
+statements called as a function, and all of it take longer than the Python function, which calls none.
 
 The turns are those of Thue and Morse, in which no side has the first of each pair, nor every second or third call.
 """
@@ -37,7 +41,9 @@ ADVANTAGE = 0.95  # of the other's time, at most, is what the one that replaces 
 _CLEARLY = 2  # times as quick: known after two calls
 _TURNS = "NPPNPNNPPNNP"  # native code, Python
 _TIER0 = 64  # times as long as native code: Python will not be quicker
-_QUICK = 5e-6  # seconds: nothing to gain, and too little to measure
+_QUICK = 2e-6  # seconds: nothing to gain, and too little to measure
+_COUNTED = 3e-7  # seconds: what counting the calls adds to the Python function's
+_ONCE = 0.1  # seconds of tier 0's, which may have imported modules
 
 
 class Weighed(DirectCalls, Report):
@@ -45,6 +51,8 @@ class Weighed(DirectCalls, Report):
 
     _slow: Callable[..., Any]
     _python: Callable[..., Any] | None
+    _in_parts: Elsewhere | None = None  # what was made of a function of which there is no graph
+    _when_due: Callable[[], None] | None = None  # of a region: what is called in the place of a round
 
     def _expect_weighing(self) -> None:
         self.is_weighed = self._python is not None
@@ -64,21 +72,37 @@ class Weighed(DirectCalls, Report):
     def leave_to(self, elsewhere: Elsewhere) -> None:
         """Let calls be answered by it, but those that are to be native or fail."""
         with self._linking:
-            self._round, self.elsewhere = None, elsewhere
+            self._round, self.elsewhere, self._in_parts = None, elsewhere, elsewhere
             self._answer_directly(elsewhere.call)
         self._tell(elsewhere)
+
+    def weigh_parts(self) -> None:
+        """Let the next calls take turns, where the function is translated in part: it is settled who answers its regions."""
+        if self._python is not None and self._may_take_turns:
+            self.begin(Round(self, self._python))
+
+    def tell_after(self, calls: int, tell: Callable[[], None]) -> None:
+        """Call this after so many calls, and after ten times as many, where who calls this weighs."""
+        self._when_due, self.is_weighed = tell, True
+        self._weigh_after(calls)
 
     def take_back(self, python: QuickerPython) -> None:
         """Answer calls by what was made of it, where this answers them now."""
         with self._linking:
-            if self.elsewhere is python:
-                self.elsewhere, self._turns_of_python = None, self._turns_of_python + python.calls()
-                self._answer_directly(table=self._first)
+            if self.elsewhere is not python:
+                return
+            self.elsewhere, self._turns_of_python = self._in_parts, self._turns_of_python + python.calls()
+            self._answer_as_made()
+        if self._in_parts is not None:
+            self._in_parts.race_again()
+
+    def _answer_as_made(self) -> None:
+        self._answer_directly(*((None, self._first) if self._in_parts is None else (self._in_parts.call,)))
 
     def begin(self, weighing: Round) -> None:
         """Let calls take these turns, and no longer those of an earlier round that never ended: a call in it may hang."""
         with self._linking:
-            if self.elsewhere is None:
+            if self.elsewhere is self._in_parts:
                 self._round = weighing
                 self._answer_directly(weighing)
 
@@ -87,8 +111,11 @@ class Weighed(DirectCalls, Report):
         with self._linking:
             if self._round is not weighing:
                 return
-            self._round, self.elsewhere = None, python
-            self._answer_directly(*((None, self._first) if python is None else (python.call,)))
+            self._round, self.elsewhere = None, self._in_parts if python is None else python
+            if python is None:
+                self._answer_as_made()
+            else:
+                self._answer_directly(python.call)
         if python is not None:
             self._tell(python)
 
@@ -105,6 +132,8 @@ class Weighed(DirectCalls, Report):
 
     def ours(self) -> Callable[..., Any]:
         """What answers a call but for the Python function: the native entry, where there is one."""
+        if self._in_parts is not None and self._is_left(self._in_parts):
+            return self._in_parts.call
         first = self._first
         return self._slow if first is None else first.callable()
 
@@ -120,10 +149,17 @@ class Weighed(DirectCalls, Report):
         """The result of the call that is due, with which a round begins where one may."""
         after, options, compiled = self._weighed_at, self._overrides.current(), self.wait(0)
         self._weigh_after(after * LATER if compiled else after)
-        free = self.elsewhere is None and self.may_be_weighed and options.profile and options.backend == "cpu" and not faults.active
-        if self._python is None or not (free and compiled and options.num_profiled_runs < after) or self.concerns_tensors(args, kwargs):
+        if self._when_due is not None:
+            self._when_due()
+        free = self._when_due is None and self.elsewhere is None and self._may_take_turns and options.num_profiled_runs < after
+        if self._python is None or not (free and compiled) or self.concerns_tensors(args, kwargs):
             return self.ours()(*args, **kwargs)
         return Round(self, self._python)(*args, **kwargs)
+
+    @property
+    def _may_take_turns(self) -> bool:
+        options = self._overrides.current()
+        return self.may_be_weighed and options.profile and options.backend == "cpu" and not faults.active
 
     def _weigh_after(self, calls: int) -> None:
         self._weighed_at, self._calls = calls, itertools.count()
@@ -196,13 +232,15 @@ class Round:
             native, python = (sorted(side) for side in self._took.values())
         function, taken = self._function, len(native) + len(python)
         if taken == 1:  # the others wait for it
-            if took >= _QUICK and took * _TIER0 >= function.seconds_in_tier0:
+            if took >= _QUICK and took * _TIER0 + _ONCE >= function.seconds_in_tier0:
                 function.begin(self)
+            else:
+                function.settle(self)
         elif turn == "P" and len(python) == 1 and native[0] * _CLEARLY < took:
             function.settle(self)
         elif taken == len(_TURNS):
-            ours, plain = (sum(side[:-1]) / len(side[:-1]) for side in (native, python))  # no slowest: a page fault, a collection
-            quicker = plain < ours * ADVANTAGE and ours >= _QUICK
+            ours, plain = (sum(side[:-2]) / len(side[:-2]) for side in (native, python))  # no slowest: page faults, a collection
+            quicker = plain + _COUNTED < ours * ADVANTAGE and ours >= _QUICK
             function.settle(self, QuickerPython(function, self._plain, ours, plain) if quicker else None)
 
 
@@ -215,8 +253,14 @@ class QuickerPython(PlainPython):
         """`ours`, `took`: seconds of a call."""
         why = f"it takes {took * 1e6:.3g} us a call, what was made of it {ours * 1e6:.3g} us, which answers with the option weigh=False"
         super().__init__(self._answer, why)
-        self._function, self._plain = function, plain
+        self._function, self._plain, self._instead_of = function, plain, function.elsewhere
+        if self._instead_of is not None:
+            self.functions = self._instead_of.functions
         self._calls, self._asked, self._asking = itertools.count(), 0, forking.lock()
+
+    def explain(self) -> list[str]:
+        """That it is so, and what it answers instead of."""
+        return [*super().explain(), *([] if self._instead_of is None else self._instead_of.explain())]
 
     def calls(self) -> int:
         """How many it has answered."""

@@ -15,6 +15,7 @@ import tierup
 from tierup.frontend.errors import position
 from tierup.frontend.python.islands import worth
 from tierup.frontend.python.islands.foreign import Scope, take_out
+from tierup.runtime.functions.weighing import Weighed
 
 X = np.linspace(0.1, 1.3, 4096)
 OUTSIDE = np.sin(X).astype(np.longdouble)
@@ -65,6 +66,7 @@ def test_what_is_around_a_foreign_call_is_native(
     function: Callable[..., Any], argument: Any, regions: int, named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worth, "_ADVANTAGE", 1e9)  # native code wins whatever the clock says
+    monkeypatch.setattr(Weighed, "weigh_parts", lambda _: None)
     monkeypatch.setattr(worth, "_TINY", 0.0)
     jitted = tierup.jit(function)
     for _ in range(25):

@@ -23,6 +23,7 @@ import tierup
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.islands import worth
 from tierup.runtime.base.events import EventKind
+from tierup.runtime.functions.weighing import Weighed
 
 X = np.linspace(0.5, 1.5, 2000)
 
@@ -40,6 +41,7 @@ def heavy(x: Any, out: Any) -> Any:
 
 def test_what_is_around_an_island_is_native_and_all_of_it_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worth, "_ADVANTAGE", 1e9)  # native code wins whatever the clock says
+    monkeypatch.setattr(Weighed, "weigh_parts", lambda _: None)
     jitted = tierup.jit(heavy)
     told: list[Any] = []
     with tierup.events.subscribe(told.append):

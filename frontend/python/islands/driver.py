@@ -51,12 +51,13 @@ class _Part:
 
 class Driver:
     """The Python of one function. `function_of(plain, refused)` makes what answers a region's calls; `refused` is called with what the
-    front end says when it cannot translate it. `changed` is called when other code answers calls."""
+    front end says when it cannot translate it. `changed` is called when other code answers calls, `settled` when it is known who answers
+    the regions."""
 
-    def __init__(self, source: Source, function_of: FunctionOf, changed: Callable[[], None]) -> None:
+    def __init__(self, source: Source, function_of: FunctionOf, changed: Callable[[], None], settled: Callable[[], None]) -> None:
         self._source = source
         self._function_of = function_of
-        self._changed = changed
+        self._changed, self._settled = changed, settled
         self._islands: dict[ast.stmt, UnsupportedSyntax | Lost] = {}
         self._parts: dict[tuple[ast.stmt, ...], _Part] = {}
         self._functions: list[Function] = []  # of parts that are gone, too
@@ -95,6 +96,19 @@ class Driver:
                 lines.append(f"{what} at {_place(why.filename or file, why.lineno or 0)}{called}: {said}")
         return [*(regions or ["runs as plain Python: nothing in it is worth native code"]), *dict.fromkeys(lines)]
 
+    def race_again(self) -> None:
+        """Let regions that Python answers for now be tried again."""
+        for race in self._races():
+            race.again()
+        self._judged()
+
+    def _races(self) -> list[Race]:
+        return [race for part in self._parts.values() if isinstance(race := part.cell.cell_contents, Race)]
+
+    def _judged(self) -> None:
+        if self._parts and not any(race.goes_on for race in self._races()):
+            self._settled()
+
     def leave(self, error: UnsupportedSyntax, within: Region | None = None) -> None:
         """Let what was refused stay Python from the next call on."""
         statements = tuple(self._body) if within is None else within.statements
@@ -112,6 +126,7 @@ class Driver:
                 self._islands.update((node, why) for node in inside if node not in self._islands)
             self._make()
         self._changed()
+        self._judged()
 
     def _left_of(self, node: ast.stmt, error: UnsupportedSyntax) -> ast.stmt:
         """What has to stay Python of a refused statement; where that is a part of it, the others take its place."""
@@ -175,7 +190,7 @@ class Driver:
 
         function = self._function_of(plain, refused)
         self._functions.append(function)
-        cell.cell_contents = Race(plain, function, cell, lambda why: self._lose(region, why))
+        cell.cell_contents = Race(plain, function, cell, lambda why: self._lose(region, why), self._judged)
         return _Part(region, plain, function, cell)
 
 

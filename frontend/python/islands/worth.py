@@ -2,7 +2,7 @@
 
 The first calls run the statements as plain Python, timed. What takes a microsecond or two there is never handed over; what takes longer
 goes to the region's function until native code answers, then the two take turns, and the quicker one answers from then on. Sizes may
-grow after that, so where Python won there is another race after ten times as many calls. A region whose arguments have another
+grow after that, so there is another race after ten times as many calls. A region whose arguments have another
 structure in every call gathers no versions, and stays Python. Under `weigh=False` the region's function answers all calls.
 """
 
@@ -21,7 +21,7 @@ _TINY = 1.5e-6  # seconds: no native code makes up for the call
 _PATIENCE = 16  # calls in which no native code answered: it will not
 _LAPS = 6  # timed calls of each side
 _ADVANTAGE = 0.95  # of the statements' own time, at most
-_LATER = 10  # times as many calls before the next race
+_FIRST, _LATER = 64, 10  # times as many calls before the next race; after native code has won, ten times this many at first
 
 
 class Lost(Enum):
@@ -33,16 +33,30 @@ class Lost(Enum):
 
 
 class Race:
-    """What answers a region's calls. `cell` holds what the driver calls: this, then the winner; `lost` is told when that is Python."""
+    """What answers a region's calls. `cell` holds what the driver calls: this, then the winner; `lost` is told when that is Python,
+    `judged` when it is native code, or Python until the next race."""
 
-    def __init__(self, plain: Callable[..., Any], native: Function, cell: CellType, lost: Callable[[Lost], None]) -> None:
-        self._plain, self._native, self._cell, self._lost = plain, native, cell, lost
-        self._calls = 0
+    def __init__(
+        self, plain: Callable[..., Any], native: Function, cell: CellType, lost: Callable[[Lost], None], judged: Callable[[], None]
+    ) -> None:
+        self._plain, self._native, self._cell, self._lost, self._judged = plain, native, cell, lost, judged
+        self._calls = self._wins = 0
         self._in_vain = 0  # calls that no native code answered
         self._again_at = 0  # calls: Python answers until then
         self._samples: list[float] = []
         self._laps: list[tuple[float, float]] = []
         self._lap: float | None = None  # what native code took in the lap that goes on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether calls take part in it now, and there were some."""
+        return 0 < self._calls >= self._again_at
+
+    def again(self) -> None:
+        """Let the next race begin with the next call, but where Python has won for good."""
+        self._again_at = 0
+        if self._cell.cell_contents is self._native:
+            self._cell.cell_contents = self
 
     def __call__(self, *args: Any) -> Any:
         """The statements' result, by whichever is tried now."""
@@ -80,11 +94,15 @@ class Race:
         laps, self._laps = self._laps, []
         native, plain = (sorted(side)[len(laps) // 2] for side in zip(*laps, strict=True))
         if native < plain * _ADVANTAGE:
+            self._wins += 1
+            self._native.tell_after(_FIRST * _LATER**self._wins, self.again)
             self._cell.cell_contents = self._native
         elif plain < 4 * _TINY:
             self._decide(Lost.SLOWER)
+            return
         else:
             self._again_at = self._calls * _LATER
+        self._judged()
 
     def _decide(self, why: Lost) -> None:
         self._cell.cell_contents = self._plain
