@@ -7,7 +7,7 @@ Native code has values, all of them row-major, so it may have a view only of wha
 arguments say how they lie; an op gives such a tensor when its operands are (PyTorch's results lie as their operands do), but for views
 that permute, skip or repeat; `contiguous`, layer norms and products always do; what is written to in parts stays as it lies. A part
 along a dim (a slice, a piece of a split) is row-major but for a gap before that dim: it has the views that leave the dims before it as
-they are.
+they are, and what ops on elements and joins make of such parts has no gaps. A view that only splits dims there always is.
 
 So it is with `aten.ravel` and its kin, which give a view or a copy, where that decides which results of NumPy's Python share memory.
 """
@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from tierup.dialect.analysis.showing import reached
+from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Shape
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import blocks, handed_over, last_of, maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Aliasing, Kind, Layout
+from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import int_of
 from tierup.dialect.rewriting.float_constants import is_from_python
@@ -74,9 +75,11 @@ def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf, deciding: Collec
     for view in block.operations:
         op = view.operation
         if (is_strided(op) or op in deciding) and op.operands[0] in loose:
-            breaks = loose[op.operands[0]]
-            if breaks is None or not _fits(shape_of(op.operands[0]), shape_of(op.results[0]), breaks):
-                yield op
+            breaks, old, new = loose[op.operands[0]], shape_of(op.operands[0]), shape_of(op.results[0])
+            if breaks is None or not _fits(old, new, breaks):
+                breaks = None
+                if not _splits(old, new):
+                    yield op
             loose[op.results[0]] = breaks
         elif op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
             yield from _inside(op, loose, shape_of, deciding)
@@ -93,10 +96,26 @@ def _fits(old: Shape | None, new: Shape | None, breaks: Breaks) -> bool:
     return last == 0 or (old is not None and new is not None and old[:last] == new[:last] and len(new) >= last)
 
 
+def _splits(old: Shape | None, new: Shape | None) -> bool:
+    """Whether a view makes each dim several, or leaves it as it is."""
+    if old is None or new is None:
+        return False
+    rest = list(new)
+    for dim in old:
+        made: Dim = 1
+        while made != dim and rest:
+            made = made * rest.pop(0)
+        if made != dim:
+            return False
+    return all(dim == 1 for dim in rest)
+
+
 def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
     """The gaps in the parts of a tensor, or of what a list of parts holds; None for what else is not row-major."""
     source = op.operands[0]
     held = loose.get(source, Breaks())
+    if op.name == "torch.prim.ListConstruct":
+        return _gaps(op, loose)
     if op.name in _TAKING or op.name in _SAME:
         return held if source in loose else None
     slot = _PARTS.get(op.name)
@@ -111,6 +130,12 @@ def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
     if op.name in _DROPPING:
         held = Breaks(p - (p > dim) for p in held)
     return held | {dim} if dim else held
+
+
+def _gaps(op: ir.Operation, loose: Loose) -> Breaks | None:
+    """Where the operands of an op may have gaps; None where one need not be row-major otherwise."""
+    found = [loose[v] for v in op.operands if v in loose]
+    return None if any(breaks is None for breaks in found) else Breaks().union(*filter(None, found))
 
 
 def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
@@ -141,6 +166,8 @@ def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
         return False
     if row is not None and row.layout is Layout.COLUMNS:
         return True
+    if row is not None and _is_dense(row) and _gaps(op, loose) is not None:
+        return False
     written_into = op.name.endswith("_scatter")  # a functionalised write to a part gives the whole, which lies as it did
     if any(v in loose for v in (list(op.operands)[:1] if written_into else op.operands)):
         return True
@@ -150,6 +177,10 @@ def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
         step = _OUTERMOST[op.name]
         return int_of(op.operands[1]) != 0 or (step is not None and int_of(op.operands[step]) != 1)
     return True
+
+
+def _is_dense(row: Op) -> bool:
+    return row.layout is Layout.DENSE or (row.layout is None and row.kind is Kind.POINTWISE and row.aliasing is Aliasing.FRESH)
 
 
 def _holds_tensors(value: ir.Value) -> bool:

@@ -57,6 +57,7 @@ class Layout(Enum):
 
     ROWS = "row-major"
     KEPT = "row-major where operand 0 is"
+    DENSE = "without gaps, row-major where the operands are but for gaps"  # of ops on elements, too, unless they say otherwise
     COLUMNS = "column-major"
 
 

@@ -12,7 +12,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.axes import in_rows
 from tierup.dialect.optable.kernels.casts import cast
@@ -88,13 +88,28 @@ def _concatenated(ctx: Infer, shapes: Sequence[Shape], dim: int) -> Shape:
     return tuple(out)
 
 
-@_op("aten.cat(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("cat", _cat), note="vectors of size 0 fit anything")
+@_op("aten.cat(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("cat", _cat), layout=Layout.DENSE, note="vectors of size 0 fit anything")
 def cat(tensors: Tensors, dim: int = 0) -> np.ndarray:
     """Along an existing dim, in the common dtype. Vectors of size 0 fit anything (torch keeps that for old programs)."""
     parts = _in_common(cat, tensors, dim)
     kept = [x for x in parts if x.shape != (0,)]
     joined = np.concatenate(kept, dim) if kept else parts[0].copy()
-    return in_rows(joined) if joined.ndim < 4 else joined  # of images PyTorch keeps channels last, too
+    if all(map(_has_channels_last, parts)):
+        return np.moveaxis(in_rows(np.moveaxis(joined, 1, -1)), -1, 1)
+    return in_rows(joined)
+
+
+def _has_channels_last(x: np.ndarray) -> bool:
+    """Whether PyTorch takes an array for images whose channels lie behind the other dims, as its results lie then: is_channels_last_strides
+    of c10/core/MemoryFormat.h."""
+    if x.ndim not in (4, 5) or not x.size or not x.strides[1]:
+        return False
+    least = 0
+    for dim in (1, *range(x.ndim - 1, 1, -1), 0):
+        if x.strides[dim] < least or (dim == 0 and least == x.strides[1]):
+            return False
+        least = x.strides[dim] * x.shape[dim]
+    return True
 
 
 @cat.under_numpy(form="joined")
@@ -144,7 +159,7 @@ def _stack(ctx: Infer, tensors: Sequence[Value], dim: Value) -> Shape:
     return (*first[:axis], len(tensors), *first[axis:])
 
 
-@_op("aten.stack(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("stack", _stack))
+@_op("aten.stack(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("stack", _stack), layout=Layout.DENSE)
 def stack(tensors: Tensors, dim: int = 0) -> np.ndarray:
     """Along a new dim, in the common dtype."""
     return in_rows(np.stack(_in_common(stack, tensors, dim), dim))

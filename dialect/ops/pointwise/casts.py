@@ -143,7 +143,7 @@ def _copy(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @op(
     "aten.copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-    kind=Kind.POINTWISE, infer=_copy, tolerance=EXACT,
+    kind=Kind.POINTWISE, infer=_copy, layout=Layout.KEPT, tolerance=EXACT,
     note=_OUT_OF_RANGE, **KEPT_COMPLEX,
 )  # fmt: skip
 def copy(x: np.ndarray, source: np.ndarray, non_blocking: bool = False) -> np.ndarray:

@@ -15,7 +15,7 @@ from tierup.dialect.ops.pointwise.elementary import zero_gradient
 from tierup.dialect.ops.pointwise.elements import Element, Elements
 from tierup.dialect.ops.pointwise.elementwise import broadcast, common_dtype, fits, numpy_dtype, pointwise, refuse
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, OF_COMPLEX, Infer, Kind, Promotion, ShapeError
+from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, OF_COMPLEX, Infer, Kind, Layout, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import is_float
@@ -263,7 +263,7 @@ def _infer_fill(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 
 @op(
     "aten.fill.Scalar(Tensor self, Scalar value) -> Tensor", "aten.fill.Tensor(Tensor self, Tensor value) -> Tensor",
-    kind=Kind.POINTWISE, infer=_infer_fill, tolerance=EXACT, **KEPT_COMPLEX,
+    kind=Kind.POINTWISE, infer=_infer_fill, layout=Layout.KEPT, tolerance=EXACT, **KEPT_COMPLEX,
 )  # fmt: skip
 def fill(x: np.ndarray, value: Any) -> np.ndarray:
     """x's shape, layout and dtype, every element `value` (a number or rank-0 tensor)."""

@@ -17,7 +17,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, Shape, Tensor, Value
 from tierup.dialect.ops.pointwise.elementary import zero_gradient
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, format_shape
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Layout, Promotion, ShapeError, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import dtype_named
@@ -213,11 +213,11 @@ def _new(ctx: Infer, operands: Sequence[Value], fill: bool = False) -> Tensor:
     return Tensor(dtype, _shape(ctx, operands[1]))
 
 
-new_zeros = _filled_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0)
-new_empty = _filled_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0, note=_EMPTY)
-new_ones = _filled_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 1)
+new_zeros = _filled_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0, layout=Layout.ROWS)
+new_empty = _filled_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0, layout=Layout.ROWS, note=_EMPTY)
+new_ones = _filled_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 1, layout=Layout.ROWS)
 new_full = _filled_op(
-    f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", partial(_new, fill=True), numpy=True
+    f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", partial(_new, fill=True), numpy=True, layout=Layout.ROWS
 )
 
 

@@ -53,3 +53,21 @@ def test_an_elementwise_op_keeps_the_order_of_its_operands(name: str) -> None:
             ours = strides(found.shape, [s // found.itemsize for s in found.strides])
             assert ours == strides(expected.shape, expected.stride()), (np.dtype(dtype).name, rest)
     assert seen, "no sample that PyTorch takes"
+
+
+def test_joined_tensors_lie_as_pytorchs_do():
+    """Channels behind the other dims stay there, in images whose parts all lie so; any other order becomes row-major."""
+    chance = np.random.default_rng(0)
+    for _ in range(500):
+        rank = int(chance.integers(3, 6))
+        sizes = chance.integers(1, 4, rank)
+        given = []
+        for _ in range(2):
+            orders = [np.arange(rank), np.array([0, *range(2, rank), 1]), chance.permutation(rank)]
+            order = orders[chance.integers(3)]
+            given.append(torch.randn(*(int(n) for n in sizes[order])).permute(*np.argsort(order).tolist()))
+        dim = int(chance.integers(rank))
+        wanted = torch.cat(given, dim)
+        made = optable.lookup("aten.cat").tier0([t.numpy() for t in given], dim)
+        for size, stride, got in zip(wanted.shape, wanted.stride(), made.strides, strict=True):
+            assert size == 1 or stride * made.itemsize == got, (sizes, dim, [t.stride() for t in given])

@@ -56,3 +56,36 @@ func.func @positions(%x: !torch.vtensor<[2,3],f32> {tierup.guard = {dtype = "f32
   %0 = torch.aten.view %p, %size : !torch.vtensor<[?,2],si64>, !torch.list<int> -> !torch.vtensor<[?],si64>
   return %0 : !torch.vtensor<[?],si64>
 }
+
+// -----
+// A view that only makes dims several is there for all strides.
+func.func @split_dims(%x: !torch.vtensor<[6,4],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "strided", sizes = [6, 4]}}) -> !torch.vtensor<[2,1,3,4],f32> attributes {tierup.entry} {
+  %one = torch.constant.int 1
+  %two = torch.constant.int 2
+  %three = torch.constant.int 3
+  %four = torch.constant.int 4
+  %size = torch.prim.ListConstruct %two, %one, %three, %four : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.view %x, %size : !torch.vtensor<[6,4],f32>, !torch.list<int> -> !torch.vtensor<[2,1,3,4],f32>
+  return %0 : !torch.vtensor<[2,1,3,4],f32>
+}
+
+// -----
+// What is made of the elements of a part, and of parts that are joined, has no gaps; what is copied into one lies as it does.
+func.func @of_parts(%x: !torch.vtensor<[2,6],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [2, 6]}}) -> (!torch.vtensor<[6],f32>, !torch.vtensor<[12],f32>, !torch.vtensor<[6],f32>) attributes {tierup.entry} {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %three = torch.constant.int 3
+  %n = torch.constant.int -1
+  %false = torch.constant.bool false
+  %size = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %part = torch.aten.slice.Tensor %x, %one, %zero, %three, %one : !torch.vtensor<[2,6],f32>, !torch.int, !torch.int, !torch.int, !torch.int -> !torch.vtensor<[2,3],f32>
+  %0 = torch.aten.tanh %part : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
+  %1 = torch.aten.view %0, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  %both = torch.prim.ListConstruct %part, %part : (!torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>) -> !torch.list<vtensor>
+  %2 = torch.aten.cat %both, %one : !torch.list<vtensor>, !torch.int -> !torch.vtensor<[2,6],f32>
+  %3 = torch.aten.view %2, %size : !torch.vtensor<[2,6],f32>, !torch.list<int> -> !torch.vtensor<[12],f32>
+  %4 = torch.aten.copy %part, %0, %false : !torch.vtensor<[2,3],f32>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor<[2,3],f32>
+  // expected-error@below {{'torch.aten.view' op has an operand that need not be row-major}}
+  %5 = torch.aten.view %4, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
+  return %1, %3, %5 : !torch.vtensor<[6],f32>, !torch.vtensor<[12],f32>, !torch.vtensor<[6],f32>
+}
