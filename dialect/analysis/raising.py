@@ -39,6 +39,7 @@ _SAFE = CHECKS | {
     "torch.derefine", "torch.prim.If.yield", "torch.prim.Loop.condition", "torch.prim.Uninitialized", "torch.prim.unchecked_cast",
     "torch.symbolic_int", "torch.tensor.literal", "torch.vtensor.literal",
 }  # fmt: skip
+_GATHER = frozenset({"prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"})
 _WITH_REGIONS = BODIES | {"torch.prim.If", "torch.prim.Loop", "tierup.grad_of", "func.func"}
 _ASSIGNMENTS = frozenset({"aten.fill.Tensor", "aten.fill_.Tensor"})  # of a NumPy scalar, which integers may refuse
 # What rules are asked about in the place of a number that is not known: signs, what no dim reaches, what narrow integers refuse.
@@ -89,7 +90,7 @@ class Raising:
             return partial and not _cleared(op, row, operands, rules)
         if row.numpy_form == "ints" and rules is Promotion.NUMPY and tensors and not _holds_ints(operands[0]):
             return True  # no int is NaN or infinite
-        if row.name in ("prim.ListConstruct", "prim.TupleConstruct", "prim.TupleUnpack"):
+        if row.name in _GATHER:
             return False
         raises = raises_for_values(op, row, self._inference)
         if not raises and tensors == 1 and all(isinstance(v, Tensor) or _known(v) for v in operands):
@@ -170,6 +171,26 @@ def hangs_on_numbers(op: ir.Operation, row: Op, inference: Inference | None = No
         return not _cleared(op, row, operands, rules)
     lists = any(isinstance(v, List) and not _known(v) for v in operands)
     return lists or not takes_every_number(row.name, tuple(map(_sampled, operands)), rules)
+
+
+def hangs_on_kinds(op: ir.Operation, row: Op, inference: Inference | None = None) -> bool:
+    """Whether an op may refuse a tensor whose rank or dtype only the run knows, since the path taken decides on it. `inference`: what is
+    known of values; without it, what types say."""
+    values = inference.values if inference is not None else {}
+    operands = [values.get(v) or _of_constant(v) or torch_types.value_of(v.type) for v in op.operands]
+    if row.name in _GATHER or not any(map(_is_open, operands)):
+        return False
+    if len([v for v in operands if isinstance(v, Tensor)]) != 1 or not all(isinstance(v, Tensor) or _known(v) for v in operands):
+        return True
+    return not takes_every_array(row.name, tuple(None if isinstance(v, Tensor) else v for v in operands), promotion(op))
+
+
+def _is_open(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return value.shape is None or value.dtype is None
+    if isinstance(value, (List, Tuple)) and value.items is not None:
+        return any(map(_is_open, value.items))
+    return isinstance(value, List) and isinstance(value.element, Tensor)
 
 
 def _of_constant(value: ir.Value) -> Value | None:

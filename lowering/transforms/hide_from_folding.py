@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tierup.dialect.analysis.raising import Raising, hangs_on_numbers, raises_for_values
+from tierup.dialect.analysis.raising import hangs_on_kinds, hangs_on_numbers, raises_for_values
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
@@ -79,7 +79,6 @@ class HideFromFolding(Pass):
         if b.first(function, lambda op: op.name in (HIDDEN, KEPT)) is not None:
             return  # it is hidden already
         hidden: Hidden = {}
-        undecided = _undecided(function)
         _merge_numbers(function)
         for op in b.unerased(b.walk(function)):
             if _folds(op):
@@ -101,7 +100,7 @@ class HideFromFolding(Pass):
                 continue
             if op.name in _FOLDED_BY:
                 _hide(op, _FOLDED_BY[op.name])
-            if op in undecided or _may_raise(op):
+            if _may_raise(op):
                 end = ir.InsertionPoint.at_block_terminator(op.block)
                 ir.Operation.create(KEPT, [], list(op.results), loc=op.location, ip=end)
         hide(function)
@@ -236,24 +235,11 @@ def _makes_a_constant(op: ir.Operation) -> bool:
 
 
 def _may_raise(op: ir.Operation) -> bool:
-    """Whether an op may raise though its types are inferred: for what is in its operands, or for numbers that only the run knows."""
+    """Whether an op may raise though its types are inferred: for what is in its operands, or for numbers, ranks and dtypes that only the
+    run knows."""
     row = row_of(op)
     if row is None or len(op.regions):
         return False
-    return any("?" in str(v.type) for v in _read(op)) or row.strided or _may_refuse_values(op)
+    listed = [item for v in op.operands for item in items_of(v) or ()]
+    return any("?" in str(v.type) for v in (*op.operands, *listed)) or row.strided or _may_refuse_values(op) or hangs_on_kinds(op, row)
 
-
-def _undecided(function: ir.Operation) -> set[ir.Operation]:
-    """The ops that may raise for a rank or a dtype that no type says, since the path taken decides on it."""
-    open_ = [op for op in b.walk(function) if row_of(op) is not None and not len(op.regions) and any(map(_is_open, _read(op)))]
-    raising = Raising(function) if open_ else None
-    return {op for op in open_ if raising is not None and raising.may_raise(op)}
-
-
-def _is_open(value: ir.Value) -> bool:
-    return is_tensor(value.type) and None in torch_types.parse_tensor(str(value.type))
-
-
-def _read(op: ir.Operation) -> list[ir.Value]:
-    """What an op reads, in lists too."""
-    return [*op.operands, *(item for v in op.operands for item in items_of(v) or ())]

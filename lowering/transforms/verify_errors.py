@@ -9,7 +9,7 @@ What nobody uses is dropped on the way to machine code, and what only that uses;
 
 from __future__ import annotations
 
-from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, refuses_none
+from tierup.dialect.analysis.raising import hangs_on_kinds, hangs_on_numbers, raises_for_values, refuses_none
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
@@ -39,7 +39,7 @@ class VerifyErrors(Pass):
         for op, row in _dropped(function):
             if is_checked(op):
                 continue
-            hangs = hangs_on_numbers(op, row, inference) and not sizes_given(op)
+            hangs = (hangs_on_numbers(op, row, inference) and not sizes_given(op)) or hangs_on_kinds(op, row, inference)
             if raises_for_values(op, row, inference) or hangs or refuses_none(op, row, inference):
                 raise Refused(op, "nobody uses its result, and whether it raises is for tier 0 to say")
 

@@ -88,7 +88,10 @@ def _concatenated(ctx: Infer, shapes: Sequence[Shape], dim: int) -> Shape:
     return tuple(out)
 
 
-@_op("aten.cat(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("cat", _cat), layout=Layout.DENSE, note="vectors of size 0 fit anything")
+@_op(
+    "aten.cat(Tensor[] tensors, int dim=0) -> Tensor", infer=_joined("cat", _cat), layout=Layout.DENSE,
+    note="vectors of size 0 fit anything",
+)  # fmt: skip
 def cat(tensors: Tensors, dim: int = 0) -> np.ndarray:
     """Along an existing dim, in the common dtype. Vectors of size 0 fit anything (torch keeps that for old programs)."""
     parts = _in_common(cat, tensors, dim)

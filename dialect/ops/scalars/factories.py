@@ -217,8 +217,9 @@ new_zeros = _filled_op(f"aten.new_zeros(Tensor self, int[] size, *, {HOW}) -> Te
 new_empty = _filled_op(f"aten.new_empty(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 0, layout=Layout.ROWS, note=_EMPTY)
 new_ones = _filled_op(f"aten.new_ones(Tensor self, int[] size, *, {HOW}) -> Tensor", _new, 1, layout=Layout.ROWS)
 new_full = _filled_op(
-    f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", partial(_new, fill=True), numpy=True, layout=Layout.ROWS
-)
+    f"aten.new_full(Tensor self, int[] size, Scalar fill_value, *, {HOW}) -> Tensor", partial(_new, fill=True), numpy=True,
+    layout=Layout.ROWS,
+)  # fmt: skip
 
 
 # --- of numbers --------------------------------------------------------------------------------------------------------
