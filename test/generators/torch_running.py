@@ -139,7 +139,11 @@ def difference(got: Seen, want: Seen, *, joins: bool = False, memory: bool = Tru
             if found:
                 return f"{name}[{i}]: {found}"
     if memory:
-        both = [[[_shares(a, b) for b in [*s.results[:i], *s.given]] for i, a in enumerate(s.results)] for s in (got, want)]
+        apart = _pairs_without_base(want) if want.autograd else set()  # docs/pytorch.md: under autograd one of them is a copy
+        both = [
+            [[_shares(a, b) for j, b in enumerate([*s.results[:i], *s.given]) if (i, j) not in apart] for i, a in enumerate(s.results)]
+            for s in (got, want)
+        ]
         if both[0] != both[1]:
             return f"what shares memory: {both[0]}, not {both[1]}"
         views = [[[s for s, n in zip(r.stride(), r.shape, strict=True) if n > 1] if any(_shares(r, x) for x in s.given) and r.numel() > 1 else None for r in s.results] for s in (got, want)]
@@ -160,6 +164,13 @@ def _differ(a: Any, b: Any, grad: bool) -> str:
     a, b = a.detach().double(), b.detach().double()
     tolerance = 1e-4 * float(b[b.isfinite()].abs().max()) if b.isfinite().any() else 0.0
     return "" if torch.allclose(a, b, rtol=1e-4, atol=max(tolerance, 1e-5), equal_nan=True) else f"values {a.tolist()}, not {b.tolist()}"
+
+
+def _pairs_without_base(seen: Seen) -> set[tuple[int, int]]:
+    """Results, a later and an earlier one, that are views of one value which neither they nor an argument is."""
+    known = {id(t) for t in (*seen.results, *seen.given) if t is not None}
+    bases = [None if r is None or r._base is None or id(r._base) in known else r._base for r in seen.results]
+    return {(i, j) for i, a in enumerate(bases) for j, b in enumerate(bases[:i]) if a is not None and a is b}
 
 
 def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -229,15 +240,21 @@ def _is_wrong(got: Seen, eager: Seen, script: Seen) -> bool:
 
 
 class _ReadsWhatItWrites(TorchDispatchMode):
-    """Notes whether an op reads, element by element, memory that it writes in another order (`x.t().add_(x)`): what comes of it PyTorch leaves open."""
+    """Notes whether an op reads, element by element, memory that it writes in another order (`x.t().add_(x)`, `x.add_(x[:1])`): what comes of
+    it PyTorch leaves open."""
 
     found = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func._schema.is_mutable:
             written, *read = [a for a in args if isinstance(a, torch.Tensor)]
-            self.found |= any(_shares(written, r) and written.stride() != r.stride() for r in read)
+            self.found |= any(_shares(written, r) and not _lies_as(r, written) for r in read)
         return func(*args, **(kwargs or {}))
+
+
+def _lies_as(read: torch.Tensor, written: torch.Tensor) -> bool:
+    """Whether each element of the one lies where that of the other does."""
+    return read.data_ptr() == written.data_ptr() and read.shape == written.shape and read.stride() == written.stride()
 
 
 def _rounding_decides(module: Any, program: TorchProgram, number: int, want: Seen) -> bool:
