@@ -15,6 +15,7 @@ becomes, since np.int32 + np.float32 is np.float64,
 
 from __future__ import annotations
 
+from tierup.dialect.analysis.ints.positions import Positions
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.inference.refine import is_called, match_edges, splice
@@ -48,6 +49,9 @@ class ExplicitPromotion(Pass):
             raise PassFailure(e.op, f"cannot run on operands of these types: {e}") from e
         if not self.groups_only:  # groups have lost theirs when their checks were inserted
             splice(func.regions[0].blocks[0], inference)
+        marked, positions = self._marked(func), Positions(inference)
+        for op in [op for op in marked if positions.fits(op)]:
+            del op.attributes[PROMOTION]
         drop_proven(func, self._marked(func), inference)
         for op in self._marked(func):
             _rewrite(op, inference)

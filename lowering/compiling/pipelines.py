@@ -118,11 +118,11 @@ BUFFERS = NamedPipeline(
         "one-shot-bufferize{allow-return-allocs-from-loops=1}",
         "canonicalize",
         "tierup-products-to-blas",
-        "func.func(tierup-asserts-to-status)",
+        "func.func(tierup-forward-results,tierup-asserts-to-status)",
         "tierup-deallocate-buffers",
         "tierup-define-exits",
-        "canonicalize",
         "cse",
+        "canonicalize",  # a copy of memory to itself goes, once it is seen to be that
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",
         "tierup-spare-handed-over",
         "func.func(tierup-poll-loops)",

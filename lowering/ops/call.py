@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tierup.dialect.analysis.ints.positions import FROM_END, FROM_START, INSIDE
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import NUMPYS_STEPS
 from tierup.dialect.rewriting.core import items_of, under_casts
+from tierup.lowering.building import sizes
 from tierup.lowering.building.arith import INDEX, Number, Scalar, constant
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
@@ -76,6 +78,19 @@ class Call:
         """An int, known or computed; None for none."""
         value = self.op.operands[i]
         return None if self.parameter(i) is None else self._size(value)
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the op's one position of an axis is known to be there."""
+        return INSIDE in self.op.attributes
+
+    def place(self, i: int, length: Size) -> Size:
+        """A position of an axis of so many elements, from its start. Raises NotHandled for none."""
+        position = self.position(i)
+        if position is None:
+            raise NotHandled
+        known = ir.StringAttr(self.op.attributes[INSIDE]).value if self.is_inside else ""
+        return position if known == FROM_START else position + length if known == FROM_END else sizes.from_end(position, length)
 
     @staticmethod
     def _size(value: ir.Value) -> Size:

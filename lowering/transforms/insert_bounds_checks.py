@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_
 
+from tierup.dialect.analysis.ints.positions import INSIDE
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import Category
 from tierup.dialect.base.records import dataclass
@@ -44,6 +45,13 @@ def reads_positions(op: ir.Operation) -> bool:
     return torch_name(op) in _READS
 
 
+def position_of(op: ir.Operation) -> int:
+    """Which operand of an op says the one position of an axis that it is about, the axis being the operand before; 0 for none."""
+    if _HANDLERS.get(torch_name(op)) is not _select:
+        return 0
+    return 3 if op.name.endswith("select_scatter") else 2
+
+
 def bounds_of_index(op: ir.Operation) -> list[tuple[int, int]]:
     """Of an op with an index of its operand's rank: the operands, each with an axis, that the index may not be larger than along it."""
     known = t.sizes_of(op.operands[0]) if _HANDLERS.get(torch_name(op)) is _each else None
@@ -66,6 +74,8 @@ class InsertBoundsChecks(Pass):
             handler = _HANDLERS.get(torch_name(op))
             if handler is not None and _CHECKED not in op.attributes:
                 op.attributes[_CHECKED] = ir.UnitAttr.get(op.context)
+                if INSIDE in op.attributes:
+                    continue
                 with op.location, ir.InsertionPoint(op):
                     empty = MAY_BE_EMPTY in op.attributes and reads_positions(op)
                     handler(op)
@@ -306,7 +316,7 @@ def _chosen(items: list[ir.Value], position: ir.Value) -> ir.Value:
 
 def _select(op: ir.Operation) -> None:
     """One position of an axis, negative ones from the end."""
-    slot = 3 if op.name.endswith("select_scatter") else 2
+    slot = position_of(op)
     x, position = op.operands[0], op.operands[slot]
     axis = t.known_int(op.operands[slot - 1])
     known = t.sizes_of(x)

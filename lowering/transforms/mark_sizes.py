@@ -5,6 +5,7 @@
     %2 = torch.aten.gather %x, %dim, %i, %false : ...  %i is no larger than %x beside the dim
     %3 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
     %4 = torch.aten.select_scatter %y, %v, %dim, %i    %y has elements
+    %5 = torch.aten.select.int %x, %dim, %i            %i is inside %x
 
 becomes
 
@@ -13,6 +14,7 @@ becomes
     %2 = torch.aten.gather %x, %dim, %i, %false {tierup.fits} : ...
     %3 = torch.prim.Loop ... {tierup.steady}
     %4 = torch.aten.select_scatter %y, %v, %dim, %i {tierup.has_elements}
+    %5 = torch.aten.select.int %x, %dim, %i {tierup.inside = "from_start"}
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`. Where sizes hang on int arguments that symbols stand for,
 `tierup.limits` says of the entry what must hold for there not to be too many elements.
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from math import prod
 
+from tierup.dialect.analysis.ints.positions import INSIDE, Positions
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
@@ -31,13 +34,14 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
+from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
 from tierup.lowering.base.abi import MOST_BY_NAME
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.ops.call import HAS_ELEMENTS
-from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, reads_positions
+from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, position_of, reads_positions
 from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
 
@@ -59,6 +63,7 @@ class MarkSizes(Pass):
             _mark_tied(function, inference)
             _mark_empty(function, inference)
             _mark_fitting(function, inference)
+            _mark_inside(function, inference)
             _mark_steady(function, inference)
 
 
@@ -131,6 +136,19 @@ def _mark_fitting(function: ir.Operation, inference: Inference) -> None:
         pairs = [(size(op.operands[i], axis), size(op.operands[2], axis)) for i, axis in bounds_of_index(op)]
         if all(most is not None and n is not None and at_least(most - n, 0) for most, n in pairs) and pairs:
             op.attributes[FITS] = ir.UnitAttr.get(op.context)
+
+
+def _mark_inside(function: ir.Operation, inference: Inference) -> None:
+    """One position of an axis that surely is there, and from which end it is counted."""
+    found = Positions(inference)
+    for op in b.walk(function):
+        slot = position_of(op)
+        known = inference.values.get(op.operands[0]) if slot else None
+        axis = int_of(op.operands[slot - 1]) if slot else None
+        if axis is not None and isinstance(known, Tensor) and known.shape:
+            where = found.where(op.operands[slot], known.shape[axis % len(known.shape)], op)
+            if where:
+                op.attributes[INSIDE] = ir.StringAttr.get(where, op.context)
 
 
 def _mark_steady(function: ir.Operation, inference: Inference) -> None:

@@ -27,10 +27,12 @@ _ELEMENTS = frozenset({"aten.item", "aten.Int.Tensor", "aten.IntImplicit"})
 
 
 class Ranges:
-    """The bounds of a function's ints. `most`: what sizes are taken to be at most; `sizes`: of which that was asked."""
+    """The bounds of a function's ints. `most`: what sizes are taken to be at most; `sizes`: of which that was asked. `wraps`: native code
+    goes on with what 64 bits hold of an int that has more, which may be any."""
 
-    def __init__(self, inference: Inference, most: int) -> None:
+    def __init__(self, inference: Inference, most: int, *, wraps: bool = False) -> None:
         self.sizes: list[ir.Value] = []
+        self._wraps = wraps
         self._known: dict[ir.Value, Range] = {}
         self._inference, self._most, self._effort = inference, most, 0
 
@@ -39,9 +41,13 @@ class Ranges:
         found = self._known.get(value)
         if found is None:
             self._effort += 1
-            found = ALL if self._effort > _EFFORT else _within(self._find(value))
+            found = ALL if self._effort > _EFFORT else self._held(self._find(value))
             self._known[value] = found
         return found
+
+    def _held(self, found: Range) -> Range:
+        """What 64 bits hold."""
+        return ALL if self._wraps and found != _within(found) else _within(found)
 
     def exact(self, op: ir.Operation) -> Range | None:
         """The bounds of what an op on ints gives, were there ints of any size; None where nothing is known of such an op."""
@@ -62,7 +68,7 @@ class Ranges:
             if loop.name != "torch.prim.Loop":
                 return ALL
             if number == 0:
-                return 0, max(self._rounds(loop) - 1, 0)
+                return 0, max(self.rounds(loop) - 1, 0)
             self._carry(loop.operation)
             return self._known.get(value, ALL)
         op = value.owner.operation
@@ -72,7 +78,7 @@ class Ranges:
         if op.name == "torch.prim.Loop":
             at = ir.OpResult(value).result_number
             self._carry(op)
-            return self._after(op, at, self._rounds(op))
+            return self._after(op, at, self.rounds(op))
         if torch_name(op) in _SIZES:
             self.sizes.append(value)
             return 0, self._most
@@ -100,13 +106,10 @@ class Ranges:
 
     # --- loops ---------------------------------------------------------------------------------------------------------------
 
-    def _rounds(self, loop: ir.Operation) -> int:
-        return max(self.of(loop.operands[0])[1], 0)
-
     def _carry(self, loop: ir.Operation) -> None:
         """Find the bounds of what a loop carries, at the beginning of a round."""
         arguments = [(i, a) for i, a in enumerate(list(loop.regions[0].blocks[0].arguments)[1:]) if str(a.type) == _INT]
-        rounds = self._rounds(loop)
+        rounds = self.rounds(loop)
         bounds = [ALL for _ in arguments]
         before = dict(self._known)  # what is found in the body meanwhile hangs on what is assumed
         for _ in range(_ROUNDS):
@@ -119,13 +122,17 @@ class Ranges:
         body = loop.regions[0].blocks[0]
         start, handed_on = self.of(loop.operands[2 + at]), handed_over(body)[1 + at]
         found = _hull(start, self.of(handed_on))
-        more = self._added(handed_on, body.arguments[1 + at])
+        more = self.change(handed_on, body.arguments[1 + at])
         if more is not None:
             rounds = max(rounds, 0)
-            found = _common(found, (start[0] + rounds * min(more[0], 0), start[1] + rounds * max(more[1], 0)))
+            found = _common(found, self._held((start[0] + rounds * min(more[0], 0), start[1] + rounds * max(more[1], 0))))
         return found
 
-    def _added(self, value: ir.Value, to: ir.Value) -> Range | None:
+    def rounds(self, loop: ir.Operation) -> int:
+        """How many rounds a loop has at most."""
+        return max(self.of(loop.operands[0])[1], 0)
+
+    def change(self, value: ir.Value, to: ir.Value) -> Range | None:
         """The bounds of value - to, where `value` is made of `to` by adding and subtracting."""
         if value == to:
             return 0, 0
@@ -134,23 +141,23 @@ class Ranges:
         op, name = value.owner.operation, torch_name(value.owner.operation)
         if name == "prim.If":
             at = ir.OpResult(value).result_number
-            arms = [self._added(handed_over(region.blocks[0])[at], to) for region in op.regions]
+            arms = [self.change(handed_over(region.blocks[0])[at], to) for region in op.regions]
             return None if arms[0] is None or arms[1] is None else _hull(arms[0], arms[1])
         if name == "prim.Loop":
             at = ir.OpResult(value).result_number
             body = op.regions[0].blocks[0]
-            before, more = self._added(op.operands[2 + at], to), self._added(handed_over(body)[1 + at], body.arguments[1 + at])
+            before, more = self.change(op.operands[2 + at], to), self.change(handed_over(body)[1 + at], body.arguments[1 + at])
             if before is None or more is None:
                 return None
-            rounds = self._rounds(op)
+            rounds = self.rounds(op)
             return before[0] + rounds * min(more[0], 0), before[1] + rounds * max(more[1], 0)
         if name not in ("aten.add.int", "aten.sub.int"):
             return None
         x, y = op.operands
-        found = self._added(x, to)
+        found = self.change(x, to)
         if found is None and name == "aten.add.int":
             x, y = y, x
-            found = self._added(x, to)
+            found = self.change(x, to)
         return None if found is None else _RULES[name](found, self.of(y))
 
 

@@ -87,16 +87,15 @@ def _slice_scatter(c: Call) -> Tensor:
 
 
 def _select_scatter(c: Call) -> Tensor:
-    x, source, position = c.tensor(0), c.tensor(1), c.position(3)
+    x, source = c.tensor(0), c.tensor(1)
     axis = c.axis(2, x.rank)
-    if position is None:
-        raise NotHandled
+    size = x.length(axis)
+    place = c.place(3, size)
     if 0 in x.sizes:  # no element to write, or a check has failed
         return x
-    size = x.length(axis)
-    offsets, lengths, _ = shape.along(x, axis, sizes.from_end(position, size), 1)
+    offsets, lengths, _ = shape.along(x, axis, place, 1)
     written = source.cast(x.dtype).with_sizes(sizes.known([*lengths[:axis], *lengths[axis + 1 :]]))
-    if not isinstance(size, int) and not c.has_elements:  # where the run finds none, a check has failed and nothing may be written
+    if not (isinstance(size, int) or c.is_inside or c.has_elements):  # where the run finds none, a check has failed: nothing is written
         lengths[axis] = sizes.least(size, 1)
         written = shape.sliced(shape.unsqueezed(written, axis), [0] * x.rank, lengths)
     return shape.inserted(written, x, offsets, lengths)

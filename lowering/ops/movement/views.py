@@ -100,13 +100,12 @@ def _squeeze(c: Call) -> Tensor:
 
 
 def _select(c: Call) -> Tensor:
-    x, position = c.tensor(0), c.position(2)
+    x = c.tensor(0)
     axis = c.axis(1, x.rank)
-    if position is None:
-        raise NotHandled
+    place = c.place(2, x.length(axis))
     if x.sizes[axis] == 0:  # a check has failed, and there is nothing to read
         return tensors.zeros([*x.lengths[:axis], *x.lengths[axis + 1 :]], x.dtype)
-    return shape.sliced(x, *shape.along(x, axis, sizes.from_end(position, x.length(axis)), 1), drop=[axis])
+    return shape.sliced(x, *shape.along(x, axis, place, 1), drop=[axis])
 
 
 def slice_bounds(c: Call, x: Tensor, axis: int, start: int, end: int, step: int) -> tuple[Size, Size, int]:

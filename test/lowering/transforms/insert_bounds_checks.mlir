@@ -138,3 +138,14 @@ func.func @may_be_empty(%x: !torch.vtensor<[?,7],f32>, %n: !torch.int) -> !torch
   %0 = torch.aten.select.int %x, %int0, %n {tierup.may_be_empty} : !torch.vtensor<[?,7],f32>, !torch.int, !torch.int -> !torch.vtensor<[7],f32>
   return %0 : !torch.vtensor<[7],f32>
 }
+
+// -----
+// A position that is known to be inside is not checked.
+// CHECK-LABEL: func.func @inside
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @inside(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vtensor<[],f32> {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.select.int %x, %int0, %n {tierup.inside = "from_start"} : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+  return %0 : !torch.vtensor<[],f32>
+}

@@ -81,6 +81,48 @@ func.func @of_an_int(%n: !torch.int {tierup.guard = {kind = "int", value = "s0"}
 }
 
 // -----
+// The item of a range is inside, and so is its neighbour where the range leaves it out; one below 0 is counted from the end. What a sum in
+// 64 bits might be is not known.
+// CHECK-LABEL: func.func @inside
+// CHECK: torch.aten.select.int {{.*}} {tierup.inside = "from_start"}
+// CHECK: torch.aten.select.int {{.*}} {tierup.inside = "from_start"}
+// CHECK: torch.aten.select.int {{.*}} {tierup.inside = "from_end"}
+// CHECK: torch.aten.select.int
+// CHECK-NOT: tierup.inside
+func.func @inside(%x: !torch.vtensor<[?],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = ["s0"]}}, %n: !torch.int {tierup.guard = {kind = "int"}}) attributes {tierup.entry} {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %size = torch.aten.size.int %x, %zero : !torch.vtensor<[?],f32>, !torch.int -> !torch.int
+  %length = torch.aten.__range_length %one, %size, %one : !torch.int, !torch.int, !torch.int -> !torch.int
+  torch.prim.Loop %length, %true, init() {
+  ^bb0(%round: !torch.int):
+    %i = torch.aten.__derive_index %round, %one, %one : !torch.int, !torch.int, !torch.int -> !torch.int
+    %0 = torch.aten.select.int %x, %zero, %i : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+    %before = torch.aten.sub.int %i, %one : !torch.int, !torch.int -> !torch.int
+    %1 = torch.aten.select.int %x, %zero, %before : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+    %back = torch.aten.neg.int %i : !torch.int -> !torch.int
+    %2 = torch.aten.select.int %x, %zero, %back : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+    torch.prim.Loop.condition %true, iter()
+  } : (!torch.int, !torch.bool) -> ()
+  %low = torch.aten.ge.int %n, %zero : !torch.int, !torch.int -> !torch.bool
+  %next = torch.aten.add.int %n, %one : !torch.int, !torch.int -> !torch.int
+  torch.prim.If %low -> () {
+    %high = torch.aten.lt.int %next, %size : !torch.int, !torch.int -> !torch.bool
+    torch.prim.If %high -> () {
+      %3 = torch.aten.select.int %x, %zero, %next : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+      torch.prim.If.yield
+    } else {
+      torch.prim.If.yield
+    }
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return
+}
+
+// -----
 // What is written at a position: of an axis that has elements for sure the lowering need not ask the run.
 // CHECK-LABEL: func.func @written
 // CHECK: torch.aten.select_scatter {{.*}} {tierup.has_elements}

@@ -1,0 +1,376 @@
+"""Between which sizes an int lies, where it is used: what proves that a position needs no check, and that a sum fits into 64 bits.
+
+    for i in range(1, len(a)):        i >= 1 and i <= s0 - 1, of which a[i - 1] and a[i] are inside
+        j = i                         a value that rounds only subtract from is at most what it was at first
+        while j > 0 and a[j - 1] > v: and j >= 1 wherever this holds: in what is evaluated behind `and`, and in the loop
+            j -= 1
+
+Bounds are formulas of the arguments' sizes. Of one value several may be known, of which each holds. What only numbers say is asked of
+`Ranges`. (Ranges of symbols: Blume and Eigenmann, "Symbolic range propagation", 1995.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from tierup.dialect.analysis.ints.conditions import IF, LOOP, Fact, facts_of, form, length_of_range, side_of_round
+from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts import dims
+from tierup.dialect.facts.dims import Dim, at_least
+from tierup.dialect.facts.inference.infer import Inference
+from tierup.dialect.facts.values import Int
+from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import int_of
+from tierup.dialect.rewriting.numpy_rules.int_ranges import MOST, Ranges
+
+INSIDE = "tierup.inside"  # on ops with a position that is known to be there: from which end it is counted
+FROM_START, FROM_END, FROM_EITHER = "from_start", "from_end", "from_either"
+_MOST = 4  # bounds of one value that are looked at
+_DEPTH = 40  # values that hang on one another
+_LARGEST, _MOST_OF_A_SIZE = 1 << 50, 1 << 8  # in bounds
+_TRIES = 4  # to find what all rounds of a loop keep
+_EFFORT = 10_000  # values looked at; beyond it nothing more is known
+_STEP = 1 << 12  # by which a value changes in a round, so that all rounds of a loop over sizes stay within 64 bits
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Each of `lows` is at most the value, each of `highs` at least."""
+
+    lows: tuple[Dim, ...] = ()
+    highs: tuple[Dim, ...] = ()
+
+    def __and__(self, other: Bounds) -> Bounds:
+        return _bounds((*self.lows, *other.lows), (*self.highs, *other.highs))
+
+    def __add__(self, other: Bounds) -> Bounds:
+        """Of a sum in 64 bits: nothing is known on the side on which it might be another number."""
+        fits_above = (self.highs and other.highs) or self.is_at_most(0) or other.is_at_most(0)
+        fits_below = (self.lows and other.lows) or self.is_at_least(0) or other.is_at_least(0)
+        lows = (a + b for a in self.lows for b in other.lows) if fits_above else ()
+        return _bounds(lows, (a + b for a in self.highs for b in other.highs) if fits_below else ())
+
+    def __or__(self, other: Bounds) -> Bounds:
+        """Of a value that is the one or the other."""
+        lows = [a for mine, theirs in ((self, other), (other, self)) for a in mine.lows if any(at_least(b - a, 0) for b in theirs.lows)]
+        highs = [a for mine, theirs in ((self, other), (other, self)) for a in mine.highs if any(at_least(a - b, 0) for b in theirs.highs)]
+        return _bounds(lows, highs)
+
+    def __neg__(self) -> Bounds:
+        if not self.lows:
+            return _NOTHING  # the least int has no opposite
+        return _bounds((-1 * a for a in self.highs), (-1 * a for a in self.lows))
+
+    def times(self, number: int) -> Bounds:
+        """Of a multiple of the value, in 64 bits."""
+        if abs(number) > 1 and not (self.lows and self.highs):
+            return _NOTHING
+        scaled = _bounds((a * abs(number) for a in self.lows), (a * abs(number) for a in self.highs))
+        return scaled if number >= 0 else -scaled
+
+    def kept_by(self, other: Bounds) -> Bounds:
+        """Those that surely are bounds of another value, too."""
+        return Bounds(tuple(filter(other.is_at_least, self.lows)), tuple(filter(other.is_at_most, self.highs)))
+
+    def is_at_least(self, least: Dim) -> bool:
+        """Whether the value surely is no less."""
+        return any(at_least(a - least, 0) for a in self.lows)
+
+    def is_at_most(self, most: Dim) -> bool:
+        """Whether the value surely is no more."""
+        return any(at_least(most - a, 0) for a in self.highs)
+
+
+def _bounds(lows: Iterable[Dim], highs: Iterable[Dim]) -> Bounds:
+    return Bounds(tuple(dict.fromkeys(filter(_is_small, lows)))[:_MOST], tuple(dict.fromkeys(filter(_is_small, highs)))[:_MOST])
+
+
+def _is_small(bound: Dim) -> bool:
+    """Whether sums of a few such bounds fit into 64 bits, sizes being below 2**48: no product of sizes, and small numbers."""
+    if isinstance(bound, int):
+        return abs(bound) <= _LARGEST
+    factors = [(mono, coefficient) for mono, coefficient in bound.terms if mono]
+    constant = sum(coefficient for mono, coefficient in bound.terms if not mono)
+    return abs(constant) <= _LARGEST and all(len(mono) == mono[0][2] == 1 and abs(c) <= _MOST_OF_A_SIZE for mono, c in factors)
+
+
+def _exactly(size: Dim) -> Bounds:
+    return _bounds((size,), (size,))
+
+
+_NOTHING = Bounds()
+
+
+class Positions:
+    """What is known of the ints of a function. Ask before it is changed."""
+
+    def __init__(self, inference: Inference) -> None:
+        self._inference, self._ranges = inference, Ranges(inference, most=MOST, wraps=True)
+        self._known: dict[ir.Value, Bounds] = {}
+        self._facts: dict[ir.Block, list[Fact]] = {}  # by the blocks in which they hold
+        self._asked: set[ir.Value] = set()  # what is being found
+        self._effort = 0
+
+    def where(self, position: ir.Value, size: Dim, op: ir.Operation) -> str:
+        """Where a position is in a dim, as `op` reads or writes there: FROM_START for 0 and above, FROM_END for what is below,
+        FROM_EITHER for both; "" where it may be outside."""
+        facts = self._around(op)
+        found = self._at(position, facts)
+        true = [0, *self._not_negative(facts)]
+
+        def holds(*numbers: Dim) -> bool:
+            """Whether one of these is not negative, where the facts hold."""
+            return any(at_least(number - known, 0) for number in numbers for known in true)
+
+        below = holds(*(size - 1 - high for high in found.highs))
+        if holds(*found.lows):
+            return FROM_START if below else ""
+        if not holds(*(low + size for low in found.lows)):
+            return ""
+        return FROM_END if holds(*(-1 - high for high in found.highs)) else FROM_EITHER if below else ""
+
+    def fits(self, op: ir.Operation) -> bool:
+        """Whether 64 bits surely hold what an op adds or subtracts, where it is."""
+        if torch_name(op) not in ("aten.add.int", "aten.sub.int"):
+            return False
+        known = self.used(op)
+        return all(bounds.lows and bounds.highs for bounds in known)  # which are small
+
+    def of(self, value: ir.Value) -> Bounds:
+        """The bounds of an int, wherever it is used."""
+        found = self._known.get(value)
+        if found is None:
+            if value in self._asked or len(self._asked) > _DEPTH or self._effort > _EFFORT:
+                return _NOTHING
+            self._effort += 1
+            self._asked.add(value)
+            found = self._find(value) & self._by_numbers(value)
+            self._asked.discard(value)
+            self._known[value] = found
+        return found
+
+    def _by_numbers(self, value: ir.Value) -> Bounds:
+        low, high = self._ranges.of(value)
+        return _bounds((low,), (high,))
+
+    def _find(self, value: ir.Value) -> Bounds:
+        known = self._inference.values.get(value)
+        if isinstance(known, Int) and known.value is not None:
+            return _exactly(known.value)
+        if isinstance(value.owner, ir.Block):
+            return self._carried(value)
+        op = value.owner.operation
+        if op.name == LOOP:  # what came in, or what a round handed on
+            at = ir.OpResult(value).result_number
+            last = handed_over(op.regions[0].blocks[0])[1 + at]
+            return self.of(op.operands[2 + at]) | self._at(last, list(self._of_rounds(op)))
+        if op.name == IF:
+            at = ir.OpResult(value).result_number
+            arms = [(handed_over(region.blocks[0])[at], list(facts_of(op.operands[0], i == 0))) for i, region in enumerate(op.regions)]
+            first, second = (self._at(arm, facts) for arm, facts in arms)
+            return first | second
+        rule = _RULES.get(torch_name(op))
+        return _NOTHING if rule is None else rule(self, op)
+
+    def _carried(self, value: ir.Value) -> Bounds:
+        """Of how many rounds a loop has begun, or what it carries."""
+        loop, number = value.owner.owner, ir.BlockArgument(value).arg_number
+        if loop.name != LOOP:
+            return _NOTHING
+        if number == 0:
+            return Bounds((0,), tuple(high - 1 for high in self.of(loop.operands[0]).highs))
+        self._assume(loop.operation)
+        return self._known[value]
+
+    def _assume(self, loop: ir.Operation) -> None:
+        """Find the bounds of what a loop carries: what holds of what comes in is assumed of all rounds, and given up where what a round
+        hands on does not keep it. (Flanagan and Leino, "Houdini, an annotation assistant", 2001.)"""
+        body = loop.regions[0].blocks[0]
+        carried = [(i, a) for i, a in enumerate(list(body.arguments)[1:]) if str(a.type) == "!torch.int"]
+        found = {a: self.of(loop.operands[2 + i]) for i, a in carried}
+        before, asked, self._asked = dict(self._known), self._asked, set()  # what hangs on the loop is found with what is assumed of it
+        for _ in range(_TRIES):
+            self._known = before | found
+            facts = list(self._of_rounds(loop))
+            ends = {a: self._at(handed_over(body)[1 + i], facts) for i, a in carried}
+            kept = {a: bounds.kept_by(ends[a]) for a, bounds in found.items()}
+            if kept == found:
+                break
+            found = kept
+        else:
+            found = {a: _NOTHING for _, a in carried}
+        self._known = before | found
+        for i, a in carried:
+            found[a] &= self._one_way(loop, i, a)
+        self._known, self._asked = before | found, asked
+
+    def _one_way(self, loop: ir.Operation, at: int, value: ir.Value) -> Bounds:
+        """Of what rounds may only raise or only lower."""
+        change = self._ranges.change(handed_over(loop.regions[0].blocks[0])[1 + at], value)
+        first = self.of(loop.operands[2 + at])
+        if change is None or max(map(abs, change)) > _STEP or not (first.lows and first.highs) or self._ranges.rounds(loop) > MOST:
+            return _NOTHING
+        return Bounds(first.lows if change[0] >= 0 else (), first.highs if change[1] <= 0 else ())
+
+    def _derived(self, op: ir.Operation) -> Bounds:
+        """Of the item of a range that a loop goes through: between its start and its stop."""
+        index, start, step = op.operands
+        by = int_of(step)
+        if not by:
+            return _NOTHING
+        first = self.of(start)
+        found = first + self.of(index).times(by)
+        length = length_of_range(index)
+        if length is not None:
+            begin, stop, _ = map(self.of, length.operands)
+            found &= Bounds(begin.lows, (stop + _exactly(-1)).highs) if by > 0 else Bounds((stop + _exactly(1)).lows, begin.highs)
+        return found
+
+    # --- conditions ----------------------------------------------------------------------------------------------------------
+
+    def used(self, op: ir.Operation) -> list[Bounds]:
+        """The bounds of an op's operands, where it is."""
+        facts = self._around(op)
+        return [self._at(v, facts) for v in op.operands]
+
+    def _around(self, op: ir.Operation) -> list[Fact]:
+        """What holds where an op is: the conditions of the branches around it, and of loops in whose rounds it is."""
+        if op.parent is None or op.parent.operation.name == "func.func":
+            return []
+        found, outer = self._facts.get(op.block), op.parent.operation
+        if found is None:
+            found = list(self._of_rounds(outer)) if outer.name == LOOP else []
+            if outer.name == IF:
+                found = list(facts_of(outer.operands[0], op.block == outer.regions[0].blocks[0]))
+            found += self._around(outer)
+            self._facts[op.block] = found
+        return found
+
+    def _of_rounds(self, loop: ir.Operation) -> Iterator[Fact]:
+        """What a loop's condition says at the beginning of each round: at the end of each it is asked of what is handed on, and of what
+        comes in it was asked before, or holds anyway."""
+        asked = [(form(left), form(right), more) for left, right, more in facts_of(loop.operands[1], True)]
+        for left, right, more in facts_of(handed_over(loop.regions[0].blocks[0])[0], True):
+            a, b = (((side, side) if self._is_size(side) else side_of_round(side, loop)) for side in (left, right))
+            if a is None or b is None:
+                continue
+            (then, first), (other_then, other_first) = a, b
+            gap = self.of(other_first) + -self.of(first) + _exactly(more)
+            if (form(first), form(other_first), more) in asked or gap.is_at_least(0):
+                yield then, other_then, more
+
+    def _is_size(self, value: ir.Value) -> bool:
+        """Whether an int is known, in terms of the arguments' sizes: it is the same in all rounds, wherever it is asked for."""
+        known = self._inference.values.get(value)
+        return isinstance(known, Int) and known.value is not None
+
+    def _at(self, value: ir.Value, facts: Sequence[Fact]) -> Bounds:
+        """The bounds of an int where these facts hold: what is said of it, and of what differs from it by a number."""
+        root, added = form(value)
+        said: dict[int, Bounds] = {added: self.of(value)}
+        for left, right, more in facts:
+            (a, before), (b, behind) = form(left), form(right)
+            if a == root:
+                said[before] = said.get(before, self.of(left)) & _bounds((), (high + more for high in self.of(right).highs))
+            if b == root:
+                said[behind] = said.get(behind, self.of(right)) & _bounds((low - more for low in self.of(left).lows), ())
+        found = said.pop(added)
+        for other, bounds in said.items():
+            found &= bounds + _exactly(added - other)
+        return found
+
+    def _not_negative(self, facts: Sequence[Fact]) -> Iterator[Dim]:
+        """What the conditions around an op say of sizes: formulas that are not negative there."""
+        for left, right, more in facts:
+            for high in self.of(right).highs:
+                for low in self.of(left).lows:
+                    yield high + more - low
+
+
+# --- ops ---------------------------------------------------------------------------------------------------------------------
+
+
+def _sum(known: Positions, op: ir.Operation) -> Bounds:
+    x, y = known.used(op)
+    return x + y
+
+
+def _difference(known: Positions, op: ir.Operation) -> Bounds:
+    by = _divisor_of_remainder(op)
+    if by is not None:
+        return _between_zero_and(known.used(op)[0], known.of(by))
+    x, y = known.used(op)
+    return x + -y
+
+
+def _multiple(known: Positions, op: ir.Operation) -> Bounds:
+    x, y = op.operands
+    number = int_of(y)
+    if number is None:
+        x, number = y, int_of(x)
+    return _NOTHING if number is None else known.used(op)[list(op.operands).index(x)].times(number)
+
+
+def _quotient(known: Positions, op: ir.Operation) -> Bounds:
+    number, found = int_of(op.operands[1]), known.used(op)[0]
+    if number is None or number < 1:
+        return _NOTHING
+    lows, highs = ([_divided(bound, number) for bound in bounds] for bounds in (found.lows, found.highs))
+    return _bounds((0, *lows), (*highs, *found.highs)) if found.is_at_least(0) else _bounds(lows, highs)
+
+
+def _divided(bound: Dim, number: int) -> Dim:
+    """bound // number, the parts that the number divides apart: (2 * s0 - 1) // 2 is s0 - 1."""
+    if isinstance(bound, int):
+        return bound // number
+    whole = sum((dims.polynomial([(c, [(atom, power) for _, atom, power in mono])]) for mono, c in bound.terms if c % number == 0), start=0)
+    rest = bound - whole
+    return dims.floordiv(whole, number) + (rest // number if isinstance(rest, int) else dims.floordiv(rest, number))
+
+
+def _divisor_of_remainder(op: ir.Operation) -> ir.Value | None:
+    """The b of a - a // b * b, as remainders are written where ints are Python's."""
+    x, product = op.operands
+    if isinstance(product.owner, ir.Block) or torch_name(product.owner.operation) != "aten.mul.int":
+        return None
+    for quotient, by in (product.owner.operation.operands, list(product.owner.operation.operands)[::-1]):
+        made = None if isinstance(quotient.owner, ir.Block) else quotient.owner.operation
+        if made is not None and torch_name(made) == "aten.floordiv.int" and list(made.operands) == [x, by]:
+            return by
+    return None
+
+
+def _remainder(known: Positions, op: ir.Operation) -> Bounds:
+    return _between_zero_and(*known.used(op))
+
+
+def _between_zero_and(found: Bounds, by: Bounds) -> Bounds:
+    """Of the remainder of one by the other."""
+    if not by.is_at_least(1):
+        return _NOTHING
+    return _bounds((0,), (*(high - 1 for high in by.highs), *(found.highs if found.is_at_least(0) else ())))
+
+
+def _lesser(known: Positions, op: ir.Operation) -> Bounds:
+    a, b = known.used(op)
+    return _bounds((a | b).lows, (*a.highs, *b.highs))
+
+
+def _greater(known: Positions, op: ir.Operation) -> Bounds:
+    a, b = known.used(op)
+    return _bounds((*a.lows, *b.lows), (a | b).highs)
+
+
+_RULES: dict[str, Callable[[Positions, ir.Operation], Bounds]] = {
+    "aten.add.int": _sum,
+    "aten.sub.int": _difference,
+    "aten.neg.int": lambda known, op: -known.used(op)[0],
+    "aten.mul.int": _multiple,
+    "aten.floordiv.int": _quotient,
+    "aten.remainder.int": _remainder,
+    "prim.min.int": _lesser,
+    "prim.max.int": _greater,
+    "aten.__derive_index": Positions._derived,
+}
