@@ -11,9 +11,9 @@ becomes
     %l = torch.prim.ListConstruct %a, %b : (!torch.vtensor, !torch.vtensor) -> !torch.list<vtensor>
     %1 = torch.aten.cat %l, %int0 : !torch.list<vtensor>, !torch.int -> !torch.vtensor
 
-`append`, `insert` at a constant index (which clamps, as Python's), assignment to a constant index in range. They must be the list's
-first uses and stand in its block: up to there nobody else knows the list, so no other alias need be looked for. A write at an
-index that only the run knows, or out of range, and every one after it, stays.
+`append`, `insert` at a constant index (which clamps, as Python's), assignment to a constant index in range. They must stand in the
+list's block, and before them nobody may have got to know the list, so no other alias need be looked for: an op that only reads it, between
+two writes, gets a list of what is in it then. A write at an index that only the run knows, or out of range, and every one after it, stays.
 
 A list of tensors to which a loop appends in each iteration becomes one that the loop carries (dialect/passes/functional/carried_lists.py).
 """
@@ -28,6 +28,7 @@ from tierup.dialect.ir.structure import blocks
 from tierup.dialect.ir.walking import ops_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.functional.carried_lists import carry_lists
+from tierup.dialect.passes.fusion.nativeness import only_reads
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import create, drop_unused, int_of
 
@@ -50,11 +51,12 @@ class RemoveListMutation(Pass):
 
 @dataclass
 class _Growing:
-    """A list that only writers have used so far, and what is in it after them."""
+    """A list that only writers and readers have used so far, what is in it after them, and what was in it for each reader."""
 
     made: ir.Operation
     items: list[ir.Value]
     writers: list[ir.Operation] = field(default_factory=list)
+    readers: list[tuple[ir.Operation, int, list[ir.Value]]] = field(default_factory=list)  # each with the number of writers before it
 
     @property
     def element(self) -> str:
@@ -68,7 +70,11 @@ def _rewrite(op: ir.Operation) -> None:
             _rewrite(inner)
             if not _write(inner, growing):
                 for value in [v for v in dict.fromkeys(_uses(inner)) if v in growing]:
-                    _finish(growing.pop(value))
+                    if only_reads(inner):
+                        found = growing[value]
+                        found.readers.append((inner, len(found.writers), list(found.items)))
+                    else:
+                        _finish(growing.pop(value))
             if inner.name == _CONSTRUCT:
                 growing[inner.results[0]] = _Growing(inner, list(inner.operands))
         for found in growing.values():
@@ -105,9 +111,15 @@ def _write(op: ir.Operation, growing: dict[ir.Value, _Growing]) -> bool:
 
 
 def _finish(found: _Growing) -> None:
-    """One construction where the last write stood."""
+    """One construction where the last write stood, and one for each reader before it."""
     if not found.writers:
         return
+    for reader, count, items in found.readers:
+        if count < len(found.writers):
+            then = create(reader, _CONSTRUCT, items, found.made.results[0].type)
+            for i, operand in enumerate(reader.operands):
+                if operand == found.made.results[0]:
+                    reader.operands[i] = then
     last = found.writers[-1]
     list_ = create(last, _CONSTRUCT, found.items, found.made.results[0].type)
     unused = [v for op in found.writers for v in list(op.operands)[1:]]

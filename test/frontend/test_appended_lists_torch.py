@@ -99,6 +99,27 @@ def test_a_list_whose_items_grow_stays_a_list():
         torch.testing.assert_close(ours(x), program(x))
 
 
+def densely_connected(x):
+    features = [x]
+    features.append(torch.cat(features, 1).sum(1, True).tanh())
+    features.append(torch.cat(features, 1).sum(1, True).tanh() * 2)
+    features[0] = features[1] + len(features)
+    last = features[-1]
+    features.insert(1, x * last)
+    return torch.cat(features, 1), last + 1
+
+
+def test_lists_that_are_read_between_appends_are_native():
+    ours = from_torchscript(torch.jit.script(densely_connected))
+    for sizes in [(2, 3)] * 3 + [(4, 3)] * 2:
+        x = torch.randn(sizes, requires_grad=True)
+        with torch.no_grad():
+            torch.testing.assert_close(ours(x), densely_connected(x))
+        found = [torch.autograd.grad(sum(y.square().sum() for y in f(x)), x)[0] for f in (ours, densely_connected)]
+        torch.testing.assert_close(*found)
+    assert "not compiled" not in ours.explain(), ours.explain()
+
+
 def test_gradients_go_through_the_list():
     ours, x = from_torchscript(torch.jit.script(stacked_last)), torch.randn(4, 3, requires_grad=True)
     for _ in range(3):

@@ -33,10 +33,10 @@ def is_copied(op: ir.Operation) -> bool:
         return True
     if op.name == "torch.derefine":
         return str(op.operands[0].type) in _PLAIN  # a number as !torch.number, None as an optional: the copy is the number, the None
-    return op.name == "torch.prim.ListConstruct" and all(_only_reads(u.owner.operation) for u in op.results[0].uses)
+    return op.name == "torch.prim.ListConstruct" and all(only_reads(u.owner.operation) for u in op.results[0].uses)
 
 
-def _only_reads(user: ir.Operation) -> bool:
+def only_reads(user: ir.Operation) -> bool:
     """Whether an op that has a list only looks at it: it does not write it, nor puts it where others may find it."""
     return user.name not in LIST_WRITERS and user.name not in CONSTRUCTS and (row := row_of(user)) is not None and not row.acts
 

@@ -59,15 +59,11 @@ func.func @assigned(%a: !torch.int, %b: !torch.int, %i: !torch.int) -> (!torch.l
 }
 
 // -----
-// Somebody looks in between; a loop appends more than once; the list is the caller's; it was put into another list.
+// A loop appends more than once; the list is the caller's; it was put into another list.
 // CHECK-LABEL: func.func @stay
-func.func @stay(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.int, !torch.list<int>, !torch.list<list<int>>) {
+func.func @stay(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.list<int>, !torch.list<list<int>>) {
   %true = torch.constant.bool true
-  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
-  // CHECK: torch.aten.len.t
-  %n = torch.aten.len.t %l : !torch.list<int> -> !torch.int
-  // CHECK-COUNT-4: torch.aten.append.t
-  %0 = torch.aten.append.t %l, %n : !torch.list<int>, !torch.int -> !torch.list<int>
+  // CHECK-COUNT-3: torch.aten.append.t
   %k = torch.prim.ListConstruct  : () -> !torch.list<int>
   torch.prim.Loop %a, %true, init() {
   ^bb0(%i: !torch.int):
@@ -78,7 +74,28 @@ func.func @stay(%a: !torch.int, %caller: !torch.list<int>) -> (!torch.int, !torc
   %p = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
   %q = torch.prim.ListConstruct %p : (!torch.list<int>) -> !torch.list<list<int>>
   %3 = torch.aten.append.t %p, %a : !torch.list<int>, !torch.int -> !torch.list<int>
-  return %n, %k, %q : !torch.int, !torch.list<int>, !torch.list<list<int>>
+  return %k, %q : !torch.list<int>, !torch.list<list<int>>
+}
+
+// -----
+// Who looks in between sees what is in the list then.
+// CHECK-LABEL: func.func @looked_at
+// CHECK-NOT: torch.aten.append.t
+// CHECK: %[[FIRST:.*]] = torch.prim.ListConstruct %arg0 :
+// CHECK: torch.aten.len.t %[[FIRST]]
+// CHECK: %[[SECOND:.*]] = torch.prim.ListConstruct %arg0, %{{.*}} :
+// CHECK: torch.aten.add.t %[[SECOND]], %[[SECOND]]
+// CHECK: %[[LAST:.*]] = torch.prim.ListConstruct %arg0, %{{.*}}, %arg0 :
+// CHECK: %[[N:.*]] = torch.aten.len.t %[[LAST]]
+// CHECK: return %[[LAST]], %{{.*}}, %[[N]]
+func.func @looked_at(%a: !torch.int) -> (!torch.list<int>, !torch.list<int>, !torch.int) {
+  %l = torch.prim.ListConstruct %a : (!torch.int) -> !torch.list<int>
+  %n = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+  %0 = torch.aten.append.t %l, %n : !torch.list<int>, !torch.int -> !torch.list<int>
+  %twice = torch.aten.add.t %l, %l : !torch.list<int>, !torch.list<int> -> !torch.list<int>
+  %1 = torch.aten.append.t %l, %a : !torch.list<int>, !torch.int -> !torch.list<int>
+  %m = torch.aten.len.t %l : !torch.list<int> -> !torch.int
+  return %l, %twice, %m : !torch.list<int>, !torch.list<int>, !torch.int
 }
 
 // -----
