@@ -13,7 +13,7 @@ which torch's are not to end before they start. What has more than `MOST_ELEMENT
 native code notices neither that there is none nor that a number of bytes overflows. A size of -1 that only the run knows fails the check:
 tier 0 answers. Where type inference knows all sizes, as it does those made of arguments' sizes, it has said what must be equal, and the
 compiler checks that before anything else: ops marked `tierup.tied` are left alone, and where one may be negative, `tierup.known`, only
-signs are looked at.
+signs are looked at. Sizes that are certain (`tierup.certain`) stay as they are where the check of another fails.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tierup.lowering.building import torch_ops as t
 
 KNOWN = "tierup.known"  # on ops of whose sizes the inference knows all, and of which one may be negative
 TIED = "tierup.tied"  # on ops of whose sizes the inference knows all; and on those that have been looked at
+CERTAIN = "tierup.certain"  # on other ops: which sizes the inference knows, and not to be negative. They stay where a check fails
 _INFERRED = -1
 MOST_ELEMENTS = 1 << 30  # of what native code makes of sizes that the run computes
 
@@ -130,14 +131,15 @@ def _expand(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
             holds.append(t.Number(size).equals(fallback[i]))
     holds.append(_is_small(op, [t.size(x, i - new) if t.known_int(size) == _INFERRED else size for i, size in enumerate(sizes)]))
     ok = _asserted(holds, "a size must match the existing size")
-    return [size if i not in fallback else _or_else(ok, size, fallback[i]) for i, size in enumerate(sizes)]
+    certain = [i for i in _certain(op) if i < new or known[0][i - new] == 1]
+    return [size if i not in fallback or i in certain else _or_else(ok, size, fallback[i]) for i, size in enumerate(sizes)]
 
 
 def _fresh(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     zero = t.integer(0)
     given = [size for size in sizes if t.known_int(size) is None]
     ok = _asserted([*(t.Number(size) >= zero for size in given), _is_small(op, sizes)], "a size is negative, or too large")
-    return [_or_else(ok, size, zero) if size in given else size for size in sizes]
+    return [_or_else(ok, size, zero) if size in given and i not in _certain(op) else size for i, size in enumerate(sizes)]
 
 
 def _eye(op: ir.Operation) -> None:
@@ -147,7 +149,8 @@ def _eye(op: ir.Operation) -> None:
         return
     ok = _asserted([*(t.Number(n) >= 0 for n in sizes), _is_small(op, (sizes * 2)[:2])], "a size is negative, or too large")
     for i, size in enumerate(sizes):
-        op.operands[i] = _or_else(ok, size, t.integer(0))
+        if i not in _certain(op):
+            op.operands[i] = _or_else(ok, size, t.integer(0))
 
 
 def _arange(op: ir.Operation) -> None:
@@ -179,6 +182,11 @@ def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> t.Number:
     for size in sizes:
         rest = rest // t.greatest(size, one)
     return rest >= one
+
+
+def _certain(op: ir.Operation) -> list[int]:
+    """The sizes that are what inference says, whatever the run finds of the others: what follows from it of the result holds then, too."""
+    return list(ir.DenseI64ArrayAttr(op.attributes[CERTAIN])) if CERTAIN in op.attributes else []
 
 
 def _asserted(conditions: list[t.Number], message: str) -> t.Number:

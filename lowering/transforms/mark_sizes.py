@@ -16,8 +16,8 @@ becomes
     %4 = torch.aten.select_scatter %y, %v, %dim, %i {tierup.has_elements}
     %5 = torch.aten.select.int %x, %dim, %i {tierup.inside = "from_start"}
 
-An op with a size that may be negative is `tierup.known` instead of `tierup.tied`. Where sizes hang on int arguments that symbols stand for,
-`tierup.limits` says of the entry what must hold for there not to be too many elements.
+An op with a size that may be negative is `tierup.known` instead of `tierup.tied`; `tierup.certain` numbers the sizes that are not. Where
+sizes hang on int arguments that symbols stand for, `tierup.limits` says of the entry what must hold for there not to be too many elements.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
-from tierup.lowering.base.abi import MOST_BY_NAME
+from tierup.lowering.base.abi import INT64_MAX, MOST_BY_NAME
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.ops.call import HAS_ELEMENTS
 from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, position_of, reads_positions
-from tierup.lowering.transforms.insert_size_checks import KNOWN, TIED, fills, sizes_given
+from tierup.lowering.transforms.insert_size_checks import CERTAIN, KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
 
 MOST_STATIC = 1 << 43  # elements, of up to 16 bytes, of sizes that are numbers: addresses have 47 bits
@@ -84,14 +84,14 @@ def _mark_tied(function: ir.Operation, inference: Inference) -> None:
     for op in b.walk(function):
         listed = [inference.values.get(v) for v in sizes_given(op)]
         sizes = [s for v in listed for s in (operands.or_unknown(operands.sizes_or_none)(v) if v is not None else None) or (None,)]
-        known = [size for size in sizes if size is not None]
-        if not listed or len(known) < len(sizes):
+        if not listed:
             continue
-        try:
+        known, certain = [size for size in sizes if size is not None], [s is not None and at_least(s, 0) for s in sizes]
+        if len(known) == len(sizes):
             limits |= dict.fromkeys(_limits(op, known, inference, names))
-        except OverflowError:
-            continue  # it is checked where it is made, as what only the run knows
-        op.attributes[TIED if all(at_least(size, 0) for size in known) else KNOWN] = ir.UnitAttr.get(op.context)
+            op.attributes[TIED if all(certain) else KNOWN] = ir.UnitAttr.get(op.context)
+        if any(certain) and not all(certain):
+            op.attributes[CERTAIN] = ir.DenseI64ArrayAttr.get([i for i, holds in enumerate(certain) if holds], op.context)
     if limits:
         with function.context:
             function.attributes[LIMITS] = attribute(tuple(limits))
@@ -99,7 +99,7 @@ def _mark_tied(function: ir.Operation, inference: Inference) -> None:
 
 def _limits(op: ir.Operation, sizes: list[Dim], inference: Inference, names: set[str]) -> list[tuple[Dim, Dim]]:
     """What must be equal for an op to make no more than `MOST_BY_NAME` elements of sizes with `names`, the symbols of ints, in them: unlike
-    an array's sizes, these say of no memory that it is there. Raises OverflowError where the check itself might overflow."""
+    an array's sizes, these say of no memory that it is there. Raises Refused where the check itself might overflow."""
     made = inference.values.get(op.results[0])
     if fills(op):
         sizes = [size for size in sizes if size != -1]
@@ -108,9 +108,9 @@ def _limits(op: ir.Operation, sizes: list[Dim], inference: Inference, names: set
     total = operands.product(tuple(sizes))
     if isinstance(total, int) or not any(symbol.name in names for symbol in total.symbols()):
         return []
-    plain = all(c > 0 and all(isinstance(a, Symbol) for _, a, _ in m) and sum(p for _, _, p in m) <= 2 for m, c in total.terms)
-    if not plain or sum(c for _, c in total.terms) > 4:
-        raise OverflowError
+    plain = all(isinstance(a, Symbol) for monomial, _ in total.terms for _, a, _ in monomial)
+    if not plain or sum(abs(c) * MOST_BY_NAME ** sum(power for *_, power in m) for m, c in total.terms) > INT64_MAX:
+        raise Refused(op, f"how many elements {total} are does not fit 64 bits for all ints", blames=False)
     bounded = {symbol.name: minimum(atom(symbol), MOST_BY_NAME) for symbol in total.symbols()}
     return [(maximum(substitute(total, bounded), MOST_BY_NAME), MOST_BY_NAME)]
 

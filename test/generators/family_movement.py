@@ -22,6 +22,11 @@ FACTORIES = (
     "np.arange(X.size).reshape(X.shape)", "np.zeros(X.shape[-1], X.dtype)", "np.full((), 2.0)", "np.array([[True, False]])",
 )  # fmt: skip
 
+SIZED = (
+    "np.zeros(N)", "np.ones((N, 2))", "np.full((N, N + 1), 1.5)", "np.arange(N)", "np.arange(N, N + 3)", "np.eye(N)", "np.empty(N) * 0", "np.zeros(len(X) - N)", "X[:N]", "X[N:] * 1", "X[:-N]",
+    "X[N : N + 2].copy()", "X.reshape(N, -1)", "np.broadcast_to(X, (N,) + X.shape) * 2", "np.repeat(X, N)", "np.tile(X, N)", "np.zeros(N) + X[:N]", "np.pad(X, N)", "X[:N] * np.arange(N)",
+)  # fmt: skip
+
 
 @statement("movement", 2.5)
 def view(d: Draft) -> bool:
@@ -44,6 +49,27 @@ def move(d: Draft) -> bool:
 def join(d: Draft) -> bool:
     x, y = d.array(least=1), d.array(least=1)
     return d.keep([f"{d.new()} = np.{d.of('concatenate', 'stack', 'hstack', 'vstack')}([{x}, {y}])"])
+
+
+def few(d: Draft) -> str:
+    """An int that sizes may hang on: an argument, or what is left of another int."""
+    n = d.number_((int,))
+    return n if n == "i" and -1 <= d.env[n] <= 5 else f"({n} % 7)"
+
+
+@statement("movement", 1)
+def sized(d: Draft) -> bool:
+    """An array or a part whose size hangs on an int."""
+    return d.keep([f"{d.new()} = {d.of(*SIZED).replace('N', few(d)).replace('X', d.array(least=1))}"])
+
+
+@statement("movement", 1)
+def table(d: Draft) -> bool:
+    """An array whose size hangs on an int, filled in loops up to it."""
+    v, n = d.new(), few(d)
+    made, rest = d.of((f"np.zeros({n} + 1)", "j + 1"), (f"np.zeros(({n}, {n}))", f"j, {n} - 1 - j"), (f"np.full(({n}, 3), 2)", "j, 1"), (f"np.ones({n})", "-j"))
+    value = d.of("j", f"{v}[{rest}] + 1", f"{v}[{rest}] * j", "0.5")
+    return d.keep([f"{v} = {made}", f"for j in range({n}):", f"    {v}[{rest}] {d.of('=', '=', '+=')} {value}"], lambda name: name != "j")
 
 
 @statement("movement", 1)

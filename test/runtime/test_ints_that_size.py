@@ -54,7 +54,32 @@ def chosen(x, n):
     return np.arange(k) * 2.0
 
 
+def less_than_before(x, n):
+    t = np.zeros((n - 3, n))
+    t[0, 1] = 5.0
+    for j in range(n):
+        t[0, j] = x[j]
+    return t
+
+
+def rows_of_a_length(x, n):
+    t = np.zeros((n, len(x)))
+    for j in range(len(x)):
+        t[0, j] = x[j]
+    return t
+
+
+def a_cube(x, n):
+    t = np.zeros((n, n, 2 * n + 10))
+    for j in range(n):
+        t[j, n - 1, j + n] = x[0]
+    return t
+
+
 PROGRAMS: dict[str, Any] = {
+    "fewer by three": less_than_before,
+    "of a length": rows_of_a_length,
+    "a cube": a_cube,
     "a table": table,
     "one more": prefix_sums,
     "windows": windows,

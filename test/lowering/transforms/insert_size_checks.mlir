@@ -118,3 +118,15 @@ func.func @signs(%n: !torch.int) -> !torch.vtensor<[?],f64> {
     : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?],f64>
   return %1 : !torch.vtensor<[?],f64>
 }
+
+// -----
+// A size that is certain stays where the check of another fails: what follows from it of the array holds there, too.
+// CHECK-LABEL: func.func @certain
+// CHECK: %[[M:.*]] = torch.prim.If {{.*}} -> (!torch.int)
+// CHECK: torch.prim.ListConstruct %[[M]], %arg1
+func.func @certain(%m: !torch.int, %n: !torch.int) -> !torch.vtensor<[?,?],f32> {
+  %none = torch.constant.none
+  %l = torch.prim.ListConstruct %m, %n : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.zeros %l, %none, %none, %none, %none {tierup.certain = array<i64: 1>} : !torch.list<int>, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[?,?],f32>
+  return %0 : !torch.vtensor<[?,?],f32>
+}
