@@ -35,7 +35,7 @@ from tierup.lowering.entry.records import (
     VersionRecord,
 )
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, Tree
+from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.programs.program import Program
 
@@ -76,7 +76,7 @@ def convention(
         for item in inputs:
             ways.take(item.leaf, item.direct or item.access)
         decays: list[bool] = []
-        form = _made(output, decays)
+        form = _made(output, decays, set())
     except (_NeedsPython, *hidden.GONE):
         return None
     n_given = len(parameters.names) + parameters.n_star + len(parameters.extra)
@@ -211,18 +211,27 @@ def _skeleton(tree: Tree) -> object:
 def _skeleton_of_result(tree: OutputTree) -> object:
     if isinstance(tree, OutputNode):
         return tree.kind, tree.keys, *map(_skeleton_of_result, tree.items)
-    if isinstance(tree, Output) and tree.kind in ("again", "const"):
+    if isinstance(tree, OutputUnion):
+        return "union", *map(_skeleton_of_result, tree.alternatives)
+    if tree.kind in ("again", "const"):
         return tree.kind, tree.value if tree.kind == "again" else id(tree.value)
-    return tree.decays if isinstance(tree, Output) else tree
+    return tree.decays
 
 
-def _made(tree: OutputTree, decays: list[bool]) -> Made:
-    """What the user gets, and of each of the program's results whether it decays. Raises _NeedsPython."""
+def _made(tree: OutputTree, decays: list[bool], dropped: set[int]) -> Made:
+    """What the user gets, and of each of the program's results whether it decays; `dropped`: those that may be gone once they were put into
+    a union. Raises _NeedsPython."""
     if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
-        return Made(tree.kind, tuple(_made(item, decays) for item in tree.items), tree.keys)
+        return Made(tree.kind, tuple(_made(item, decays, dropped) for item in tree.items), tree.keys)
+    if isinstance(tree, OutputUnion):
+        decays.append(False)
+        start = len(decays)
+        made = Made("union", (Made("next"), *(_made(item, decays, dropped) for item in tree.alternatives)))
+        dropped.update(range(start, len(decays)))
+        return made
     if isinstance(tree, Output) and tree.kind == "const":
         return Made("object", value=tree.value)
-    if isinstance(tree, Output) and tree.kind == "again" and decays[cast("int", tree.value)] == tree.decays:
+    if isinstance(tree, Output) and tree.kind == "again" and tree.value not in dropped and decays[cast("int", tree.value)] == tree.decays:
         return Made("again", value=tree.value)
     if not isinstance(tree, Output) or tree.kind not in _PLAIN:
         raise _NeedsPython

@@ -189,6 +189,33 @@ def test_each_form_is_answered_by_native_code(form: str) -> None:
     assert f.stats().compiles == 1
 
 
+def total(x):
+    s = 0.0
+    for v in x:
+        s += v
+    return s
+
+
+def bounded(x):
+    top = x.max()
+    if top > 4:
+        return 1.0
+    return top
+
+
+@pytest.mark.parametrize("function", [total, bounded])
+def test_results_of_another_kind_on_another_path_are_put_together_in_native_code(function: Callable[..., Any]) -> None:
+    """A sum of no elements is the float that it began with, and one of some a NumPy scalar."""
+    f = tierup.jit(function)
+    cases = [np.array(c, np.float64) for c in ([1, 2, 5], [1, 4.25, 4], [-1, 0, 3], [-3, -2, 7])]
+    for x in cases * 3:
+        same(f(x), function(x))
+    answered, before = native_calls(f), references(*cases)
+    for x in cases * 4:
+        same(f(x), function(x))
+    assert native_calls(f) == answered + 16 and references(*cases) == before
+
+
 def test_what_is_returned_twice_is_one_object_in_native_code_too() -> None:
     f = tierup.jit(twice)
     for n in range(5):
@@ -627,7 +654,7 @@ def alias(argument: int) -> ResultSpec:
     return ResultSpec(ResultKind.ALIAS, argument=argument)
 
 
-@given(st.recursive(st.sampled_from(["next", "object", "again"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict"]), st.lists(inner, max_size=4))))
+@given(st.recursive(st.sampled_from(["next", "object", "again"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict", "union"]), st.lists(inner, max_size=4))))
 def test_results_are_put_together_as_told(drawn: Any) -> None:
     given_ = iter(itertools.count())
 
@@ -639,6 +666,11 @@ def test_results_are_put_together_as_told(drawn: Any) -> None:
         if of == "again":
             return Made("again", value=0), lambda _: arrays[0]
         kind, parts = of
+        if kind == "union":
+            items = [made(part) for part in parts or ["object"]]
+            chosen = len(items) // 2
+            which = Made("object", value=chosen), *(m for m, _ in items)
+            return Made("union", which), lambda it: [b(it) for _, b in items][chosen]
         keys = tuple(f"key {next(given_)}" for _ in parts)
         items = [made(part) for part in parts]
         build = {"tuple": tuple, "list": list, "dict": lambda found: dict(zip(keys, found, strict=True))}[kind]

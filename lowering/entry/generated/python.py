@@ -27,6 +27,7 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyErr_Clear": (VOID, ()),
     "PyErr_ExceptionMatches": (I32, (PTR,)),
     "PyErr_SetString": (VOID, (PTR, PTR)),
+    "PyLong_AsLongLong": (I64, (PTR,)),
     "PyLong_AsLongLongAndOverflow": (I64, (PTR, PTR)),
     "PyLong_FromLongLong": (PTR, (I64,)),
     "PyFloat_FromDouble": (PTR, (F64,)),

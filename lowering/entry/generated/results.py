@@ -249,6 +249,15 @@ def collect(f: Emitter, node: ir.Value, items: ir.Value) -> None:
 
 
 @function(PTR, PTR, PTR)
+def choose(f: Emitter, node: ir.Value, items: ir.Value) -> None:
+    """ptr choose(node, items): the item that the first says, counted from the second; it takes over all, and gives back the others."""
+    place = f.b.add(api(f, "PyLong_AsLongLong", f.load(items, 0, PTR)), I64(1))
+    with f.loop(f.get(node, Node, "count")) as i, f.when(f.differ(i, place)):
+        f.call(decref, f.load(f.item(items, i), 0, PTR))
+    f.b.ret(f.load(f.item(items, place), 0, PTR))
+
+
+@function(PTR, PTR, PTR)
 def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """ptr put_together(version, frame): what the user gets, of more than one object; null with an exception set, user results given up."""
     objects, n_nodes = f.at(frame, f.get(version, RowStruct, "objects_at")), f.get(version, RowStruct, "n_nodes")
@@ -272,6 +281,9 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             case(NodeKind.TUPLE, NodeKind.LIST, NodeKind.DICT)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(collect, node, f.item(stack, f.load(height))), made)
+            case(NodeKind.UNION)
+            f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
+            f.store(f.call(choose, node, f.item(stack, f.load(height))), made)
         with f.when(f.is_null(f.load(made, 0, PTR)), likely=False):
             with f.loop(f.load(height)) as k:
                 f.call(decref, f.load(f.item(stack, k), 0, PTR))
