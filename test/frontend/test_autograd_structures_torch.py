@@ -196,3 +196,30 @@ def test_parts_of_a_computed_value_have_third_derivatives(f):
             (second,) = torch.autograd.grad((first * first).sum(), x, create_graph=True)
             found.append([first, second, *torch.autograd.grad((second * x).sum(), x)])
         torch.testing.assert_close(*found)
+
+
+def with_a_default(x, y: torch.Tensor | None):
+    if y is None:
+        y = torch.ones_like(x)
+    else:
+        y = y * 2
+    return x * y
+
+
+def scaled_by(x: torch.Tensor, scale: torch.Tensor | None) -> torch.Tensor:
+    return x if scale is None else x * scale
+
+
+def handed_on(x, y: torch.Tensor | None):
+    return scaled_by(scaled_by(x.exp(), y), None)
+
+
+@pytest.mark.parametrize("f", [with_a_default, handed_on], ids=lambda f: f.__name__)
+def test_whether_an_argument_is_none_is_known_when_a_gradient_is_made(f):
+    ours = from_torchscript(torch.jit.script(f), gradients="error")
+    for _ in range(3):
+        for y in (torch.randn(3, requires_grad=True), None, torch.randn(3)):
+            x = torch.randn(3, requires_grad=True)
+            wanted = [v for v in (x, y) if v is not None and v.requires_grad]
+            found = [torch.autograd.grad(g(x, y).square().sum(), wanted) for g in (ours, f)]
+            torch.testing.assert_close(*found)

@@ -16,11 +16,11 @@ from tierup.frontend.torch.script.places import place_of
 
 
 def _is(builder: Builder, node: Any) -> None:
-    """Whether something is None, where that is known."""
-    a, b = builder.operands(node)
-    nones = [is_none(under_casts(v)) for v in (a, b)]
-    text = [str(v.type) for v in (a, b)]
-    if not any(nones) or (not all(nones) and any(t.startswith("!torch.optional") for t, n in zip(text, nones, strict=True) if not n)):
+    """Whether something is None, where that is known: by its type, or by that of what was made an optional."""
+    given = builder.operands(node)
+    nones = [is_none(under_casts(v)) for v in given]
+    may_be = [not n and all(str(t).startswith("!torch.optional") for t in (v.type, under_casts(v).type)) for v, n in zip(given, nones, strict=True)]
+    if not any(nones) or any(may_be):
         builder.op(node)
         return
     builder.bind(node, [builder.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
