@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.builder import Builder
@@ -19,11 +20,14 @@ def _is(builder: Builder, node: Any) -> None:
     """Whether something is None, where that is known: by its type, or by that of what was made an optional."""
     given = builder.operands(node)
     nones = [is_none(under_casts(v)) for v in given]
-    may_be = [not n and all(str(t).startswith("!torch.optional") for t in (v.type, under_casts(v).type)) for v, n in zip(given, nones, strict=True)]
-    if not any(nones) or any(may_be):
+    if not any(nones) or any(not n and _may_be_none(v) for v, n in zip(given, nones, strict=True)):
         builder.op(node)
         return
     builder.bind(node, [builder.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
+
+
+def _may_be_none(value: ir.Value) -> bool:
+    return all(str(v.type).startswith("!torch.optional") for v in (value, under_casts(value)))
 
 
 def _not(builder: Builder, node: Any) -> None:
