@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from operator import and_
+from typing import Union
 
 from tierup.dialect.analysis.ints.positions import INSIDE
 from tierup.dialect.base import dtypes
@@ -31,6 +32,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 
 MAY_BE_EMPTY = "tierup.may_be_empty"
+_Place = tuple[ir.Block, ir.Value, Union[int, tuple[ir.Value, int]]]
 FITS = "tierup.fits"  # on ops of an index tensor that is known to be no larger than what it is for
 _CHECKED = "tierup.checked"  # on ops that have been looked at: a second run adds nothing
 
@@ -70,6 +72,7 @@ class InsertBoundsChecks(Pass):
     name = "tierup-insert-bounds-checks"
 
     def run_on_function(self, function: ir.Operation) -> None:
+        placed: dict[_Place, ir.Value] = {}  # positions that were checked, as they are safe
         for op in b.unerased(b.walk(function)):
             handler = _HANDLERS.get(torch_name(op))
             if handler is not None and _CHECKED not in op.attributes:
@@ -78,7 +81,13 @@ class InsertBoundsChecks(Pass):
                     continue
                 with op.location, ir.InsertionPoint(op):
                     empty = MAY_BE_EMPTY in op.attributes and reads_positions(op)
-                    handler(op)
+                    place, slot = _place(op), position_of(op)
+                    if place in placed:
+                        op.operands[slot] = placed[place]
+                    else:
+                        handler(op)
+                    if place is not None:
+                        placed[place] = op.operands[slot]
                     if empty:
                         _read_other_memory(op)
 
@@ -314,6 +323,17 @@ def _chosen(items: list[ir.Value], position: ir.Value) -> ir.Value:
     return reduce(chosen, range(1, len(items)), items[0])
 
 
+def _place(op: ir.Operation) -> _Place | None:
+    """What two ops have in common that are about the same position of axes of one size, in one block."""
+    slot = position_of(op)
+    known, axis = (t.sizes_of(op.operands[0]), t.known_int(op.operands[slot - 1])) if slot else (None, None)
+    if known is None or axis is None or not known[0]:
+        return None
+    axis %= len(known[0])
+    length = known[0][axis]
+    return op.block, op.operands[slot], (op.operands[0], axis) if length is None else length
+
+
 def _select(op: ir.Operation) -> None:
     """One position of an axis, negative ones from the end."""
     slot = position_of(op)
@@ -328,8 +348,7 @@ def _select(op: ir.Operation) -> None:
         return
     size = t.size(x, axis)
     lowest, at = -size, t.Number(position)
-    t.check(at >= lowest, "index out of range")
-    t.check(at < size, "index out of range")
+    t.check((at >= lowest) & (at < size), "index out of range")
     op.operands[slot] = t.greatest(t.least(at, size - 1), lowest)  # 0 where the axis is empty
 
 

@@ -105,28 +105,9 @@ def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
 def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
-        return Scalar(_truncated(frame, x.ssa) if x.kind == "float" else to_int(frame, x), "int")
+        return Scalar(of_ints(frame, "aten.Int.float", x.ssa) if x.kind == "float" else to_int(frame, x), "int")
     array = _operand(frame, node, x, int)
-    if array.dtype is None or array.dtype.kind == "f":
-        _refuse_special(frame, em.numpy("aten.Float.Tensor", [array.ssa], em.types.float))
     return Scalar(em.numpy("aten.Int.Tensor", [array.ssa], em.types.int), "int")
-
-
-def _truncated(frame: Frame, number: ir.Value) -> ir.Value:
-    """A float without its fraction."""
-    _refuse_special(frame, number)
-    return of_ints(frame, "aten.Int.float", number)
-
-
-def _refuse_special(frame: Frame, number: ir.Value) -> None:
-    """What is no number or infinite has no int."""
-    em = frame.em
-    holds: Callable[..., ir.Value] = lambda how, constant: em.scalar(f"aten.{how}.float", [number, em.float(constant)], em.types.bool)
-    either: Callable[..., ir.Value] = lambda a, b: em.scalar("aten.__or__.bool", [a, b], em.types.bool)
-    is_nan = em.scalar("aten.__not__", [either(holds("lt", 0.0), holds("ge", 0.0))], em.types.bool)
-    raise_if(frame, is_nan, "ValueError", "cannot convert float NaN to integer")
-    infinite = either(holds("eq", math.inf), holds("eq", -math.inf))
-    raise_if(frame, infinite, "OverflowError", "cannot convert float infinity to integer")
 
 
 @function(float)
@@ -214,7 +195,7 @@ def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
     number = _as_float(frame, node, x, math.floor)
-    truncated = Scalar(_truncated(frame, number), "int")
+    truncated = Scalar(of_ints(frame, "aten.Int.float", number), "int")
     above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
     return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
 
@@ -224,7 +205,6 @@ def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
     number = _as_float(frame, node, x, math.ceil)
-    _refuse_special(frame, number)
     return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 
 

@@ -61,16 +61,16 @@ func.func @divisors(%x: !torch.vtensor<[4],si64>, %n: !torch.int, %f: !torch.vte
 // A position is checked, and then kept in range; one that fits a static size is neither; one along an axis of unknown size is both.
 // CHECK-LABEL: func.func @positions
 // CHECK: [[LOWEST:%.+]] = torch.aten.neg.int %int3
-// CHECK: torch.aten.ge.int %arg1, [[LOWEST]]
-// CHECK-NEXT: torch.runtime.assert
-// CHECK: torch.aten.lt.int %arg1, %int3
-// CHECK-NEXT: torch.runtime.assert
+// CHECK: [[LOW:%.+]] = torch.aten.ge.int %arg1, [[LOWEST]]
+// CHECK: [[HIGH:%.+]] = torch.aten.lt.int %arg1, %int3
+// CHECK: [[BOTH:%.+]] = torch.aten.__and__.bool [[LOW]], [[HIGH]]
+// CHECK-NEXT: torch.runtime.assert [[BOTH]]
 // CHECK: [[BELOW:%.+]] = torch.prim.min.int %arg1,
 // CHECK: [[AT:%.+]] = torch.prim.max.int [[BELOW]], [[LOWEST]]
 // CHECK-NEXT: torch.aten.select.int %arg0, %int0, [[AT]]
 // CHECK-NEXT: torch.aten.select.int %arg0, %int0, %int-3
 // CHECK: torch.aten.size.int %arg0
-// CHECK-COUNT-2: torch.runtime.assert
+// CHECK-COUNT-1: torch.runtime.assert
 // CHECK-NOT: torch.runtime.assert
 // CHECK: return
 func.func @positions(%x: !torch.vtensor<[3,?],f32>, %i: !torch.int) -> (!torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>, !torch.vtensor<[3],f32>) {
@@ -124,7 +124,6 @@ func.func @item(%i: !torch.int, %a: !torch.int) -> (!torch.int, !torch.int) {
 // CHECK-LABEL: func.func @may_be_empty
 // CHECK: [[SIZE:%.+]] = torch.aten.size.int %arg0, %int0
 // CHECK: torch.runtime.assert
-// CHECK: torch.runtime.assert
 // CHECK: [[SOME:%.+]] = torch.aten.gt.int
 // CHECK: [[READ:%.+]] = torch.prim.If [[SOME]]
 // CHECK-NEXT: torch.aten.index_select %arg0
@@ -148,4 +147,20 @@ func.func @inside(%x: !torch.vtensor<[?],f32>, %n: !torch.int) -> !torch.vtensor
   %int0 = torch.constant.int 0
   %0 = torch.aten.select.int %x, %int0, %n {tierup.inside = "from_start"} : !torch.vtensor<[?],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
   return %0 : !torch.vtensor<[],f32>
+}
+
+// -----
+// What reads and writes at one position of axes of one size is checked once.
+// CHECK-LABEL: func.func @read_and_written
+// CHECK: torch.runtime.assert
+// CHECK: [[AT:%.+]] = torch.prim.max.int
+// CHECK-NEXT: torch.aten.select.int %arg0, %int0, [[AT]]
+// CHECK-NEXT: torch.aten.select_scatter %arg0, %{{.+}}, %int0, [[AT]]
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @read_and_written(%x: !torch.vtensor<[3],f32>, %i: !torch.int) -> !torch.vtensor<[3],f32> {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.select.int %x, %int0, %i : !torch.vtensor<[3],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+  %1 = torch.aten.select_scatter %x, %0, %int0, %i : !torch.vtensor<[3],f32>, !torch.vtensor<[],f32>, !torch.int, !torch.int -> !torch.vtensor<[3],f32>
+  return %1 : !torch.vtensor<[3],f32>
 }
