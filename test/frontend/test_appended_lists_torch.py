@@ -28,6 +28,13 @@ def stacked_last(x):
     return torch.stack(out, -1)
 
 
+def extended(x):
+    out: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out += [x[t] * t]
+    return torch.stack(out)
+
+
 def joined_inside(x):
     out: list[torch.Tensor] = []
     others: list[torch.Tensor] = []
@@ -64,7 +71,7 @@ def test_gradients_of_results_made_of_appended_lists_read_no_erased_op(program, 
     assert dead.erased and not dead.found, "\n".join(dead.found)
 
 
-@pytest.mark.parametrize("program", [stacked_first, stacked_last, joined_inside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [stacked_first, stacked_last, extended, joined_inside], ids=lambda f: f.__name__)
 def test_lists_of_a_loop_are_native_for_any_number_of_iterations(program):
     ours = from_torchscript(torch.jit.script(program))
     for n in (3, 3, 4, 5, 5, 1, 8):
@@ -126,6 +133,23 @@ def test_gradients_go_through_the_list():
         got, = torch.autograd.grad(ours(x).square().sum(), x)
         want, = torch.autograd.grad(stacked_last(x).square().sum(), x)
         torch.testing.assert_close(got, want)
+
+
+def test_a_list_that_plus_equals_extends_is_the_list_that_it_was():
+    def function(x, n: int):
+        numbers: list[int] = [1]
+        same = numbers
+        numbers += [n, n + 1]
+        tensors: list[torch.Tensor] = [x]
+        added: list[torch.Tensor] = []
+        tensors += added
+        tensors += tensors
+        return len(same), same[1], x * numbers[-1], len(tensors)
+
+    script = torch.jit.script(function)
+    ours = from_torchscript(script)
+    for n in (2, 2, 3, 1):
+        torch.testing.assert_close(ours(torch.ones(3), n), script(torch.ones(3), n))
 
 
 def written_after_it_was_appended(x):

@@ -182,6 +182,19 @@ class GraphBuilder(Builder):
         if to in self._growing:
             self._growing[to].append(item)
 
+    def _extend(self, node: Any) -> None:
+        """`a += [x, y]` of lists is `a.append(x)`, then y; of all else an op as any other."""
+        to, added = list(node.inputs())[:2]
+        made = added.node()
+        if to.type().kind() != "ListType" or made.kind() != "prim::ListConstruct" or len(added.uses()) != 1:
+            script_mkldnn.HANDLERS[node.kind()](self, node)
+            return
+        grown = self.value(to)
+        element = self.type(spelled(to.type().getElementType()))
+        for item in self.operands(made):
+            self.em.create("torch.aten.append.t", [grown, self.derefined(item, element)], [grown.type])
+        self.bind(node, [grown])
+
     def _drop_unread_lists(self) -> None:
         """Lists of which all that was asked was known."""
         for value in self._growing:
@@ -213,6 +226,7 @@ class GraphBuilder(Builder):
         **script_synonyms.HANDLERS,
         **script_values.HANDLERS,
         **script_queries.HANDLERS,
+        "aten::add_": _extend,
     }
 
 
