@@ -105,7 +105,7 @@ def test_perf_finds_each_kernel_by_function_and_version(tmp_path: Path) -> None:
             path.unlink(missing_ok=True)
     parts = [line.split(" ", 2) for line in lines]
     kernels = {name: start for start, _, name in parts if not name.startswith("tierup:dispatcher")}
-    assert list(kernels) == ["tierup:first:f64[3]", "tierup:first:f64[5]", "tierup:second:f32[2,2],int"]
+    assert list(kernels) == ["tierup:first:f64[3]", "tierup:first:f64[5]", "tierup:second:f32[2,2],int=1"]
     assert list(kernels.values()) == addresses
     assert {"tierup:dispatcher", "tierup:dispatcher:call_flat"} <= {name for _, _, name in parts}
     spans = sorted((int(start, 16), int(start, 16) + int(size, 16)) for start, size, _ in parts)
