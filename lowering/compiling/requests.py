@@ -76,7 +76,8 @@ def failures_are_errors(request: Request, driver: Driver) -> Iterator[None]:
 
 def _op_at(place: str, request: Request) -> str:
     """The first op of the program at a place. The module that failed may have lost it."""
-    for op in b.walk(ir.Module.parse(request.ir).operation):
+    module = ir.Module.parse(request.ir)  # held: its ops go with it
+    for op in b.walk(module.operation):
         if op.name.startswith("torch.") and str(diagnostics.place_of(op.location)) == place:
             return str(op.name).removeprefix("torch.")
     return "an op"

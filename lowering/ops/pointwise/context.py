@@ -47,7 +47,8 @@ def load_casts(context: ir.Context) -> None:
     it comes with the passes that need it."""
     if not context.is_registered_operation("torch_c.to_builtin_tensor"):
         with context, ir.Location.unknown():
-            passmanager.PassManager.parse("builtin.module(torch-func-backend-type-conversion)").run(ir.Module.create().operation)
+            module = ir.Module.create()
+            passmanager.PassManager.parse("builtin.module(torch-func-backend-type-conversion)").run(module.operation)
 
 
 def builtin_tensor(value: ir.Value) -> ir.Value:
