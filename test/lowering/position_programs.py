@@ -30,6 +30,7 @@ def instrumented(source: str) -> str:
 class _Writer:
     def __init__(self, chance: random.Random) -> None:
         self._chance, self._lines, self._ints, self._count = chance, list[str](), ["n", "k"], 0
+        self._counts: dict[int, str] = {}  # by indent: what counts the rounds of the last loop there
 
     def program(self) -> str:
         self._add(0, "def f(a, b, n, k):")
@@ -54,7 +55,7 @@ class _Writer:
 
     def _int(self, depth: int = 0) -> str:
         chance = self._chance
-        if depth > 2 or chance.random() < 0.35:
+        if depth > 2 or chance.random() < 0.45:
             return self._atom()
         forms: list[tuple[int, Callable[[], str]]] = [
             (8, lambda: f"{self._int(depth + 1)} {chance.choice('+-')} {chance.choice([1, 1, 1, 2, 3])}"),
@@ -117,16 +118,28 @@ class _Writer:
         ])  # fmt: skip
 
     def _while(self, indent: int, depth: int) -> None:
+        """A loop whose condition is asked before each round, or behind it: as a flag, or by a break."""
         chance, name, rounds = self._chance, self._new(), self._new()
         self._add(indent, f"{name} = {self._int(1)}")
         self._add(indent, f"{rounds} = 0")
         self._ints.append(name)
-        step = chance.choice([1, -1, 1, -1, 2])
-        bounds = [f"{name} {'<' if step > 0 else '>'} {self._int(1)}",
-                  f"{name} {'<' if step > 0 else '>='} {chance.choice(['len(a)', '0', '1', 'len(b) - 1'])}", self._condition()]  # fmt: skip
-        self._add(indent, f"while {chance.choice(bounds)} and {rounds} < 6:")
+        step = chance.choice(["1", "-1", "1", "-1", "2"])
+        up = step != "-1"
+        condition = chance.choice([f"{chance.choice(self._ints)} < {chance.choice(['len(a)', 'len(b)'])}", f"{name} {'<' if up else '>'} {self._int(1)}", self._condition(),
+                                   f"{name} {'<' if up else '>='} {chance.choice(['len(a)', '0', '1', 'len(b) - 1'])}"])  # fmt: skip
+        how, flag = chance.random(), self._new()
+        if how < 0.3:
+            self._add(indent, f"{flag} = True")
+        self._add(indent, f"while {flag if how < 0.3 else 'True' if how < 0.45 else f'{condition} and {rounds} < 6'}:")
         self._block(indent + 1, depth + 1, 2)
-        self._add(indent + 1, f"{name} += {step}")
+        inside = self._counts.pop(indent + 1, step)  # the rounds of a loop inside decide how far this one goes
+        self._add(indent + 1, f"{name} += {chance.choice([step, inside])}")
         self._add(indent + 1, f"{rounds} += 1")
+        if how < 0.3:
+            self._add(indent + 1, f"{flag} = {condition} and {rounds} < 4")
+        elif how < 0.45:
+            self._add(indent + 1, f"if not ({condition}) or {rounds} > 3:")
+            self._add(indent + 2, "break")
         if chance.random() < 0.4:
             self._access(indent + 1)
+        self._counts[indent] = rounds

@@ -149,3 +149,20 @@ def test_sums_of_what_loops_count_are_not_checked_for_64_bits() -> None:
 def test_positions_that_may_be_outside_are_checked(body: str, tmp_path: Path) -> None:
     f = function(tmp_path / "p.py", f"def f(a, n):\n    s = 1.0\n    {body}\n    return s\n")
     assert set.union(*proven(f, (np.ones(6), 3), dynamic=True).values()) >= {""}  # the first round is built apart from the others
+
+
+@pytest.mark.parametrize("limit", ["j < 100", "j < len(a) + 1", "j < n"])
+def test_what_an_inner_loop_says_of_an_outer_one_is_not_taken_from_the_outer_ones_first_round(limit: str, tmp_path: Path) -> None:
+    """The inner loop asks for `j < len(a)` behind its first round alone: of the outer loop's first round, where j is 0, that is no news."""
+    source = (
+        f"def f(a, n):\n    j = 0\n    while {limit}:\n        a[j // 1000] = 1.0\n        k = 0\n        go = True\n        while go:\n"
+        "            a[j] = 2.0\n            k += 1\n            go = j < len(a) and k < 3\n        j += k\n    return a\n"
+    )
+    f = function(tmp_path / "p.py", source)
+    for dynamic in (False, True):
+        assert proven(f, (np.ones(6), 30), dynamic=dynamic)[8] == {""}
+    jitted = jit(f, weigh=False)
+    for _ in range(3):
+        for each in (f, jitted):
+            with pytest.raises(IndexError):
+                each(np.ones(6), 30)

@@ -182,7 +182,7 @@ class Positions:
         if number == 0:
             return Bounds((0,), tuple(high - 1 for high in self.of(loop.operands[0]).highs))
         self._assume(loop.operation)
-        return self._known[value]
+        return self._known.get(value, _NOTHING)
 
     def _assume(self, loop: ir.Operation) -> None:
         """Find the bounds of what a loop carries: what holds of what comes in is assumed of all rounds, and given up where what a round
@@ -190,9 +190,10 @@ class Positions:
         body = loop.regions[0].blocks[0]
         carried = [(i, a) for i, a in enumerate(list(body.arguments)[1:]) if str(a.type) == "!torch.int"]
         found = {a: self.of(loop.operands[2 + i]) for i, a in carried}
-        before, asked, self._asked = dict(self._known), self._asked, set()  # what hangs on the loop is found with what is assumed of it
+        # What hangs on the loop is found with what is assumed of it, and forgotten: bounds, and facts that only these prove.
+        before, known_facts, asked, self._asked = self._known, self._facts, self._asked, set()
         for _ in range(_TRIES):
-            self._known = before | found
+            self._known, self._facts = before | found, dict(known_facts)
             facts = list(self._of_rounds(loop))
             ends = {a: self._at(handed_over(body)[1 + i], facts) for i, a in carried}
             kept = {a: bounds.kept_by(ends[a]) for a, bounds in found.items()}
@@ -201,10 +202,10 @@ class Positions:
             found = kept
         else:
             found = {a: _NOTHING for _, a in carried}
-        self._known = before | found
+        self._known, self._facts = before | found, dict(known_facts)
         for i, a in carried:
             found[a] &= self._one_way(loop, i, a)
-        self._known, self._asked = before | found, asked
+        self._known, self._facts, self._asked = before | found, known_facts, asked
 
     def _one_way(self, loop: ir.Operation, at: int, value: ir.Value) -> Bounds:
         """Of what rounds may only raise or only lower."""
