@@ -54,9 +54,7 @@ class Bounds:
 
     def __or__(self, other: Bounds) -> Bounds:
         """Of a value that is the one or the other."""
-        lows = [a for mine, theirs in ((self, other), (other, self)) for a in mine.lows if any(at_least(b - a, 0) for b in theirs.lows)]
-        highs = [a for mine, theirs in ((self, other), (other, self)) for a in mine.highs if any(at_least(a - b, 0) for b in theirs.highs)]
-        return _bounds(lows, highs)
+        return self.kept_by(other) & other.kept_by(self)
 
     def __neg__(self) -> Bounds:
         if not self.lows:
@@ -156,9 +154,9 @@ class Positions:
         return _bounds((low,), (high,))
 
     def _find(self, value: ir.Value) -> Bounds:
-        known = self._inference.values.get(value)
-        if isinstance(known, Int) and known.value is not None:
-            return _exactly(known.value)
+        size = self._size(value)
+        if size is not None:
+            return _exactly(size)
         if isinstance(value.owner, ir.Block):
             return self._carried(value)
         op = value.owner.operation
@@ -254,7 +252,7 @@ class Positions:
         comes in it was asked before, or holds anyway."""
         asked = [(form(left), form(right), more) for left, right, more in facts_of(loop.operands[1], True)]
         for left, right, more in facts_of(handed_over(loop.regions[0].blocks[0])[0], True):
-            a, b = (((side, side) if self._is_size(side) else side_of_round(side, loop)) for side in (left, right))
+            a, b = (((side, side) if self._size(side) is not None else side_of_round(side, loop)) for side in (left, right))
             if a is None or b is None:
                 continue
             (then, first), (other_then, other_first) = a, b
@@ -262,10 +260,10 @@ class Positions:
             if (form(first), form(other_first), more) in asked or gap.is_at_least(0):
                 yield then, other_then, more
 
-    def _is_size(self, value: ir.Value) -> bool:
-        """Whether an int is known, in terms of the arguments' sizes: it is the same in all rounds, wherever it is asked for."""
+    def _size(self, value: ir.Value) -> Dim | None:
+        """An int that is known, in terms of the arguments' sizes: the same in all rounds, wherever it is asked for."""
         known = self._inference.values.get(value)
-        return isinstance(known, Int) and known.value is not None
+        return known.value if isinstance(known, Int) else None
 
     def _at(self, value: ir.Value, facts: Sequence[Fact]) -> Bounds:
         """The bounds of an int where these facts hold: what is said of it, and of what differs from it by a number."""
@@ -307,11 +305,8 @@ def _difference(known: Positions, op: ir.Operation) -> Bounds:
 
 
 def _multiple(known: Positions, op: ir.Operation) -> Bounds:
-    x, y = op.operands
-    number = int_of(y)
-    if number is None:
-        x, number = y, int_of(x)
-    return _NOTHING if number is None else known.used(op)[list(op.operands).index(x)].times(number)
+    (x, y), (a, b) = known.used(op), map(int_of, op.operands)
+    return x.times(b) if b is not None else y.times(a) if a is not None else _NOTHING
 
 
 def _quotient(known: Positions, op: ir.Operation) -> Bounds:
