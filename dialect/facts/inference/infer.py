@@ -114,6 +114,7 @@ class _Walker:
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
         self.lists_change = False
+        self.raised = False  # whether the op or block walked last raises on all such operands, so that nothing behind it is reached
         self.calls = 0  # of functions that were walked
         self.entered: list[ir.Operation] = []  # the functions that are being walked, callers before callees
 
@@ -143,16 +144,20 @@ class _Walker:
 
     def block(self, block: ir.Block) -> tuple[Value, ...]:
         """Run a block; the terminator's operands are its value."""
+        raised = False
         for view in block.operations:
             op = view.operation
             operands = [self.out.values[v] for v in op.operands]
+            self.raised = False
             handler = _STRUCTURE.get(op.name)
             if handler is not None:
                 results = handler(self, op, operands)
             elif op.name in TERMINATORS:
+                self.raised = raised
                 return tuple(operands)
             else:
                 results = self.row(op, operands)
+            raised |= self.raised
             for result, value in zip(op.results, results, strict=True):
                 self.set(result, value)
         return ()
@@ -197,6 +202,7 @@ class _Walker:
 
     def refuse(self, op: ir.Operation, error: Exception) -> None:
         """An op raises whatever the values of such operands. Raises InferenceError, unless tolerant."""
+        self.raised = True
         failure = InferenceError(op, str(error))
         if not self.tolerant:
             raise failure from error
@@ -310,10 +316,16 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
     before = {value: values[value] for value, _ in assumed}
     for value, fact in assumed:
         values[value] = walker.with_facts(value, _without_sizes(values[value]), fact)  # its symbols tie values to one another
-    then = walker.block(op.regions[0].blocks[0])
-    values.update(before)
-    arms = [then, walker.block(op.regions[1].blocks[0])]
-    unset = [[_is_unset(v) for v in last_of(region.blocks[0]).operands] for region in op.regions]
+    arms, raised = [], []
+    for region in op.regions:
+        arms.append(walker.block(region.blocks[0]))
+        raised.append(walker.raised)
+        values.update(before)
+    walker.raised = all(raised)
+    unset = [
+        [not walker.raised and raises or _is_unset(v) for v in last_of(region.blocks[0]).operands]
+        for region, raises in zip(op.regions, raised, strict=True)
+    ]
     rows = zip(op.results, *arms, *unset, strict=True)
     return tuple(b if no_a else a if no_b else walker.join_at(site, a, b) for site, a, b, no_a, no_b in rows)
 
@@ -359,6 +371,8 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
             walker.set(argument, value)
         ties = len(walker.ctx.ties)
         after = walker.block(body)[1:]
+        if raised := walker.raised:
+            after = carried  # no round comes to its end
         joined = tuple(walker.join_at(site, a, b) for site, a, b in zip(op.results, carried, after, strict=True))
         if joined == carried or runs_once:
             break
@@ -370,6 +384,8 @@ def _loop(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Val
         joined = _declared(walker, op, operands)
         walker.out.values.update(zip(list(body.arguments)[1:], joined, strict=True))
         walker.block(body)
+    runs = condition == Bool(True) and rounds is not None and rounds > 0
+    walker.raised = raised and runs
     if condition == Bool(False) or (rounds is not None and rounds <= 0):
         del walker.ctx.ties[begun:]  # what no round runs needs nothing
     return after if runs_once and condition == Bool(True) else joined

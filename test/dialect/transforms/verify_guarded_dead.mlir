@@ -30,3 +30,30 @@ func.func @raises(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[?,?],f32>) 
   } : (!torch.int, !torch.bool) -> ()
   return %3 : !torch.vtensor<[?,?],f64>
 }
+
+// A round in which an op raises on all such operands never ends: what the loop carries is what came in, and of a choice one arm alone gives the value.
+// CHECK-LABEL: @raises_in_a_round
+// CHECK: torch.prim.Loop
+// CHECK: torch.prim.If {{.*}} -> (!torch.vtensor<[?,3],f64>)
+func.func @raises_in_a_round(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[?,?],f32>, %c: !torch.bool, %n: !torch.int) -> (!torch.vtensor<[?,?],f64>, !torch.vtensor<[?,3],f64>) {
+  %false = torch.constant.bool false
+  %true = torch.constant.bool true
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f64[3,3]>} : (!torch.vtensor<[?,?],f64>) -> !torch.vtensor<[3,3],f64>
+  %1 = "tierup.guard"(%y) {expected = #tierup.profiled<f32[2,3]>} : (!torch.vtensor<[?,?],f32>) -> !torch.vtensor<[2,3],f32>
+  %start = torch.tensor_static_info_cast %0 : !torch.vtensor<[3,3],f64> to !torch.vtensor<[?,?],f64>
+  %2 = torch.prim.Loop %n, %true, init(%start) {
+  ^bb0(%i: !torch.int, %carried: !torch.vtensor<[?,?],f64>):
+    %3 = torch.aten.copy %0, %1, %false : !torch.vtensor<[3,3],f64>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor
+    %4 = torch.tensor_static_info_cast %3 : !torch.vtensor to !torch.vtensor<[?,?],f64>
+    torch.prim.Loop.condition %true, iter(%4 : !torch.vtensor<[?,?],f64>)
+  } : (!torch.int, !torch.bool, !torch.vtensor<[?,?],f64>) -> !torch.vtensor<[?,?],f64>
+  %5 = torch.prim.If %c -> (!torch.vtensor<[?,3],f64>) {
+    %6 = torch.aten.copy %0, %1, %false : !torch.vtensor<[3,3],f64>, !torch.vtensor<[2,3],f32>, !torch.bool -> !torch.vtensor
+    %7 = torch.tensor_static_info_cast %6 : !torch.vtensor to !torch.vtensor<[?,3],f64>
+    torch.prim.If.yield %7 : !torch.vtensor<[?,3],f64>
+  } else {
+    %8 = torch.tensor_static_info_cast %0 : !torch.vtensor<[3,3],f64> to !torch.vtensor<[?,3],f64>
+    torch.prim.If.yield %8 : !torch.vtensor<[?,3],f64>
+  }
+  return %2, %5 : !torch.vtensor<[?,?],f64>, !torch.vtensor<[?,3],f64>
+}
