@@ -1,9 +1,9 @@
 // RUN: tierup-opt %s --split-input-file --tierup-propagate-input-shapes --tierup-verify-graph | FileCheck %s
 // RUN: tierup-opt %s --split-input-file --tierup-propagate-input-shapes --tierup-propagate-input-shapes | FileCheck %s
 
-// An op that raises where no run may come keeps its type; so does what joins with it.
+// An op that raises where no run may come keeps its type; what the choice gives is the other arm's.
 // CHECK-LABEL: func.func @an_arm_that_raises
-// CHECK: torch.prim.If %{{.*}} -> (!torch.vtensor)
+// CHECK: torch.prim.If %{{.*}} -> (!torch.vtensor<[2,3],f32>)
 // CHECK-NEXT: torch.aten.mm {{.*}} -> !torch.vtensor
 // CHECK: torch.aten.tanh %arg0 : !torch.vtensor<[2,3],f32> -> !torch.vtensor<[2,3],f32>
 func.func @an_arm_that_raises(%x: !torch.vtensor<[2,3],f32>, %c: !torch.bool) -> !torch.vtensor {
