@@ -133,7 +133,7 @@ def _planned(read: elf.Object) -> _Plan:
 
     def place(at: int, written: bool) -> int:
         for number, section in enumerate(read.sections):
-            if section.flags & elf.ALLOC and section.size and bool(section.flags & elf.WRITE) is written:
+            if section.flags & elf.ALLOC and bool(section.flags & elf.WRITE) is written:  # empty ones, too: symbols may be in them
                 at = sections[number] = _aligned(at, max(section.alignment, 1))
                 at += section.size
         return at

@@ -15,11 +15,12 @@ import pytest
 from tierup.lowering.base import llvm
 from tierup.lowering.objects import debuggers, elf, linking
 
-# data that is written, and not; tables of addresses and of jumps; functions inside and outside; what the process exports
+# data that is written, and not, and of no size; tables of addresses and of jumps; functions inside and outside; what the process exports
 TEXT = """
 @count = global i64 5
 @hidden = internal global [3 x i64] zeroinitializer
 @table = internal constant [2 x ptr] [ptr @twice, ptr @thrice]
+@nothing = internal constant [0 x double] zeroinitializer, section ".rodata.nothing"
 @elsewhere = external global i64
 declare i64 @given(i64)
 declare i64 @labs(i64)
@@ -49,6 +50,8 @@ define i64 @kernel(i64 %i) {
   %slot = getelementptr [3 x i64], ptr @hidden, i64 0, i64 %bit
   %old = load volatile i64, ptr %slot
   %new = add i64 %old, 100
+  %empty = ptrtoint ptr @nothing to i64
+  store volatile i64 %empty, ptr %slot
   store volatile i64 %new, ptr %slot
   %minus = sub i64 0, %b
   %plus = call i64 @labs(i64 %minus)
