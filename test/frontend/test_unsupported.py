@@ -43,8 +43,6 @@ REFUSED = {
     "return np.zeros(x)": "an array in a shape; write int(...) around it",
     "return x + b'1'": "a bytes constant",
     "x.attr = 1": "assignment to the attribute `.attr`",
-    "for i in range(3):\n    pass\nelse:\n    return x": "`else` of a loop",
-    "for i in range(x.shape[0]):\n    if x[i, 0] > 0:\n        return x": "`return` inside a loop",
     "out = []\nfor i in range(x.shape[0]):\n    out.append(x[i])\nreturn out": "changing a list inside a branch or loop that the run decides; make an array with np.empty",
     "return [i * x for i in range(x.shape[0])]": "as many items as only the run knows",
     "items = [x, x]\nreturn items[x.shape[0] - 2]": "as the index of a list",

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect.base import dtypes
 from tierup.dialect.base.exceptions import name_of
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
@@ -27,6 +26,7 @@ from tierup.frontend.python.building.templates import (
     unify,
 )
 from tierup.frontend.python.building.values import (
+    VACANT,
     Const,
     Jump,
     OneOf,
@@ -100,19 +100,39 @@ class PendingIf:
         self._scratch.erase()
         return list(op.results)
 
-    def join(self, rows: Sequence[Row], unset: Callable[[Emitter, ir.Type], ir.Value] = _uninitialized) -> list[Value]:
-        """Finish the branch: what each row is behind it. `unset` makes what stands for a value that an arm does not have."""
+    def join(self, rows: Sequence[Row]) -> list[Value]:
+        """Finish the branch: what each row is behind it."""
         em = self.em
         lowered: list[list[ir.Value]] = [[], []]
-        for index, yields in enumerate(lowered):
-            with self.arm(index):
-                for row in rows:
-                    value = row.arms[index]
-                    yields += [unset(em, t) for t in types_of(em, row.template)] if value is None else lower(em, value, row.template)
-        results = iter(self.finish(lowered, [t for row in rows for t in types_of(em, row.template)]))
-        made = [raise_(row.template, results, em.region) for row in rows]
+        for row in rows:
+            first, found = int(row.arms[0] is VACANT), list[ir.Value]()
+            for index in (first, 1 - first):
+                value = row.arms[index]
+                with self.arm(index):
+                    if value is None:
+                        found = [_uninitialized(em, t) for t in types_of(em, row.template)]
+                    elif value is not VACANT or index == first or not all(map(self._is_before, found)):
+                        found = lower(em, value, row.template)
+                lowered[index] += found  # of what is vacant what the other arm has, if that was there before
+        types = [t for row in rows for t in types_of(em, row.template)]
+        results = list(lowered[0])
+        differ = [i for i, value in enumerate(lowered[1]) if value != results[i]]
+        given = self.finish([[values[i] for i in differ] for values in lowered], [types[i] for i in differ])
+        for i, value in zip(differ, given, strict=True):
+            results[i] = value
+        left = iter(results)
+        made = [raise_(row.template, left, em.region) for row in rows]
         self._tie(rows, made)
         return made
+
+    def _is_before(self, value: ir.Value) -> bool:
+        """Whether a value was there before the branch."""
+        op = value.owner.owner if isinstance(value.owner, ir.Block) else value.owner
+        while op.operation.parent is not None:
+            if op.operation.block in self.blocks:
+                return False
+            op = op.operation.parent
+        return True
 
     def _tie(self, rows: Sequence[Row], made: list[Value]) -> None:
         """Note which lists and dicts may be others than the paths': all but those that an arm made and hands on under one name."""
@@ -222,15 +242,7 @@ def either(frame: Frame, pending: PendingIf, values: list[Value]) -> Value:
     with pending.arm(1):
         shifted = em.scalar("aten.add.int", [scalar_ssa(em, second.tag), em.int(len(first.alternatives))], em.types.int)
     rows = [Row(OneScalar("int"), (first.tag, Scalar(shifted, "int")))]
-    rows += [Row(template_of(v), (v, None)) for v in first.alternatives]
-    rows += [Row(template_of(v), (None, v)) for v in second.alternatives]
-    tag, *alternatives = pending.join(rows, _dummy)
+    rows += [Row(template_of(v), (v, VACANT)) for v in first.alternatives]
+    rows += [Row(template_of(v), (VACANT, v)) for v in second.alternatives]
+    tag, *alternatives = pending.join(rows)
     return OneOf(tag, tuple(alternatives))
-
-
-def _dummy(em: Emitter, type_: ir.Type) -> ir.Value:
-    if type_ == em.types.tensor:
-        return em.literal(np.zeros(()), dtypes.f64)
-    if type_ == em.types.int_list:
-        return em.ints()
-    return em.int(0) if type_ == em.types.int else em.float(0.0) if type_ == em.types.float else em.bool(False)

@@ -139,7 +139,6 @@ class Frame:
         # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
         # iteration of a loop that is written out
         self.boundary: tuple[str, ...] | None = None
-        self.in_loop = False
         self.is_entry = True
         self.is_numpys = is_numpys(source.function)
         self.trying: int | None = (

@@ -53,6 +53,17 @@ def settled(frame: Frame, value: Value) -> Value:
     return replace(value, dtype=dtype, rank=rank)
 
 
+def with_certain_dtypes(frame: Frame, node: ast.AST | None, value: Value) -> Value:
+    """A value with the dtypes of its arrays. Raises as dtype_of does where one is not known."""
+    value = settled(frame, value)
+    if isinstance(value, (Sequence, Mapping_)):
+        for item in value.items.values() if isinstance(value, Mapping_) else value.items:
+            with_certain_dtypes(frame, node, item)
+    elif isinstance(value, Array):
+        dtype_of(frame, node, value)
+    return value
+
+
 def with_dtypes(frame: Frame, value: Value) -> Value:
     """A value as loops carry it: in graphs with complex numbers with the dtypes of its arrays."""
     return settled(frame, value) if frame.outside.has_complex else value

@@ -12,6 +12,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.values import (
+    VACANT,
     Array,
     Const,
     Container,
@@ -146,8 +147,15 @@ def is_handed_over(value: Value) -> bool:
     return not isinstance(value, Iterable_) and (not isinstance(value, Method) or isinstance(value.owner, Object))
 
 
+def is_vacant(template: Template) -> bool:
+    """Whether a template is that of a name that has no value yet."""
+    return isinstance(template, Same) and template.value is VACANT
+
+
 def unify(a: Template, b: Template) -> Template | None:
     """What both fit; None when nothing does."""
+    if is_vacant(a) or is_vacant(b):
+        return b if is_vacant(a) else a
     if isinstance(a, Same) and isinstance(b, Same):
         return _unify_static(a, b)
     if isinstance(a, Same):
@@ -203,6 +211,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
     """The SSA values that stand for `value` in a place of this template. May emit ops."""
     if isinstance(template, Same):
         return []
+    if value is VACANT:
+        return _dummies(em, template)
     if isinstance(template, OneScalar):
         return [scalar_ssa(em, value)]
     if isinstance(template, OneArray):
@@ -227,6 +237,19 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
+
+
+def _dummies(em: Emitter, template: Template) -> list[ir.Value]:
+    """What stands for a value that nobody reads."""
+    if isinstance(template, Structure):
+        return [s for item in template.items for s in lower(em, VACANT, item)]
+    if isinstance(template, OneArray):
+        dtype = None if template.dtype is None else dtypes.from_numpy(template.dtype)
+        array = em.literal(np.zeros((0,) * (template.rank or 0), template.dtype), dtype or dtypes.f64)
+        return [array] if template.decays is not None else [array, em.bool(False)]
+    if isinstance(template, OneScalar):
+        return [em.constant({"int": 0, "float": 0.0, "bool": False}[template.kind])]
+    return [em.ints() if template.make is IntList else em.int(0)]  # type: ignore[union-attr]  # a OneOther
 
 
 def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int = -1) -> Value:

@@ -187,8 +187,16 @@ class OneOf:
     alternatives: tuple[Value, ...]
 
 
-Value = Const | Scalar | Array | Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice | Object | Method | Iterable_ | Unset | OneOf
+@dataclass(frozen=True, eq=False)
+class Vacant:
+    """What a name has that nobody reads before it gets its value. Where paths meet, that may be of any kind, and a dummy stands for it on
+    this one."""
 
+
+_Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
+Value = Const | Scalar | Array | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
+
+VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
 NONE = Const(None)
 FALSE, TRUE = Const(False), Const(True)
@@ -276,7 +284,7 @@ def describe(value: Value) -> str:
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
         Method: "a method", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
-        OneOf: "a value whose kind only the run knows",
+        OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"

@@ -9,7 +9,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf, either, in_arm, join_jumps, join_values
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.building.templates import scalar_ssa
-from tierup.frontend.python.building.values import NONE, Const, Ends, GoOn, Jump, Raised, Return, describe
+from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Value, describe
 from tierup.frontend.python.flow.parts import always_leaves, jumps
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
 
@@ -166,12 +166,22 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends], ta
     first, second = ends
     if isinstance(first, Return) and isinstance(second, Return):
         values = [first.value, second.value]
-        joined = join_values(pending, values)
+        joined = None if frame.is_entry and _are_apart(frame, values) else join_values(pending, values)
         if joined is None and frame.is_entry:
             joined = either(frame, pending, values)
         if joined is None:
             remedy = "return the same kind of value on every path, for example np.float64(0) for 0.0"
             raise frame.error(node, f"one path returns {describe(first.value)}, another {describe(second.value)}", remedy, Unjoinable)
         return Return(joined)
-    assert isinstance(first, Jump) and isinstance(second, Jump), "return in a loop is refused before"
+    assert isinstance(first, Jump) and isinstance(second, Jump), "no loop has a return in it"
     return join_jumps(node, pending, first, second, None if not tail or frame.boundary == ALL_NAMES else frame.boundary)
+
+
+def _are_apart(frame: Frame, values: list[Value]) -> bool:
+    """Whether both are arrays that no one result of native code can be: of different ranks, or one of them an argument itself."""
+    arrays = [v for v in values if isinstance(v, Array)]
+    if len(arrays) < 2 or arrays[0].ssa == arrays[1].ssa:
+        return False
+    ranks = {v.rank for v in arrays}
+    given = list(frame.block.arguments)
+    return len(ranks) == 2 and None not in ranks or any(v.ssa in given for v in arrays)

@@ -9,12 +9,12 @@ from typing import Any
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf
-from tierup.frontend.python.building.frame import Follows, Frame
-from tierup.frontend.python.building.knowledge import noted, with_dtypes
+from tierup.frontend.python.building.frame import ALL_NAMES, Follows, Frame
+from tierup.frontend.python.building.knowledge import noted, with_certain_dtypes, with_dtypes
 from tierup.frontend.python.building.templates import (
-    OneScalar,
     Template,
     general,
+    is_vacant,
     lower,
     raise_,
     template_of,
@@ -22,9 +22,23 @@ from tierup.frontend.python.building.templates import (
     types_of,
     unify,
 )
-from tierup.frontend.python.building.values import Const, Ends, Jump, Perhaps, Raised, Scalar, Unknown, Unset, Value, is_number
+from tierup.frontend.python.building.values import (
+    VACANT,
+    Array,
+    Const,
+    Ends,
+    Jump,
+    Perhaps,
+    Raised,
+    Scalar,
+    Unknown,
+    Unset,
+    Value,
+    is_number,
+)
 from tierup.frontend.python.flow.live import Flow
-from tierup.frontend.python.flow.names import Names, binds
+from tierup.frontend.python.flow.names import NONE, Names, binds
+from tierup.frontend.python.flow.parts import jumps
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
 
@@ -58,7 +72,7 @@ class LoopBody:
 @dataclass
 class _Plan:
     """The names that cross iterations. Those of `late` get their first value in the body and are read after the loop: they
-    start as a dummy number."""
+    start vacant."""
 
     templates: dict[str, Template]
     late: frozenset[str]
@@ -69,7 +83,8 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     assigned = binds([body.node])
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
-    wanted = sorted(assigned.difference(carried) & Flow(managers_end=False).live_before(rest))
+    around = frozenset(frame.boundary or ()) if frame.boundary != ALL_NAMES else NONE  # what the loop around this one reads later
+    wanted = sorted(assigned.difference(carried) & (Flow(managers_end=False).live_before(rest) | around))
     plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
         wider = _attempt(frame, body, outer, plan, assigned, wanted)
@@ -85,9 +100,9 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
     location, line = em.location, body.node.lineno
     templates, names = plan.templates, tuple(plan.templates)
     types = [t for template in templates.values() for t in types_of(em, template)]
-    initial = [s for name in names for s in lower(em, _dummy(templates[name]) if name in plan.late else outer[name], templates[name])]
+    initial = [s for name in names for s in lower(em, VACANT if name in plan.late else outer[name], templates[name])]
     loop = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
-    saved = frame.boundary, frame.in_loop
+    saved = frame.boundary
     duplicates, done = frame.duplicates, False
     try:
         block = loop.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
@@ -100,26 +115,26 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
                 tie_to(inside[name], outer.get(name))
             unset = (name for name in assigned if name not in inside or name in plan.late)
             frame.env = {**outer, **inside, **_unset(unset, f"the loop at line {line} has not set it yet", outer)}
-            frame.boundary, frame.in_loop = tuple(dict.fromkeys((*names, *wanted))), True
+            frame.boundary = tuple(dict.fromkeys((*names, *wanted)))
             body.bind(Scalar(arguments[0], "int"))
             end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
             if isinstance(end, Jump) and body.test is not None:
                 end = _tested(frame, body.test, Jump({**outer, **end.env}, end.broke))
             if isinstance(end, Raised):
                 end = Jump(dict(inside), Const(True))
-            assert isinstance(end, Jump), "return in a loop is refused before"
+            assert isinstance(end, Jump), "no loop has a return in it"
             wider = _wider(frame, body, outer, end.env, plan, wanted)
             if wider != plan:
                 return wider
             frame.env = {**outer, **end.env}
-            frame.boundary, frame.in_loop = saved
+            frame.boundary = saved
             again = _again(frame, body, end.broke)
             yields = [s for name in names for s in lower(em, end.env[name], templates[name])]
             em.location = location
             em.create("torch.prim.Loop.condition", [again, *yields], [])
         done = True
     finally:
-        frame.boundary, frame.in_loop = saved
+        frame.boundary = saved
         frame.env = outer
         em.location = location
         if not done:
@@ -160,11 +175,6 @@ def _perhaps(frame: Frame, body: LoopBody, name: str, value: Value) -> Perhaps:
     return Perhaps(f"the loop at line {body.node.lineno} may not run", settle)
 
 
-def _dummy(template: Template) -> Value:
-    assert isinstance(template, OneScalar), "arrays get their first value in an iteration built apart"
-    return Const({"int": 0, "float": 0.0, "bool": False}[template.kind])
-
-
 def _tested(frame: Frame, test: ast.expr, end: Jump) -> Ends:
     """An iteration that ends like this, and then with `if not test: break`, unless it broke off before."""
     if isinstance(end.broke, Const) and end.broke.value:
@@ -200,7 +210,8 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
             raise frame.error(body.node, f"`{name}`, which is not translated", cls=Follows)
         if value is None or isinstance(value, Unset):
             raise frame.error(body.node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
-        unified = unify(template, template_of(with_dtypes(frame, value)))
+        certain = is_vacant(template) and value is not VACANT
+        unified = unify(template, template_of(with_certain_dtypes(frame, body.node, value) if certain else with_dtypes(frame, value)))
         if unified is None:
             raise Changes(name, outer.get(name), value)
         templates[name] = general(unified)
@@ -208,7 +219,9 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
         value = after.get(name)
         if name in templates or value is None or isinstance(value, Unset):
             continue
-        if not is_number(value):
+        if isinstance(value, Array) and jumps(body.node.body):  # which may end the first iteration before it
+            value = with_certain_dtypes(frame, body.node, value)
+        elif not is_number(value):
             raise Changes(name, None, value)
         templates[name] = general(template_of(value, generalise=True))
         late.add(name)

@@ -2,6 +2,7 @@
 
 A loop carries the names that its body assigns and that had a value before. Types of carried values must stand still: where
 the first iteration changes one (a Python 0.0 that becomes an array), that iteration is built apart, in front of the loop.
+A `return` in a loop, and its `else`, stand behind it (flow/leaving.py).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from functools import partial
 from typing import Any
 
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
-from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
-from tierup.frontend.python.building.values import Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
+from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, nested_loops
+from tierup.frontend.python.building.values import VACANT, ZERO, Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
+from tierup.frontend.python.flow.leaving import leaving
 from tierup.frontend.python.flow.parts import To, jumps
 from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
@@ -44,13 +46,35 @@ def _jumps(node: ast.For | ast.While) -> bool:
     return bool(jumps(node.body) - {To.RETURN})
 
 
+def _left_by_break(build: Callable[..., Ends | None]) -> Callable[..., Ends | None]:
+    """What builds a loop that is left by `break` alone, for one that has `return` in it or `else`."""
+
+    def for_any(frame: Frame, node: Any, rest: list[Any], tail: bool) -> Ends | None:
+        found = leaving(node)
+        if found is None:
+            return build(frame, node, rest, tail)
+        frame.env |= {found.left: ZERO, **dict.fromkeys(found.slots, VACANT)}
+        frame.nested_loops |= nested_loops(found.loop) | ({found.loop} if node in frame.nested_loops else set())
+        if tail and not node.orelse and not _jumps(node):
+            found.loop.as_written = node
+        after = [*found.after, *rest]
+        end = build(frame, found.loop, after, tail)
+        return GoOn(after) if end is None else end
+
+    return for_any
+
+
+def _as_written(node: Any) -> Any:
+    """A loop with the `return`s that stand in it, where it has no other jumps: for iterations that stand in no loop."""
+    return getattr(node, "as_written", node)
+
+
 # --- for -----------------------------------------------------------------------------------------------------------------
 
 
+@_left_by_break
 def for_(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | None:
     """A `for` loop, unrolled where what it runs over is known when the graph is built; how the block ends."""
-    if node.orelse:
-        raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
     iterated = evaluate(frame, node.iter)
     frame.at(node)
     iterable = iteration.iterate(frame, node.iter, iterated)
@@ -101,8 +125,9 @@ def _write_out(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, re
     if count - offset > MAX_UNROLLED:
         raise frame.error(node, f"{count} iterations to write out (at most {MAX_UNROLLED})", "use array operations")
 
-    bodies: list[list[Any]] = [[_binder(frame, node, iterable, i), *node.body] for i in range(offset, count)]
-    if _jumps(node):
+    written = _as_written(node)
+    bodies: list[list[Any]] = [[_binder(frame, node, iterable, i), *written.body] for i in range(offset, count)]
+    if _jumps(written):
         return _iterations(frame, node, bodies)
     return GoOn([*(s for body in bodies for s in body), *rest])
 
@@ -140,12 +165,11 @@ def _until_break(frame: Frame, bodies: Iterator[list[Any]]) -> Ends:
 
 
 def _one_iteration(frame: Frame, body: list[Any]) -> Ends:
-    saved = frame.boundary, frame.in_loop
-    frame.boundary, frame.in_loop = ALL_NAMES, True
+    saved, frame.boundary = frame.boundary, ALL_NAMES
     try:
         return frame.execute(body, tail=True) or boundary_end(frame)
     finally:
-        frame.boundary, frame.in_loop = saved
+        frame.boundary = saved
 
 
 def _unless(frame: Frame, node: ast.AST, broke: Scalar, build: Callable[[], Ends]) -> Ends:
@@ -172,10 +196,9 @@ def _unless(frame: Frame, node: ast.AST, broke: Scalar, build: Callable[[], Ends
 # --- while ---------------------------------------------------------------------------------------------------------------
 
 
+@_left_by_break
 def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends | None:
     """A `while` loop, unrolled as long as its condition is known when the graph is built; how the block ends."""
-    if node.orelse:
-        raise frame.error(node.orelse[0], "`else` of a loop", "set a flag before `break` and test it after the loop")
     first = condition(frame, node.test)
     frame.at(node)
     if isinstance(first, Const) and not first.value:
@@ -193,16 +216,24 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends |
         frame.env = saved
         if isinstance(first, Const) and _times_peeled(node) >= MAX_DEPTH:
             raise e.but(f"of this loop at most {MAX_DEPTH} rounds may be written out") from None
-        if not isinstance(first, Const) or _jumps(node):
+        if not isinstance(first, Const):
             raise e from None
-        return GoOn([*node.body, _peeled(node), *rest])
+        return GoOn([*_peeled_while(frame, node), *rest])
     except Changes as e:
         frame.env = saved
-        if _times_peeled(node) >= MAX_PEELED or _jumps(node):
+        if _times_peeled(node) >= MAX_PEELED:
             raise _refused(frame, node, e) from None
         if isinstance(first, Const):
-            return GoOn([*node.body, _peeled(node), *rest])
-        return branch(frame, node, first_ssa, [*node.body, _peeled(node)], [], rest, tail, apart=e.before is None)
+            return GoOn([*_peeled_while(frame, node), *rest])
+        return branch(frame, node, first_ssa, _peeled_while(frame, node), [], rest, tail, apart=e.before is None)
+
+
+def _peeled_while(frame: Frame, node: ast.While) -> list[Any]:
+    """One iteration, which runs, and the loop again."""
+    written = _as_written(node)
+    if not _jumps(written):
+        return [*written.body, _peeled(written)]
+    return [_apart(frame, node, [], lambda rest, tail: while_(frame, _peeled(node), rest, tail))]
 
 
 def _peeled(node: ast.While) -> ast.While:
@@ -224,13 +255,14 @@ MAX_DEPTH = 32  # iterations of a `while` over static structure
 
 def _peel(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool, why: Changes) -> Ends | None:
     """Build the first iteration apart, so that the loop starts with the kinds of value that it keeps."""
-    if offset >= MAX_PEELED or _jumps(node):
+    if offset >= MAX_PEELED:
         raise _refused(frame, node, why)
 
     def remaining(after: list[Any], is_tail: bool) -> Ends | None:
         return _for_from(frame, node, iterable, offset + 1, after, is_tail)
 
-    peeled = [_binder(frame, node, iterable, offset), *node.body, Step(remaining, node)]
+    first, written = _binder(frame, node, iterable, offset), _as_written(node)
+    peeled = [_apart(frame, node, [first], remaining)] if _jumps(written) else [first, *written.body, Step(remaining, node)]
     if isinstance(iterable.length, Const):
         return GoOn([*peeled, *rest])
     em = frame.em
@@ -245,6 +277,26 @@ def _peel(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: l
         raise frame.error(node, what, "start it as an array")
     raise_if(frame, not_(frame, runs), "ValueUnanswerable", message)
     return GoOn([*peeled, *rest])
+
+
+def _apart(frame: Frame, node: ast.For | ast.While, before: list[Any], remaining: Callable[[list[Any], bool], Ends | None]) -> Step:
+    """One iteration, with what stands `before` it, that may stop the loop; unless it does, the remaining ones."""
+
+    def others() -> Ends:
+        return frame.execute([Step(remaining, node)], tail=False) or Jump(dict(frame.env), Const(True))
+
+    def run(rest: list[Any], tail: bool) -> Ends | None:
+        end = _one_iteration(frame, [*before, *node.body])
+        if not isinstance(end, Jump):
+            return end
+        frame.env = dict(end.env)
+        if isinstance(end.broke, Const):
+            return None if end.broke.value else remaining(rest, tail)
+        assert isinstance(end.broke, Scalar)
+        end = _unless(frame, node, end.broke, others)
+        return end if isinstance(end, Raised) else None
+
+    return Step(run, node)
 
 
 def _refused(frame: Frame, node: ast.AST, why: Changes) -> Exception:

@@ -18,7 +18,7 @@ import numpy as np
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import raise_error
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, is_rewritten
+from tierup.frontend.python.building.frame import Frame, WillRaise, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
@@ -212,13 +212,6 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
 
 
 def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends | None:
-    if frame.in_loop:
-        raise frame.error(
-            node,
-            "`return` inside a loop whose length only the run knows",
-            "set a variable and `break`, and return after the loop",
-            NeedsStatic,
-        )
     if isinstance(node.value, ast.IfExp):
         return _if(frame, _as_statement(node.value, ast.Return, node), rest, tail)
     return Return(NONE if node.value is None else evaluate(frame, node.value), node.lineno)
