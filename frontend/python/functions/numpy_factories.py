@@ -58,6 +58,7 @@ def _of_shape(name: str) -> Handler:
 function(np.zeros)(_of_shape("aten.zeros"))
 function(np.ones)(_of_shape("aten.ones"))
 function(np.empty)(_of_shape("aten.empty.memory_format"))
+function(np.ndarray)(_of_shape("aten.empty.memory_format"))  # with a buffer it is NumPy's
 
 
 @function(np.full)
