@@ -9,7 +9,7 @@ becomes
     %0 = torch.prim.ListConstruct %safe, %int4
 
 and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant, for eye, and for aranges of ints, of
-which torch's are not to end before they start. What has more than `MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory:
+which torch's are not to end before they start; and for the element of a tensor whose sizes only the run knows to be 1. What has more than `MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory:
 native code notices neither that there is none nor that a number of bytes overflows. A size of -1 that only the run knows fails the check:
 tier 0 answers. Where type inference knows all sizes, as it does those made of arguments' sizes, it has said what must be equal, and the
 compiler checks that before anything else: ops marked `tierup.tied` are left alone, and where one may be negative, `tierup.known`, only
@@ -49,9 +49,13 @@ class InsertSizeChecks(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             name = torch_name(op)
-            if TIED in op.attributes or name not in _HANDLERS and name not in _OTHERS:
+            if TIED in op.attributes or name not in _HANDLERS and name not in _OTHERS and name not in _ELEMENTS:
                 continue
             op.attributes[TIED] = ir.UnitAttr.get(op.context)
+            if name in _ELEMENTS:
+                with op.location, ir.InsertionPoint(op):
+                    _element(op)
+                continue
             if name in _OTHERS:
                 with op.location, ir.InsertionPoint(op):
                     _OTHERS[name][1](op)
@@ -172,6 +176,24 @@ def _arange(op: ir.Operation) -> None:
         op.operands[slot] = _or_else(ok, op.operands[slot], bounds[0])
 
 
+def _element(op: ir.Operation) -> None:
+    x, result = op.operands[0], op.results[0]
+    known = t.sizes_of(x)
+    if known is None or None not in known[0] or str(result.type) not in t.NUMBERS:
+        return
+    sizes = [t.size(x, i) for i, size in enumerate(known[0]) if size is None]
+    ok = _asserted([size.equals(1) for size in sizes], "it has not one element")
+
+    def taken() -> ir.Value:
+        made = b.op(op.name, [x], [result.type])
+        made.attributes[TIED] = ir.UnitAttr.get()
+        return made.results[0]
+
+    safe = t.either(ok, taken, lambda: t.constant(t.NUMBERS[str(result.type)]()), result.type)
+    result.replace_all_uses_with(safe)
+    op.erase()
+
+
 def _is_small(op: ir.Operation, sizes: list[ir.Value]) -> t.Number:
     """Whether the product is at most MOST_ELEMENTS, by divisions: it may overflow. What is less than 1 is taken for 1. A caller may have
     memory for what the inference knows, so that nothing is made smaller there."""
@@ -206,6 +228,7 @@ _OTHERS: dict[str, tuple[slice, Callable[[ir.Operation], None]]] = {  # which op
     "aten.eye": (slice(1), _eye),
     "aten.eye.m": (slice(2), _eye),
 }
+_ELEMENTS = ("aten.item", "aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor")
 _Check = Callable[[ir.Operation, list[ir.Value]], list[ir.Value]]
 _HANDLERS: dict[str, tuple[int, _Check]] = {
     **{f"aten.{name}": (1, _reshape) for name in ("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy")},

@@ -33,7 +33,7 @@ def _correlate(c: Call) -> Tensor:
     before = (shorter * 0, shorter.call("arith.shrui", 1), shorter - 1)[mode]
     length = (longer - shorter + 1, longer, longer + shorter - 1)[mode]
     first = select(n < m, before - length + 1, before * -1)
-    [size] = c.fitted([length.cast(INDEX)])
+    [size] = c.fitted([maximum(length, 0).cast(INDEX)])  # of two that are empty it is less
     out = own([size], of)
     places = [buffer(t.value, read_only=ir.UnitAttr.get()) for t in (a, v)]
     starts = [b.address(memory) for memory in (*places, out)]
