@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,14 @@ class Access:
     def read(self, arguments: Mapping[str, object]) -> object:
         """The value now. Raises NameError, AttributeError, KeyError or IndexError when it has gone."""
         value: Any = self._root(arguments)
-        for kind, step in self.path:
+        for at, (kind, step) in enumerate(self.path):
             try:
                 value = getattr(value, step) if kind == "attr" else value[step]
             except ValueError:
                 if step != "cell_contents":
                     raise
-                raise NameError("a free variable is not set in the enclosing scope") from None
+                function = replace(self, path=self.path[: at - 2]).read(arguments)  # before .__closure__[i].cell_contents
+                raise _unset(function.__code__.co_freevars[self.path[at - 1][1]]) from None  # type: ignore[attr-defined]
         return value
 
     def _root(self, arguments: Mapping[str, object]) -> object:
@@ -62,7 +64,7 @@ class Access:
             try:
                 return function.__closure__[index].cell_contents
             except ValueError:
-                raise NameError(f"cannot access free variable {self.name!r}: it is not set in the enclosing scope") from None
+                raise _unset(self.name) from None
         if self.root == "default":
             defaults = function.__defaults__ or ()
             names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(defaults) :] if defaults else ()
@@ -78,6 +80,11 @@ class Access:
 
     def __str__(self) -> str:
         return self.name + "".join(f".{step}" if kind == "attr" else f"[{step!r}]" for kind, step in self.path)
+
+
+def _unset(name: str) -> NameError:
+    """Python's exception for a free variable that the enclosing function has given no value, or has deleted."""
+    return NameError(f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope")
 
 
 @dataclass(frozen=True)

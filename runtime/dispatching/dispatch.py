@@ -173,7 +173,7 @@ class PythonTable(Versions[Row]):
                     (read_source(c.source, args), c.value if c.same is None else read_source(c.same, args))
                     for c in self.inputs.constants if isinstance(c, Constant)
                 ]
-            except (LookupError, AttributeError):
+            except (LookupError, AttributeError, ValueError):
                 return self._answer_slowly(SlowCause.HIDDEN, args, kwargs)
             if any(now is not then for now, then in constants):
                 return self._answer_slowly(SlowCause.CONSTANT, args, kwargs)
@@ -243,7 +243,7 @@ class PythonTable(Versions[Row]):
 
 
 def read_source(source: Source, args: tuple[Any, ...]) -> Any:
-    """The object that a source gives in this call. Raises LookupError or AttributeError when there is none."""
+    """The object that a source gives in this call. Raises LookupError, AttributeError or ValueError when there is none."""
     if isinstance(source, Positional):
         return args[source.index]
     if isinstance(source, GlobalSource):
@@ -251,10 +251,7 @@ def read_source(source: Source, args: tuple[Any, ...]) -> Any:
             raise LookupError(f"another {source.name!r} is found first")
         return source.namespace[source.name]
     if isinstance(source, CellSource):
-        try:
-            return source.cell.cell_contents
-        except ValueError:
-            raise LookupError("an empty cell") from None
+        return source.cell.cell_contents
     if isinstance(source, AttributeSource):
         return getattr(read_source(source.of, args), source.name)
     raise TypeError(f"not a source of an argument: {source!r}")

@@ -375,3 +375,25 @@ def test_a_truth_value_is_of_the_objects_own_class():
     with tierup.options(strict=True), pytest.raises(UnsupportedSyntax, match="the truth value of a SilentLayer object"):
         SilentLayer(2.0)(np.ones(3))
     assert_same(SilentLayer(2.0)(np.ones(3)), np.ones(3))
+
+
+def test_a_free_variable_that_is_deleted_is_pythons_error():
+    def functions(make):
+        y = 3.0
+        inner = make(lambda x: x + y)
+        yield inner
+        del y
+        yield inner
+
+    for call in (lambda f, x: f(x), tierup.jit(lambda f, x: f(x) * 2)):
+        messages = []
+        for make in (tierup.jit, lambda f: f):
+            made = functions(make)
+            inner = next(made)
+            for _ in range(4):
+                call(inner, np.ones(3))
+            next(made)
+            with pytest.raises(NameError) as raised:
+                call(inner, np.ones(3))
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]

@@ -121,9 +121,11 @@ def take_defaults(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
 def not_there(f: Emitter) -> None:
     """i64 not_there(): what reading nothing means: a SlowCause, or -2 with the exception that it raised."""
     with f.when(f.b.not_(f.is_null(api(f, "PyErr_Occurred")))):
-        missing = [api(f, "PyErr_ExceptionMatches", exception(f, kind)) for kind in ("PyExc_AttributeError", "PyExc_LookupError")]
-        f.return_if(f.equal(f.b.or_(*missing), I32(0)), I64(_RAISED))
-        api(f, "PyErr_Clear")
+        for kind in ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_ValueError"):  # the last of an empty cell of a closure
+            with f.when(f.differ(api(f, "PyErr_ExceptionMatches", exception(f, kind)), I32(0))):
+                api(f, "PyErr_Clear")
+                f.b.ret(I64(SlowCause.HIDDEN))
+        f.b.ret(I64(_RAISED))
     f.b.ret(I64(SlowCause.HIDDEN))
 
 

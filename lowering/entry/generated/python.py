@@ -66,7 +66,7 @@ PYTHON_OBJECTS = (
     "PyLong_Type", "PyFloat_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
     "_Py_NoneStruct",
 )  # fmt: skip
-PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError")  # pointers to the objects
+PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError", "PyExc_ValueError")  # pointers to the objects
 
 
 def api(f: Emitter, name: str, *args: ir.Value) -> ir.Value:
