@@ -33,6 +33,14 @@ class ChangingNumbers:
         new, self._new = self._new, frozenset()
         return new
 
+    def made_outdated(self, built: Built, read: Numbers) -> bool:
+        """Whether another thread has found since `read` were the numbers to be read that a constant of a graph changes."""
+        return self.read != read and any(c.kind == "value" and c.access in self.read for c in built.constants)
+
+    def will_drop(self, built: Built) -> bool:
+        """Whether a graph has a constant that is known to change, and is still there."""
+        return any(c.kind == "value" and c.access in self._new for c in built.constants)
+
     def build(self, build: Callable[[Numbers], Built], known: Sequence[Variant], arguments: Mapping[str, object]) -> Built:
         """A graph for a call that none of the `known` ones of its structure is right for. Raises what `build` raises."""
         made: Built | None = None

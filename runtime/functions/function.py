@@ -236,7 +236,7 @@ class Function(Weighed, Generic[P, R]):
                 if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
                     self._shorten(_ranks(args), variants, variant, shape)
                 return variant, (*leaves, *hidden)
-        variant = self._new_variant(shape, arguments)
+        variant = self._new_variant(shape, variants.get(shape, ()), arguments)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
@@ -247,19 +247,23 @@ class Function(Weighed, Generic[P, R]):
         if there is not variants or last is not variant:
             self._plain[ranks] = variants, variant, variant.shortcut(shape)
 
-    def _new_variant(self, shape: CallShape, arguments: Mapping[str, object]) -> Variant:
-        known = self._variants.get(shape, ())
+    def _new_variant(self, shape: CallShape, known: tuple[Variant, ...], arguments: Mapping[str, object]) -> Variant:
+        """One for a call that none of the `known` ones is right for."""
         make: Callable[[Numbers], Built] = lambda numbers: self._build(shape, arguments, numbers)
+        read = self._numbers.read
         built = self._numbers.build(make, known, arguments)
-        if any(c.kind == "value" and c.access in self._numbers.read for c in built.constants):  # another thread found that it changes
-            built = self._numbers.build(make, known, arguments)
         while True:
+            if self._numbers.made_outdated(built, read):
+                read = self._numbers.read
+                built = self._numbers.build(make, known, arguments)
             there = self._variants.get(shape, ())
             for variant in there:  # another thread may have been quicker
-                if variant not in known and variant.holds(arguments) and variant.hidden_values(arguments) is not None:
+                if variant in known or self._numbers.will_drop(variant.built):
+                    continue
+                if variant.holds(arguments) and variant.hidden_values(arguments) is not None:
                     return variant
             with self._changing:
-                if self._variants.get(shape, ()) is not there:
+                if self._variants.get(shape, ()) is not there or self._numbers.made_outdated(built, read):
                     continue
                 newly_read = self._numbers.take_new()
                 outdated = self._drop_outdated(newly_read)
