@@ -48,7 +48,7 @@ REFUSED = {
     "items = [x, x]\nreturn items[x.shape[0] - 2]": "as the index of a list",
     "if x.sum() > 0:\n    z = x\nreturn z": "`z` may have no value here: only one branch of the `if`",
     "for i in range(x.shape[0]):\n    if i > 1:\n        break\n    z = x\nreturn z": "`z` may have no value",
-    "y = 0\nfor i in range(x.shape[0]):\n    if i > 1:\n        y = 1.5\n    x = x * y\nreturn x": "make `y` a float",
+    "y = 0\nfor i in range(x.shape[0]):\n    if i > 1:\n        y = (1, 2)\nreturn x": "give `y` the same kind of value on both",
     "raise 3": "raising something else than an exception",
     "raise Exception_": "name 'Exception_' is not defined",
     "yield x": "generators and coroutines are not translated",

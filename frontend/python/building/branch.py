@@ -14,6 +14,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
+from tierup.frontend.python.building.knowledge import with_certain_dtypes
 from tierup.frontend.python.building.templates import (
     OneScalar,
     Template,
@@ -27,6 +28,7 @@ from tierup.frontend.python.building.templates import (
 )
 from tierup.frontend.python.building.values import (
     VACANT,
+    Array,
     Const,
     Jump,
     OneOf,
@@ -40,6 +42,7 @@ from tierup.frontend.python.building.values import (
     number_kind,
     tie,
 )
+from tierup.frontend.python.flow.names import reads
 
 
 @dataclass
@@ -122,6 +125,7 @@ class PendingIf:
             results[i] = value
         left = iter(results)
         made = [raise_(row.template, left, em.region) for row in rows]
+        self.frame.has_choices |= any(isinstance(value, OneOf) for value in made)
         self._tie(rows, made)
         return made
 
@@ -153,8 +157,16 @@ def in_arm(frame: Frame, condition: ir.Value, index: int = 0) -> Iterator[None]:
     pending.finish([[], []], [])
 
 
-def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
-    """`then() if condition else orelse()`. Raises Unjoinable when the two are of different kinds."""
+def select(
+    frame: Frame,
+    node: ast.AST | None,
+    condition: ir.Value,
+    then: Callable[[], Value],
+    orelse: Callable[[], Value],
+    *,
+    choices: bool = False,
+) -> Value:
+    """`then() if condition else orelse()`. Raises Unjoinable when the two are of different kinds. `choices`: as in unify."""
     outer = frame.env
     values: list[Value] = []
     try:
@@ -167,7 +179,7 @@ def select(frame: Frame, node: ast.AST | None, condition: ir.Value, then: Callab
                     if outer.get(name) is not value:
                         outer[name] = Unset("it is set in a part of an expression that may not run")
                 frame.env = outer
-            joined = join_values(pending, values)
+            joined = join_values(pending, values, choices=choices)
     except WillRaise as e:  # the arm can only raise: it does when it is chosen, else the other arm's value is the result
         index = len(values)
         with in_arm(frame, condition, index):
@@ -188,17 +200,44 @@ def raise_error(frame: Frame, error: Exception) -> None:
     frame.em.raise_now(name_of(error), message)
 
 
-def join_values(pending: PendingIf, values: list[Value]) -> Value | None:
+def for_each(frame: Frame, node: ast.AST | None, name: str, build: Callable[[], Value]) -> Value:
+    """What `build` gives for each kind of value that a name may have, where the run decides of which kind it is."""
+    choice = frame.env[name]
+    assert isinstance(choice, OneOf)
+
+    def narrowed(index: int) -> Value:
+        frame.env[name] = one = choice.alternatives[index]
+        made = build()
+        if frame.env[name] is one:
+            frame.env[name] = choice
+        return made
+
+    def from_(index: int) -> Value:
+        if index == len(choice.alternatives) - 1:
+            return narrowed(index)
+        is_it = frame.em.scalar("aten.eq.int", [scalar_ssa(frame.em, choice.tag), frame.em.int(index)], frame.em.types.bool)
+        return select(frame, node, is_it, lambda: narrowed(index), lambda: from_(index + 1), choices=True)
+
+    return from_(0)
+
+
+def choice_in(frame: Frame, nodes: Iterable[ast.AST]) -> str | None:
+    """A name that is read there and whose kind of value the run decides."""
+    return next((n for n in sorted(reads(nodes)) if isinstance(frame.env.get(n), OneOf)), None) if frame.has_choices else None
+
+
+def join_values(pending: PendingIf, values: list[Value], *, choices: bool = False) -> Value | None:
     """Finish a branch that gives one value; None when its arms do not fit together (the branch is then still open)."""
     first, second = values
-    template = unify(template_of(first), template_of(second))
+    template = unify(template_of(first), template_of(second), choices=choices)
     return None if template is None else pending.join([Row(template, (first, second))])[0]
 
 
 def meet(
     frame: Frame, node: ast.AST, first: dict[str, Value], second: dict[str, Value], names: Iterable[str] | None = None
 ) -> dict[str, Value | Row]:
-    """What names are behind a branch whose arms leave them like this: a Row where the arms differ. Raises Unjoinable."""
+    """What names are behind a branch whose arms leave them like this: a Row where the arms differ. Raises Unjoinable. In loops a name may
+    be a number on one path and an array on the other; elsewhere what follows is built for each."""
     met: dict[str, Value | Row] = {}
     for name in dict.fromkeys((*first, *second)) if names is None else names:
         a, b = first.get(name), second.get(name)
@@ -210,6 +249,9 @@ def meet(
             met[name] = Unset(f"only one branch of the `if` at line {getattr(node, 'lineno', 0)} sets it")
         else:
             template = unify(template_of(a), template_of(b))
+            if template is None and frame.boundary is not None:
+                a, b = (with_certain_dtypes(frame, v) if isinstance(v, (Array, OneOf)) else v for v in (a, b))
+                template = unify(template_of(a), template_of(b), choices=True)
             if template is None:
                 construct = f"`{name}` is {describe(a)} on one path and {describe(b)} on the other"
                 raise frame.error(node, construct, same_kind_remedy(name, a, b), Unjoinable)

@@ -134,7 +134,7 @@ class Frame:
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
         self.locals = local_names(source.tree)
-        self.nested_loops = nested_loops(source.tree)
+        self.has_choices = False  # whether some name may be a value of one kind or another
         self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
         # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
         # iteration of a loop that is written out
@@ -339,8 +339,3 @@ def local_names(tree: Definition) -> Names:
     body = [tree.body] if isinstance(tree, ast.Lambda) else tree.body
     return binds(body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
 
-
-def nested_loops(tree: ast.AST) -> set[ast.AST]:
-    """Loops inside loops."""
-    loops = [n for n in ast.walk(tree) if isinstance(n, (ast.For, ast.While))]
-    return {inner for outer in loops for inner in ast.walk(outer) if inner is not outer and isinstance(inner, (ast.For, ast.While))}

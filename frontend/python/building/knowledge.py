@@ -23,7 +23,7 @@ from tierup.dialect.optable.core import REFUSALS, Promotion
 from tierup.dialect.optable.operands import lifted
 from tierup.dialect.optable.rows import row_of
 from tierup.frontend.python.building.frame import Frame, NeedsDtypes
-from tierup.frontend.python.building.values import Array, Mapping_, Sequence, Value
+from tierup.frontend.python.building.values import Array, Mapping_, OneOf, Sequence, Value, parts_of
 
 
 def dtype_of(frame: Frame, node: ast.AST | None, x: Array, what: str = "a dtype") -> np.dtype:
@@ -43,6 +43,8 @@ def settled(frame: Frame, value: Value) -> Value:
         return replace(value, items=[settled(frame, v) for v in value.items])
     if isinstance(value, Mapping_):
         return replace(value, items={k: settled(frame, v) for k, v in value.items.items()})
+    if isinstance(value, OneOf):
+        return replace(value, alternatives=tuple(settled(frame, v) for v in value.alternatives))
     if not isinstance(value, Array) or value.dtype is not None and value.rank is not None:
         return value
     fact = _fact(frame, value.ssa)
@@ -53,14 +55,14 @@ def settled(frame: Frame, value: Value) -> Value:
     return replace(value, dtype=dtype, rank=rank)
 
 
-def with_certain_dtypes(frame: Frame, node: ast.AST | None, value: Value) -> Value:
-    """A value with the dtypes of its arrays. Raises as dtype_of does where one is not known."""
+def with_certain_dtypes(frame: Frame, value: Value) -> Value:
+    """A value with the dtypes of its arrays. Raises NeedsDtypes where a graph for the dtypes of its inputs would know more of them."""
     value = settled(frame, value)
-    if isinstance(value, (Sequence, Mapping_)):
-        for item in value.items.values() if isinstance(value, Mapping_) else value.items:
-            with_certain_dtypes(frame, node, item)
-    elif isinstance(value, Array):
-        dtype_of(frame, node, value)
+    if isinstance(value, (Sequence, Mapping_, OneOf)):
+        for item in parts_of(value):
+            with_certain_dtypes(frame, item)
+    elif isinstance(value, Array) and value.dtype is None and frame.outside.knows_dtypes in ("no", "indices"):
+        raise NeedsDtypes
     return value
 
 
@@ -123,8 +125,8 @@ _SAME = ("torch.tensor_static_info_cast", "torch.copy.to_tensor", "torch.copy.to
 
 def noted(frame: Frame, value: Value) -> Value:
     """A value, of which is taken down what is said of its arrays, where no op makes them: parameters."""
-    if isinstance(value, (Sequence, Mapping_)):
-        for item in value.items.values() if isinstance(value, Mapping_) else value.items:
+    if isinstance(value, (Sequence, Mapping_, OneOf)):
+        for item in parts_of(value):
             noted(frame, item)
     elif isinstance(value, Array) and (value.dtype is not None or value.rank is not None):
         sizes = None if value.rank is None else tuple(frame.em.rules.fresh() for _ in range(value.rank))

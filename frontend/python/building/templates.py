@@ -152,8 +152,8 @@ def is_vacant(template: Template) -> bool:
     return isinstance(template, Same) and template.value is VACANT
 
 
-def unify(a: Template, b: Template) -> Template | None:
-    """What both fit; None when nothing does."""
+def unify(a: Template, b: Template, *, choices: bool = False) -> Template | None:
+    """What both fit; None when nothing does. `choices`: numbers and arrays fit what is one of them."""
     if is_vacant(a) or is_vacant(b):
         return b if is_vacant(a) else a
     if isinstance(a, Same) and isinstance(b, Same):
@@ -168,11 +168,35 @@ def unify(a: Template, b: Template) -> Template | None:
         return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), bool(a.detached or b.detached))
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
-            return None
-        items = tuple(unify(x, y) for x, y in zip(a.items, b.items, strict=True))
+            return _choice(a, b) if choices else None
+        items = tuple(unify(x, y, choices=choices) for x, y in zip(a.items, b.items, strict=True))
         is_given = a.is_given or b.is_given
         return None if any(i is None for i in items) else Structure(a.kind, items, a.keys, is_given)  # type: ignore[arg-type]  # none is None
-    return a if a == b else None
+    return a if a == b else _choice(a, b) if choices else None
+
+
+_MOST_CHOICES = 3
+
+
+def _choice(a: Template, b: Template) -> Template | None:
+    """What is a number of one kind or another, or an array; None where one of them is something else."""
+    found: dict[str, Template] = {}
+    for template in (t for side in (a, b) for t in (side.items[1:] if isinstance(side, Structure) and side.kind == "either" else [side])):
+        kind = _kind(template)
+        known = found.get(kind, template)
+        both = unify(known, template)
+        if not kind or both is None:
+            return None
+        found[kind] = both
+    items = tuple(found[kind] for kind in _KINDS if kind in found)
+    return Structure("either", (OneScalar("int"), *items)) if len(items) <= _MOST_CHOICES else None
+
+
+_KINDS = ("bool", "int", "float", "array")
+
+
+def _kind(template: Template) -> str:
+    return template.kind if isinstance(template, OneScalar) else "array" if isinstance(template, OneArray) else ""
 
 
 def _decay(a: OneArray, b: OneArray) -> bool | None:
@@ -230,13 +254,34 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         return [value.ssa]  # type: ignore[union-attr]  # an IntList or a DTypeOf
     if isinstance(value, ShapeOf):
         return [em.numpy("aten.size.int", [value.array.ssa, em.int(i)], em.types.int) for i in range(len(template.items))]
-    if isinstance(value, OneOf):
-        items: list[Value] = [value.tag, *value.alternatives]
-    elif isinstance(value, Slice):
+    if template.kind == "either":
+        return _of_choice(em, value, template)
+    if isinstance(value, Slice):
         items = [value.start, value.stop, value.step]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
+
+
+def _of_choice(em: Emitter, value: Value, template: Structure) -> list[ir.Value]:
+    """A value among those that it may be: which it is, and each, with dummies for the others."""
+    given = value.alternatives if isinstance(value, OneOf) else (value,)
+    alternatives = template.items[1:]
+    if len(given) == len(alternatives):
+        at = list(range(len(given)))
+    else:
+        kinds = [_kind(item) for item in alternatives]
+        at = [kinds.index(_kind(template_of(v, generalise=True))) for v in given]
+    first = em.int(at[0])
+    if not isinstance(value, OneOf):
+        tag = first
+    elif at == list(range(len(given))):
+        tag = scalar_ssa(em, value.tag)
+    else:  # two among three
+        step = em.scalar("aten.mul.int", [scalar_ssa(em, value.tag), em.int(at[1] - at[0])], em.types.int)
+        tag = em.scalar("aten.add.int", [first, step], em.types.int)
+    items = [given[at.index(i)] if i in at else VACANT for i in range(len(alternatives))]
+    return [tag, *(s for item, t in zip(items, alternatives, strict=True) for s in lower(em, item, t))]
 
 
 def _dummies(em: Emitter, template: Template) -> list[ir.Value]:

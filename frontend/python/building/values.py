@@ -180,8 +180,9 @@ class Foreign(Unknown):
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """What the entry returns when its paths return values of different kinds, or `.item()` gives: only ever returned. `tag` (Const or
-    Scalar int) is the index of the alternative that holds; the others have dummies in their SSA values."""
+    """A value of one kind or another: what the entry returns, or `.item()` gives, of any kinds, which is only ever returned; and what a
+    loop carries, of numbers and an array, whose readers are built for each. `tag` (Const or Scalar int) is the index of the
+    alternative that holds; the others have dummies in their SSA values."""
 
     tag: Value
     alternatives: tuple[Value, ...]
@@ -206,12 +207,19 @@ ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
 Container = Sequence | Mapping_
 
 
+def parts_of(value: Sequence | Mapping_ | OneOf) -> Iterable[Value]:
+    """The values that a value consists of."""
+    if isinstance(value, OneOf):
+        return value.alternatives
+    return value.items.values() if isinstance(value, Mapping_) else value.items
+
+
 def containers_in(value: Value) -> Iterator[Container]:
     """The lists and dicts in a value, itself among them: those that may change."""
     if isinstance(value, (Sequence, Mapping_)):
         if isinstance(value, Mapping_) or value.kind == "list":
             yield value
-        for item in value.items.values() if isinstance(value, Mapping_) else value.items:
+        for item in parts_of(value):
             yield from containers_in(item)
 
 
@@ -227,11 +235,8 @@ def copies_in(value: Value) -> Iterator[Array]:
     """The arrays in a value that are copies where NumPy has views."""
     if isinstance(value, Array) and value.detached:
         yield value
-    elif isinstance(value, (Sequence, Mapping_)):
-        for item in value.items if isinstance(value, Sequence) else value.items.values():
-            yield from copies_in(item)
-    elif isinstance(value, OneOf):
-        for item in value.alternatives:
+    elif isinstance(value, (Sequence, Mapping_, OneOf)):
+        for item in parts_of(value):
             yield from copies_in(item)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.branch import choice_in, for_each, select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
@@ -44,6 +44,8 @@ from tierup.frontend.python.syntax import attributes, helpers
 
 def evaluate(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression. Raises UnsupportedSyntax; WillRaise for one that raises whatever the arguments are."""
+    if type(node) not in _DISPLAYS and (choice := choice_in(frame, [node])) is not None:
+        return for_each(frame, node, choice, lambda: evaluate(frame, node))
     pending = [node]
     while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
         pending.append(getattr(pending[-1], head))
@@ -81,6 +83,7 @@ def _refuse_stale(frame: Frame, node: ast.AST, value: Value) -> None:
         raise frame.error(node, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
 
 
+_DISPLAYS = (ast.Name, ast.Tuple, ast.List, ast.Dict, ast.Starred)  # what holds a value of any kind
 MAX_NESTED = 200  # as Python's parser
 
 _HEADS = {
@@ -216,6 +219,8 @@ def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
 
 def condition(frame: Frame, node: ast.expr) -> Value:
     """The truth of an expression as Const or Scalar bool."""
+    if (choice := choice_in(frame, [node])) is not None:
+        return for_each(frame, node, choice, lambda: condition(frame, node))
     _mark_condition(frame, node)
     value = evaluate(frame, node)
     known = static_truth(frame, node, value)

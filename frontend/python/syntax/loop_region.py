@@ -28,6 +28,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Ends,
     Jump,
+    OneOf,
     Perhaps,
     Raised,
     Scalar,
@@ -111,6 +112,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         with em.at_end(block):
             values = iter(arguments[1:])
             inside = {name: noted(frame, raise_(templates[name], values, em.region)) for name in names}
+            frame.has_choices |= any(isinstance(value, OneOf) for value in inside.values())
             for name in names:
                 tie_to(inside[name], outer.get(name))
             unset = (name for name in assigned if name not in inside or name in plan.late)
@@ -211,7 +213,8 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
         if value is None or isinstance(value, Unset):
             raise frame.error(body.node, f"`{name}` may have no value after an iteration", f"give `{name}` a value on every path")
         certain = is_vacant(template) and value is not VACANT
-        unified = unify(template, template_of(with_certain_dtypes(frame, body.node, value) if certain else with_dtypes(frame, value)))
+        found = with_certain_dtypes(frame, value) if certain else with_dtypes(frame, value)
+        unified = unify(template, template_of(found), choices=isinstance(value, OneOf))
         if unified is None:
             raise Changes(name, outer.get(name), value)
         templates[name] = general(unified)
@@ -220,7 +223,7 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
         if name in templates or value is None or isinstance(value, Unset):
             continue
         if isinstance(value, Array) and jumps(body.node.body):  # which may end the first iteration before it
-            value = with_certain_dtypes(frame, body.node, value)
+            value = with_certain_dtypes(frame, value)
         elif not is_number(value):
             raise Changes(name, None, value)
         templates[name] = general(template_of(value, generalise=True))

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any
 
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
-from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable, nested_loops
+from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.building.values import VACANT, ZERO, Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
 from tierup.frontend.python.flow.leaving import leaving
 from tierup.frontend.python.flow.parts import To, jumps
 from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
-from tierup.frontend.python.operations.scalars import not_, of_ints, raise_if, to_bool
+from tierup.frontend.python.operations.scalars import of_ints, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end, branch
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
 from tierup.frontend.python.syntax.loop_region import Changes, LoopBody, build_loop
@@ -54,7 +54,6 @@ def _left_by_break(build: Callable[..., Ends | None]) -> Callable[..., Ends | No
         if found is None:
             return build(frame, node, rest, tail)
         frame.env |= {found.left: ZERO, **dict.fromkeys(found.slots, VACANT)}
-        frame.nested_loops |= nested_loops(found.loop) | ({found.loop} if node in frame.nested_loops else set())
         if tail and not node.orelse and not _jumps(node):
             found.loop.as_written = node
         after = [*found.after, *rest]
@@ -267,16 +266,7 @@ def _peel(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: l
         return GoOn([*peeled, *rest])
     em = frame.em
     runs = em.scalar("aten.gt.int", [arrays.as_int(frame, node.iter, iterable.length), em.int(offset)], em.types.bool)
-    if why.before is None or node not in frame.nested_loops:
-        return branch(frame, node, runs, peeled, [], rest, tail, apart=why.before is None)
-    # Inside another loop both paths must give the same kind of value. A loop that never runs leaves a Python number, whose
-    # dtype rules no array has: refuse that when it happens, rather than give another dtype.
-    message = f"the loop at line {node.lineno} ran no iteration, which leaves `{why.name}` {describe(why.before)}; start it as an array"
-    if em.mutable:  # what was written until then is written
-        what = f"`{why.name}`, which is {describe(why.before)} or {describe(why.after)} after a loop in a loop"
-        raise frame.error(node, what, "start it as an array")
-    raise_if(frame, not_(frame, runs), "ValueUnanswerable", message)
-    return GoOn([*peeled, *rest])
+    return branch(frame, node, runs, peeled, [], rest, tail, apart=why.before is None)
 
 
 def _apart(frame: Frame, node: ast.For | ast.While, before: list[Any], remaining: Callable[[list[Any], bool], Ends | None]) -> Step:

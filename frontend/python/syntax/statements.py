@@ -17,7 +17,7 @@ import numpy as np
 
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python.building.branch import raise_error
+from tierup.frontend.python.building.branch import for_each, raise_error
 from tierup.frontend.python.building.frame import Frame, WillRaise, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
@@ -26,6 +26,7 @@ from tierup.frontend.python.building.values import (
     Ends,
     GoOn,
     Jump,
+    OneOf,
     Raised,
     Return,
     Scalar,
@@ -33,6 +34,7 @@ from tierup.frontend.python.building.values import (
     Unknown,
     Value,
     describe,
+    is_number,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import blocks_of
@@ -92,6 +94,7 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
         frame.env = {**before, **{name: Unknown("") for name in binds([node])}}
 
 
+_WRITTEN = "what is written"  # no program has such a name
 _REFUSED: dict[type, tuple[str, str]] = {
     ast.FunctionDef: ("a function inside the function", "define it outside"),
     ast.ClassDef: ("a class inside the function", "define it outside"),
@@ -116,8 +119,23 @@ def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends
         value = evaluate(frame, node.value)
     frame.at(node)
     for target in node.targets:
-        assign_target(frame, target, value)
+        _store(frame, target, value)
     return None
+
+
+def _store(frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a name, or write. What only the run knows the kind of is written as each."""
+    if not isinstance(value, OneOf) or isinstance(target, ast.Name):
+        assign_target(frame, target, value)
+        return
+    frame.env[_WRITTEN] = value
+
+    def write() -> Value:
+        assign_target(frame, target, frame.env[_WRITTEN])
+        return NONE
+
+    for_each(frame, target, _WRITTEN, write)
+    del frame.env[_WRITTEN]
 
 
 def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin: ast.stmt) -> ast.If:
@@ -154,6 +172,9 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         array_operators.update(frame, node, op, current, value)
         return None
     assert isinstance(target, ast.Name)
+    if _is_one_of_scalars(frame.env.get(target.id)):
+        frame.env[target.id] = evaluate(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
+        return None
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
     value = right_operand(frame, node.value, current)
     frame.at(node)
@@ -170,6 +191,16 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         else:
             frame.env[target.id] = new
     return None
+
+
+def _is_one_of_scalars(value: Value | None) -> bool:
+    """Whether a value is a number or a NumPy scalar, one of these kinds: no operator changes it in place."""
+    found = value.alternatives if isinstance(value, OneOf) else ()
+    return bool(found) and all(is_number(v) or isinstance(v, Array) and v.rank == 0 and v.decays is True for v in found)
+
+
+def _at(made: ast.expr, node: ast.stmt) -> ast.expr:
+    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> Ends | None:

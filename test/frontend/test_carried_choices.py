@@ -1,0 +1,59 @@
+"""Names that a loop carries and that are a number on some paths and an array on others: native, and what plain Python gives, types included."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from running import function_of
+
+import tierup
+
+PROGRAMS = {
+    "sum_of_some": "s = 0.0\nfor i in range(len(x)):\n    if x[i] > t:\n        s += x[i]\nreturn s",
+    "from_an_int": "s = 0\nc = 0\nfor v in x:\n    if v > t:\n        s += v\n        c += 1\nreturn s / c if c else 0.0",
+    "in_loops_in_one_another": "s = 0.0\nfor i in range(a.shape[0]):\n    for j in range(a.shape[1]):\n        s += a[i, j]\nreturn s",
+    "product": "n, m = a.shape\nc = np.zeros((n, n))\nfor i in range(n):\n    for j in range(n):\n        s = 0.0\n        for k in range(m):\n            s += a[i, k] * a[j, k]\n        c[i, j] = s\nreturn c",
+    "stored_each_round": "out = np.zeros(len(x))\ns = 0.0\nfor i in range(len(x)):\n    if x[i] > t:\n        s += x[i]\n    out[i] = s\nreturn out",
+    "tested": "s = 0.0\nfor i in range(len(x)):\n    if x[i] > t:\n        s += x[i]\n    if s > 1.0:\n        return i, s\nreturn -1, s",
+    "two_at_once": "s, p = 0.0, 1\nfor i in range(len(x)):\n    if x[i] > t:\n        s = s + x[i]\n    else:\n        p = p * x[i]\nreturn s - p, s, p",
+    "of_three_kinds": "s = 0\nfor i in range(len(x)):\n    if x[i] > t:\n        s = s + x[i]\n    elif x[i] > 0.3:\n        s = s + 0.5\nreturn s",
+    "given_to_functions": "s = 0.0\nfor i in range(len(x)):\n    if x[i] > t:\n        s += x[i]\n    s = max(s, 0.25)\nreturn np.sqrt(s) + abs(s), float(s)",
+    "division": "s = 0.0\nfor i in range(len(x)):\n    if x[i] > t:\n        s += x[i]\nreturn 1.0 / s",
+    "rows": "s = 0\nfor i in range(a.shape[0]):\n    if a[i, 0] > t:\n        s = s + a[i]\nreturn s",
+    "row_after_row": "s = 0\nfor i in range(a.shape[0]):\n    for j in range(2):\n        s = s + a[i] * j\nreturn s",
+    "float_or_int": "s = 0\nfor i in range(n):\n    if i % 2:\n        s = s + 0.5\nreturn s, s * 2",
+    "left_in_between": "s = 0.0\nfor v in x:\n    if v > 0.95:\n        break\n    if v > t:\n        s += v\n        continue\n    s = s * 0.5\nreturn s",
+    "by_while": "i, s = 0, 0.0\nwhile i < len(x) and s < 2.0:\n    if x[i] > t:\n        s += x[i]\n    i += 1\nreturn s, i",
+    "maximum": "m = -1.0\nfor v in x:\n    if v > m:\n        m = v\nreturn m",
+    "truth": "s = 0\nfor v in x:\n    if v > t:\n        s = v\nreturn 1 if s else 2",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, dtype: type, tmp_path: Path) -> None:
+    source = f"def f(x, a, t, n):\n{textwrap.indent(PROGRAMS[name], '    ')}\n"
+    plain: dict[str, Any] = {"np": np}
+    exec(source, plain)  # noqa: S102 - our own program
+    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    rng = np.random.default_rng(1)
+    for t, n, size in ((0.5, 4, 6), (0.1, 0, 6), (0.6, 3, 6), (9.0, 1, 6), (9.0, 2, 6), (0.2, 5, 6), (0.5, 4, 0), (0.4, 2, 6)):
+        scale = 1 if dtype is not np.int64 else 4
+        given = (rng.random(size) * scale).astype(dtype), (rng.random((size, 3)) * scale).astype(dtype), t, n
+        outcomes = []
+        for function in (f, plain["f"]):
+            try:
+                with np.errstate(all="ignore"):
+                    outcomes.append(function(*given))
+            except ZeroDivisionError as e:
+                outcomes.append(str(e))
+        found, want = outcomes
+        for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, want)), strict=True):
+            assert type(one) is type(other) and np.result_type(one) == np.result_type(other) if not isinstance(other, str) else one == other
+            assert isinstance(other, str) or np.allclose(one, other, rtol=1e-5 if dtype is np.float32 else 1e-14, equal_nan=True)
+    assert f.stats().hits >= 4 and f.stats().python == 0, f.explain()
