@@ -166,7 +166,8 @@ def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(write, vie
 
 
 WRITES = ("x.zero_()", "x.fill_(2.0)", "x.copy_(x * 2)", "x.mul_(2)", "x.clamp_(min=0.5)", "x.masked_fill_(x > 0, 3.0)", "x[torch.tensor([0])] = 7.0",
-          "x.index_put_([torch.tensor([1])], torch.tensor(3.0))", "x.scatter_(0, torch.tensor([0]), 5.0)", "x[0] = 1.0")  # fmt: skip
+          "x.index_put_([torch.tensor([1])], torch.tensor(3.0))", "x.scatter_(0, torch.tensor([0]), 5.0)", "x[0] = 1.0",
+          "x.unsqueeze(0).fill_(2.0)", "x.unsqueeze(1).squeeze().zero_()", "x.unsqueeze(0).masked_fill_(x > 0, 3.0)")  # fmt: skip
 LAID = {"plain": lambda x: x * 1, "stepped": lambda x: x.repeat_interleave(2)[::2], "behind": lambda x: torch.cat([x[:2], x])[2:]}
 
 

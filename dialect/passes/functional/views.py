@@ -36,6 +36,11 @@ def identity(chain: Sequence[Step]) -> bool:
     return all(step.name in CASTS for step in chain)
 
 
+def in_place_of_part(chain: Sequence[Step]) -> bool:
+    """Whether a write through a chain goes into a part of what it starts from, which keeps the layout of the whole."""
+    return any(_INVERSES.get(step.name.removeprefix("torch.")) in (None, _select, _slice, _narrow, _diagonal) for step in chain)
+
+
 def may_be_operand(op: ir.Operation) -> bool:
     """Whether an op may give its operand itself, which sizes, dtypes and layouts decide."""
     row, rules = row_of(op), Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH

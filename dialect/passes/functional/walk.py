@@ -188,7 +188,7 @@ class Walker:
             operands = [self.value(v) for v in op.operands]
             self._check_read(op)
             target = self._env[op.operands[0]]
-            is_part = isinstance(target, Ref) and not functional_views.identity(target.chain)
+            is_part = isinstance(target, Ref) and functional_views.in_place_of_part(target.chain)
             self._write(op, op.operands[0], functional_writes.new_contents(op, row, operands, self.ip, is_part))
             self.bind(op.results[0], self._env[op.operands[0]])
         elif row.aliasing is Aliasing.VIEW and name != "torch.operator" and self._exact(op):

@@ -17,7 +17,7 @@ from tierup.dialect.passes.core import PassFailure
 
 def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir.InsertionPoint, is_part: bool) -> ir.Value:
     """The value of operand 0 after `op`: its functional twin, converted to operand 0's dtype and held to its shape and layout.
-    `is_part`: operand 0 is a view, whose layout is that of what it is a view of.
+    `is_part`: operand 0 is a part of a tensor whose layout stays.
 
     The conversion is an `aten.copy` with the attribute `tierup.inplace`, which says whose rule allows it ("same_kind": NumPy's,
     "can_cast": torch's): where the in-place op raises, inference then raises at the copy.
