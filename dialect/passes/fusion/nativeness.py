@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tierup.dialect.analysis.points_to import CONSTRUCTS
-from tierup.dialect.analysis.raising import raises_for_values, takes_every_array
+from tierup.dialect.analysis.raising import hangs_on_numbers, raises_for_values, takes_every_array
 from tierup.dialect.facts.inference.infer import Inference, promotion
 from tierup.dialect.facts.values import Bool, Tensor, Value
 from tierup.dialect.ir import torch_types
@@ -155,7 +155,9 @@ class Nativeness:
             return True
         tensors = [i for i, v in enumerate(op.operands) if torch_types.is_tensor(v.type)]
         if not tensors:
-            return row.kind is not Kind.SCALAR and not all(v in self.inference.values for v in op.operands)
+            if row.kind is Kind.SCALAR:  # unpacking a list of another length, say
+                return hangs_on_numbers(op, row, self.inference)
+            return not all(v in self.inference.values for v in op.operands)
         if len(tensors) > 1 or any(v not in self.inference.values for v in op.operands):
             return True
         operands = tuple(None if i in tensors else self.inference[v] for i, v in enumerate(op.operands))
