@@ -36,6 +36,7 @@ PROGRAMS = {
     "choice": "for i in range(len(x)):\n    if x[i] > t:\n        return x[i] if i % 2 else i\nreturn None",
     "written": "for i in range(len(x)):\n    if x[i] > t:\n        return x\n    x[i] = t\nreturn x[:2]",
     "known_rounds": "for k in range(50):\n    d = (t * t - 2) / (2 * t + 1)\n    t = t - d\n    if abs(d) < 1e-9:\n        return t, k\nreturn t, -1",
+    "truth_of_an_element": "for i in range(len(x)):\n    if x[i] > t or (i > n and y[i]):\n        return i\nreturn -1 if not (n and x[0]) else n",
     "largest": "m = x[0]\nfor i in range(1, len(x)):\n    if x[i] > m:\n        m = x[i]\nreturn m",
 }  # fmt: skip
 STAY_IN_PART = {"else_returns", "written"}  # a name that no round may set; a view or the array itself

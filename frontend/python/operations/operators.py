@@ -134,15 +134,18 @@ def _short_circuit(frame: Frame, node: ast.AST, is_and: bool, operands: Operands
         return _short_circuit(frame, node, is_and, operands[1:]) if known is is_and else first
     condition = truth(frame, node, first)
     rest: Callable[[], Value] = lambda: _short_circuit(frame, node, is_and, operands[1:])
+    if node in frame.conditions:  # its truth alone is asked for: the values may be of any kinds
+        rest = lambda: _truth(frame, node, _short_circuit(frame, node, is_and, operands[1:]))
+        first = Const(not is_and)
     try:
         return select(frame, node, condition, rest, lambda: first) if is_and else select(frame, node, condition, lambda: first, rest)
     except Unjoinable:
-        if node not in frame.conditions:
-            raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools") from None
-    # an `if` asks for the truth of it only
-    as_bool = lambda: Scalar(truth(frame, node, rest()), "bool")
-    short = lambda: Const(not is_and)
-    return select(frame, node, condition, as_bool, short) if is_and else select(frame, node, condition, short, as_bool)
+        raise frame.error(node, "`and`/`or` of values of different kinds", "compare them, so that both are bools") from None
+
+
+def _truth(frame: Frame, node: ast.AST, value: Value) -> Value:
+    known = static_truth(frame, node, value)
+    return Scalar(truth(frame, node, value), "bool") if known is None else Const(known)
 
 
 def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
