@@ -57,3 +57,45 @@ def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, d
             assert type(one) is type(other) and np.result_type(one) == np.result_type(other) if not isinstance(other, str) else one == other
             assert isinstance(other, str) or np.allclose(one, other, rtol=1e-5 if dtype is np.float32 else 1e-14, equal_nan=True)
     assert f.stats().hits >= 4 and f.stats().python == 0, f.explain()
+
+
+def squares_of_some(x):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            s += x[i] ** 2
+    return s
+
+
+def until_it_is_large(x):
+    s = x[0] * 0
+    for i in range(len(x)):
+        s = s + x[i] * x[i]
+        if s > 1:
+            return s * 2
+    return s
+
+
+def scaled_by_the_first_large_one(x):
+    for i in range(len(x)):
+        if x[i] > 0.6:
+            return np.sum(x * x[i])
+    return np.sum(x)
+
+
+def pairs(x):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(i):
+            s += x[i] * x[j]
+    return s
+
+
+@pytest.mark.parametrize("loss", [squares_of_some, until_it_is_large, scaled_by_the_first_large_one, pairs], ids=lambda f: f.__name__)
+def test_gradients_go_through_what_a_loop_carries_and_how_it_is_left(loss):
+    both = tierup.value_and_grad(loss)
+    for x in (np.array([0.1, 0.7, 0.3, 0.9, 0.55]), np.array([0.1, 0.2]), np.array([0.1, 0.7, 0.3, 0.9, 0.55]), np.array([0.8, 0.9, 0.3])):
+        value, gradient = both(x)
+        steps = np.eye(len(x)) * 1e-6
+        assert np.isclose(value, loss(x), rtol=1e-14)
+        assert np.allclose(gradient, [(loss(x + step) - loss(x - step)) / 2e-6 for step in steps], atol=1e-7)

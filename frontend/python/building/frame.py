@@ -216,6 +216,16 @@ class Frame:
 
     # --- names -------------------------------------------------------------------------------------------------------
 
+    @contextmanager
+    def named(self, value: Value) -> Iterator[str]:
+        """A name that no program has for a value, inside the `with`."""
+        name = f"a value at {len(self.env)}"
+        self.env[name] = value
+        try:
+            yield name
+        finally:
+            self.env.pop(name, None)
+
     def lookup(self, node: ast.Name) -> Value:
         """What a name stands for here. Raises WillRaise for Python's NameError, UnsupportedSyntax if only some paths set it."""
         name = node.id

@@ -30,12 +30,13 @@ from tierup.dialect.passes.autodiff.reverse import reverse
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Place
 from tierup.frontend.errors import NotDifferentiable
+from tierup.frontend.python.building.branch import for_each
 from tierup.frontend.python.building.complex_numbers import NO_COMPLEX
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, NeedsMutation, WillRaise
 from tierup.frontend.python.building.gradient_spec import GradientSpec
 from tierup.frontend.python.building.templates import Structure, lower, raise_, types_of
-from tierup.frontend.python.building.values import NONE, Array, Const, Sequence, Value, describe, is_number, is_numpy_scalar
+from tierup.frontend.python.building.values import NONE, Array, Const, OneOf, Sequence, Value, describe, is_number, is_numpy_scalar
 from tierup.frontend.python.gradients.arguments import flat_names, flat_numbers, gradient_template, prepared
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
 from tierup.frontend.python.operations.scalars import not_, raise_if
@@ -131,6 +132,9 @@ def _checked_value(frame: Frame, spec: GradientSpec, value: Value) -> Array:
     if isinstance(value, Sequence):
         remedy = "return the value alone, or (value, the rest) with has_aux=True"
         raise WillRaise(TypeError(f"{spec}: the function returns {describe(value)}, which has no gradient: {remedy}"))
+    if isinstance(value, OneOf) and all(is_number(v) or isinstance(v, Array) for v in value.alternatives):
+        with frame.named(value) as name:
+            value = for_each(frame, None, name, lambda: as_array(frame, None, frame.env[name]))
     if not isinstance(value, Array) and not (isinstance(value, Const) and (is_number(value) or is_numpy_scalar(value))):
         remedy = "return the array, without float() or .item()" if is_number(value) else "return an array of rank 0"
         raise WillRaise(TypeError(f"{spec}: the function returns {describe(value)}, which has no gradient: {remedy}"))

@@ -94,7 +94,6 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
         frame.env = {**before, **{name: Unknown("") for name in binds([node])}}
 
 
-_WRITTEN = "what is written"  # no program has such a name
 _REFUSED: dict[type, tuple[str, str]] = {
     ast.FunctionDef: ("a function inside the function", "define it outside"),
     ast.ClassDef: ("a class inside the function", "define it outside"),
@@ -128,14 +127,13 @@ def _store(frame: Frame, target: ast.expr, value: Value) -> None:
     if not isinstance(value, OneOf) or isinstance(target, ast.Name):
         assign_target(frame, target, value)
         return
-    frame.env[_WRITTEN] = value
+    with frame.named(value) as name:
 
-    def write() -> Value:
-        assign_target(frame, target, frame.env[_WRITTEN])
-        return NONE
+        def write() -> Value:
+            assign_target(frame, target, frame.env[name])
+            return NONE
 
-    for_each(frame, target, _WRITTEN, write)
-    del frame.env[_WRITTEN]
+        for_each(frame, target, name, write)
 
 
 def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin: ast.stmt) -> ast.If:
