@@ -341,6 +341,7 @@ class ProgramBuilder:
         if not callee.returns:  # what comes after the call is not reached
             raise WillRaise(RuntimeError(f"{callee.name} returned"))
         result = raise_(callee.result, iter(results), em.region, em.writes)
+        frame.has_choices |= isinstance(result, OneOf)
         given = [*given_in(result, callee.result)]
         if given:
             tie([*given, *(c for value in bound.values() for c in containers_in(value))])

@@ -51,7 +51,7 @@ class Access:
                 if step != "cell_contents":
                     raise
                 function = replace(self, path=self.path[: at - 2]).read(arguments)  # before .__closure__[i].cell_contents
-                raise _unset(function.__code__.co_freevars[self.path[at - 1][1]]) from None  # type: ignore[attr-defined]
+                raise _unset(function.__code__.co_freevars[self.path[at - 1][1]]) from None  # type: ignore[attr-defined]  # a function's
         return value
 
     def _root(self, arguments: Mapping[str, object]) -> object:

@@ -203,3 +203,56 @@ def test_a_name_that_a_lambda_binds_is_its_own(called, options):
                 except NameError as e:
                     found.append((type(e).__name__, str(e)))
             assert found[0] == found[1]
+
+
+def first_above(x, t):
+    for i, v in enumerate(x):
+        if v > t:
+            return i
+    return None
+
+
+def with_factor(x, t):
+    if x[0] > t:
+        return x, 1
+    return x * 2, 2.5
+
+
+def returned_early(x, t):
+    r = first_above(x, t)
+    if r is None:
+        return -1.0
+    return x[r] * 2
+
+
+def chosen_by_none(x, t):
+    r = first_above(x, t)
+    if r is not None:
+        s = x[r]
+    else:
+        s = x[0]
+    return s + 1, 0 if r is None else r + 1
+
+
+def asked_at_once(x, t):
+    return first_above(x, t) is None, not first_above(x, t)
+
+
+def unpacked(x, t):
+    y, k = with_factor(x, t)
+    return y * k, k
+
+
+def handed_on(x, t):
+    return with_factor(x, t)
+
+
+@pytest.mark.parametrize("function", [returned_early, chosen_by_none, asked_at_once, unpacked, handed_on], ids=lambda f: f.__name__)
+def test_a_helper_may_return_values_of_different_kinds(function):
+    f = tierup.jit(function, weigh=False)
+    for number in range(9):
+        x, t = np.random.default_rng(number).random(5), (0.5, 0.99, 0.2)[number % 3]
+        found, want = f(x, t), function(x, t)
+        assert repr(found) == repr(want)
+        assert [v is x for v in found] == [v is x for v in want] if isinstance(want, tuple) else True
+    assert f.stats().hits >= 6 and f.stats().python == 0

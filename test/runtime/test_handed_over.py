@@ -20,7 +20,7 @@ COUNTS = "hits", "misses", "profiled_runs", "interpreted"
 
 
 def chosen(x, c):
-    return x if c else x * 2
+    return x[:] if c else x * 2
 
 
 def doubled(x, n):
@@ -31,7 +31,7 @@ def doubled(x, n):
 
 def by_mode(x, mode, step):
     if mode == 1:
-        return x
+        return x[:]
     if mode == 2:
         return x[1:]
     return x[1:] * step
@@ -82,14 +82,14 @@ def replay(function, calls, **options):
 
 
 @pytest.mark.parametrize("function", [copied_or_written, joined_or_written])
-@pytest.mark.parametrize("way", ["default", "bailouts"])
+@pytest.mark.parametrize("way", ["default", "python entry"])
 def test_a_copy_of_what_is_written_to_an_argument_lies_apart_from_it(function, way):
     _, tiers = replay(function, [(-1,), (-1,), (-1,), (1,)], fusion_strategy=[("static", 1)], **WAYS[way])
-    assert tiers == "phhm"
+    assert tiers == "phhh"
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_value_that_comes_back_has_a_version_and_gives_the_argument_itself(way):
+def test_a_value_that_comes_back_has_a_version_and_gives_the_view(way):
     jitted, tiers = replay(chosen, [(c,) for c in (False, False, True, True, True, False, True)], **WAYS[way])
     first = "h" if way == "specializing" else "p"
     assert tiers == first + "hmhhhh"
@@ -131,7 +131,7 @@ def test_values_that_do_not_help_are_assumption_on_once():
     """What decides is in the array."""
 
     def positive(x, step):
-        return x if x.sum() > 0 else x * step
+        return x[:] if x.sum() > 0 else x * step
 
     jitted, tiers = replay(positive, [(step,) for step in (1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4)])
     assert tiers == "p" + "m" * 11
@@ -143,7 +143,7 @@ def test_what_calls_without_an_answer_count_as_stays_when_versions_go():
     jitted = tierup.jit(chosen, max_versions=1)
     x, y = np.ones(3), np.ones(3, np.float32)
     for array, c in [(x, True)] * 4 + [(y, False)] * 3 + [(x, True)] * 2:
-        assert (jitted(array, c) is array) == c
+        assert np.shares_memory(jitted(array, c), array) == c
     stats = jitted.stats()
     assert stats.calls == 9
     assert stats.bailouts == 0
@@ -152,7 +152,7 @@ def test_what_calls_without_an_answer_count_as_stays_when_versions_go():
 
 def test_the_event_is_a_miss_and_an_exception_is_none():
     def item(x, c, i):
-        return x if c else x[i] * x
+        return x[:] if c else x[i] * x
 
     heard = []
     jitted = tierup.jit(item)
@@ -225,7 +225,7 @@ def test_whatever_comes_each_call_counts_once_and_gives_what_python_gives(calls,
 
 def test_explain_says_why_calls_are_handed_over_and_what_helps():
     def by_array(x):
-        return x if x.sum() > 0 else x * 2
+        return x[1:] if x.sum() > 0 else x[1:] * 2
 
     def copied(x):
         return x.copy() if x.sum() > 0 else x * 2

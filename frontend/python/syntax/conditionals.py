@@ -167,7 +167,7 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends], ta
     if isinstance(first, Return) and isinstance(second, Return):
         values = [first.value, second.value]
         joined = None if frame.is_entry and _are_apart(frame, values) else join_values(pending, values)
-        if joined is None and frame.is_entry:
+        if joined is None:
             joined = either(frame, pending, values)
         if joined is None:
             remedy = "return the same kind of value on every path, for example np.float64(0) for 0.0"

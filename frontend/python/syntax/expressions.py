@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import math
 import os
@@ -25,6 +26,7 @@ from tierup.frontend.python.building.values import (
     Mapping_,
     Method,
     Object,
+    OneOf,
     Scalar,
     Sequence,
     Slice,
@@ -67,11 +69,25 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
             value = handler(frame, node) if value is None else handler(frame, node, value)
             if em.mutable:
                 _refuse_stale(frame, node, value)
+            if isinstance(value, OneOf) and pending:
+                with frame.named(value) as name:
+                    return evaluate(frame, _with_head(pending, ast.copy_location(ast.Name(name, ast.Load()), node)))
+            if isinstance(value, OneOf) and frame.nested > 1 and isinstance(node, ast.Call):
+                raise frame.error(node, f"{describe(value)}, in an expression", "give it a name first")
     finally:
         em.location, em.has_gradients, frame.nested, em.node = outer
         em.copied_at = em.copied_at if copied_at is None else copied_at
     assert value is not None
     return value
+
+
+def _with_head(outer: list[ast.expr], head: ast.expr) -> ast.expr:
+    """The outermost of expressions that are each other's heads, with another one in the place of the last one's."""
+    for node in reversed(outer):
+        made = copy.copy(node)
+        setattr(made, _HEADS[type(node)], head)
+        head = made
+    return head
 
 
 def _refuse_stale(frame: Frame, node: ast.AST, value: Value) -> None:

@@ -40,6 +40,16 @@ class Step:
     def __post_init__(self) -> None:
         self.lineno, self.col_offset = self.stands_for.lineno, self.stands_for.col_offset
 
+    @classmethod
+    def binding(cls, frame: Frame, name: str, value: Value, node: ast.AST, instead: Value | None = None) -> Step:
+        """Gives a name a value. `instead`: unless it has another one than this by then."""
+
+        def run(_rest: list[Any], _tail: bool) -> None:
+            if instead is None or frame.env.get(name) is instead:
+                frame.env[name] = value
+
+        return cls(run, ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)), node))
+
 
 def _jumps(node: ast.For | ast.While) -> bool:
     """Whether statements of a loop break or continue it."""

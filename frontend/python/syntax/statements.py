@@ -34,10 +34,11 @@ from tierup.frontend.python.building.values import (
     Unknown,
     Value,
     describe,
+    is_none,
     is_number,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
-from tierup.frontend.python.flow.parts import blocks_of
+from tierup.frontend.python.flow.parts import always_leaves, blocks_of
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
@@ -127,6 +128,10 @@ def _store(frame: Frame, target: ast.expr, value: Value) -> None:
     if not isinstance(value, OneOf) or isinstance(target, ast.Name):
         assign_target(frame, target, value)
         return
+    if isinstance(target, (ast.Tuple, ast.List)) and all(_has_items(v, target) for v in value.alternatives):
+        for i, element in enumerate(target.elts):  # as many choices, of one tag
+            _store(frame, element, OneOf(value.tag, tuple(v.items[i] for v in value.alternatives)))  # type: ignore[union-attr]  # Sequences
+        return
     with frame.named(value) as name:
 
         def write() -> Value:
@@ -134,6 +139,11 @@ def _store(frame: Frame, target: ast.expr, value: Value) -> None:
             return NONE
 
         for_each(frame, target, name, write)
+
+
+def _has_items(value: Value, target: ast.Tuple | ast.List) -> bool:
+    """Whether a value is a tuple or list with an item for each element of a target."""
+    return isinstance(value, Sequence) and len(value.items) == len(target.elts) and not any(isinstance(e, ast.Starred) for e in target.elts)
 
 
 def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin: ast.stmt) -> ast.If:
@@ -336,7 +346,32 @@ def _if(frame: Frame, node: ast.If, rest: list[Any], tail: bool) -> Ends | None:
     if isinstance(test, Const):
         return GoOn([*(node.body if test.value else node.orelse), *rest])
     assert isinstance(test, Scalar)
-    return conditionals.branch(frame, node, test.ssa, node.body, node.orelse, rest, tail)
+    return conditionals.branch(frame, node, test.ssa, *_arms(frame, node), rest, tail)
+
+
+def _asked_for_none(test: ast.expr) -> tuple[str, bool]:
+    """The name of which `x is None` asks, and whether it holds for None; "" for other tests."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1:
+        [asked], [op] = test.comparators, test.ops
+        if isinstance(asked, ast.Constant) and asked.value is None and isinstance(op, (ast.Is, ast.IsNot)):
+            return test.left.id, isinstance(op, ast.Is)
+    return "", False
+
+
+def _arms(frame: Frame, node: ast.If) -> tuple[list[Any], list[Any]]:
+    """The arms of an `if`. Behind `if x is None` it is known whether a name of which the run decides is None."""
+    arms: list[list[Any]] = [list(node.body), list(node.orelse)]
+    name, is_none_first = _asked_for_none(node.test)
+    choice = frame.env.get(name)
+    if not isinstance(choice, OneOf) or len(choice.alternatives) != 2 or not any(map(is_none, choice.alternatives)):
+        return arms[0], arms[1]
+    order = sorted(choice.alternatives, key=is_none, reverse=is_none_first)
+    stays = not any(map(always_leaves, arms))
+    for arm, value in zip(arms, order, strict=True):
+        arm.insert(0, loops.Step.binding(frame, name, value, node))
+        if stays:
+            arm.append(loops.Step.binding(frame, name, choice, node, value))
+    return arms[0], arms[1]
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
