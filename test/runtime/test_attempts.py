@@ -24,7 +24,7 @@ def chain(x):
 
 
 def picked(x, c):
-    return x if c else np.tanh(x) * 2
+    return x[:] if c else np.tanh(x) * 2
 
 
 class Broken(BaseException):
