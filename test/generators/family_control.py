@@ -7,7 +7,8 @@ from families import grow, statement
 from family_elementwise import operand
 
 WEIGHTS = {"writes": 1.6, "control": 0.5, "containers": 0.6}
-SUMS = ("{x}.sum() > {t}", "np.any({x} > {t})", "{x}.max() > {t}", "{x}.mean() < {t}", "np.all({x} == {x})", "{x}.shape[0] > 3", "{x}.size > 4", "len({x}) % 2 == 0", "{x}.ravel()[0] > {t}")
+SUMS = ("{x}.sum() > {t}", "np.any({x} > {t})", "{x}.max() > {t}", "{x}.mean() < {t}", "np.all({x} == {x})", "{x}.shape[0] > 3", "{x}.size > 4", "len({x}) % 2 == 0", "{x}.ravel()[0] > {t}",
+        "{x}.ravel()[:{t}]", "{x}[{x} > {t}][:1]", "{x}.ravel()[0] > {t} or (len({x}) > 1 and {x}.ravel()[0])")
 
 
 def condition(d: Draft) -> str:
@@ -96,7 +97,7 @@ def for_range(d: Draft) -> bool:
     except Nothing:
         pass
     lines = _with_exits(d, body(d, d.of(1, 2, 3), {i: 0}, loop=True), i)
-    return d.keep([f"for {i} in range({count}):", *indented(lines)], lambda name: False)
+    return d.keep([f"for {i} in range({count}):", *indented(lines), *otherwise(d)], lambda name: False)
 
 
 @statement("control", 1)
@@ -119,6 +120,24 @@ def accumulate(d: Draft) -> bool:
     return d.keep([f"{v} = {start}", f"for j in range(len({x})):", *indented(_with_exits(d, [step], "j"))], lambda name: name != "j")
 
 
+@statement("control", 1.2)
+def accumulate_numbers(d: Draft) -> bool:
+    """A number that becomes an array where some elements are added to it, and what is made of it."""
+    v, x = d.new(), d.array("fiu", least=1)
+    item = d.of(f"{x}[j]", f"{x}[j]", f"{x}[j] * 2", f"{x}[-1 - j]", "0.5", "1")
+    step = d.of(f"{v} += {item}", f"{v} = {v} + {item}", f"{v} = {item}", f"{v} = max({v}, {item})", f"{v} = {v} * {item} - 1")
+    test = d.of(f"{x}[j].sum() > {d.of('0', '1', '-1', '3')}", f"j % 2 == {d.of('0', '1')}", f"{v} < {d.of('1', '3')}", "j > 99", condition(d))
+    lines = [f"if {test}:", *indented([step])]
+    if d.chance.random() < 0.3:
+        lines += ["else:", *indented([d.of(f"{v} = {v} * 0.5", f"{v} -= 1", f"{v} = {v}")])]
+    head = d.of(f"for j in range(len({x})):", f"for j in range(len({x})):", "for j in range(3):", f"for _, j in zip({x}, range(len({x}))):")
+    if d.chance.random() < 0.3:
+        head, lines = f"for k_ in range({d.of('2', f'len({x})')}):", [head, *indented(lines)]
+    start = d.of("0.0", "0", "1", "-1.5", "True", f"{x}[0]")
+    end = d.of([], [f"{v} = {v} + 1"], [f"{v} = {v} > 1"], [f"{v} = np.sqrt(abs({v}))"])
+    return d.keep([f"{v} = {start}", head, *indented(_with_exits(d, lines, "j")), *end], lambda name: name not in ("j", "k_", "_"))
+
+
 @statement("control", 0.8)
 def while_(d: Draft) -> bool:
     i = f"w{d.depth}"
@@ -132,18 +151,32 @@ def while_(d: Draft) -> bool:
         lines += [f"if {i} > 3:", "    break"]
     if any(line.strip() == "continue" for line in lines):  # it would skip the counting
         lines = [line.replace("continue", "break") for line in lines]
-    return d.keep([f"{i} = 0", head, *indented(lines)], lambda name: name == i)
+    return d.keep([f"{i} = 0", head, *indented(lines), *otherwise(d)], lambda name: name == i)
+
+
+def otherwise(d: Draft) -> Lines:
+    """The `else` of a loop, now and then."""
+    return ["else:", *indented(body(d, 1))] if d.chance.random() < 0.12 else []
+
+
+def returned(d: Draft) -> str:
+    """A return out of a loop, as what stands in its place while the program is drawn (numpy_programs.py)."""
+    names = d.names(lambda v: is_array(v) or type(v) in (int, float, bool))
+    if not names:
+        return "break"
+    name = d.chance.choice(names)
+    return f"break  # return {d.of(name, name, f'{name} * 2', 'None', f'({name}, 1)', '7', '0.5')}"
 
 
 def _with_exits(d: Draft, lines: Lines, i: str) -> Lines:
     """Break and continue on conditions, somewhere between the statements of a block."""
-    for word in ("break", "continue"):
+    for word in ("break", "continue", returned(d)):
         if d.chance.random() < 0.15:
             places = [k for k, line in enumerate(lines) if not line.startswith(" ") and not line.startswith(("else", "elif"))] + [len(lines)]
             at = d.chance.choice(places)
             text = f"{i} == 1" if i and d.chance.random() < 0.5 else condition(d)
             inside = [word]
-            if d.chance.random() < 0.3:
+            if "return" not in word and d.chance.random() < 0.3:
                 inside = d.of(["try:", f"    {word}", "except ZeroDivisionError:", "    pass"], ["with np.errstate(all='ignore'):", f"    {word}"], ["try:", "    j_ = (1, 2)[2]", "except IndexError:", f"    {word}"])
             lines = [*lines[:at], f"if {text}:", *indented(inside), *lines[at:]]
     return lines

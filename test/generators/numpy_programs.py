@@ -47,6 +47,7 @@ def numpy_program(seed: object, most: int = 10, *, islands: bool = False) -> Num
     grow(draft, chance.randint(1, most), {**chance.choice(THEMES), **({"islands": 3.0} if islands else {})})
     last = f"return ({results(draft)}), log" if islands else f"return {results(draft)}"
     source = "\n".join([f"def f({', '.join(p.name for p in made)}):", *indented([*draft.lines, last])]) + "\n"
+    source = source.replace("break  # return ", "return ")  # drawn in no function
     return NumpyProgram(source, made, planned, seed)
 
 
