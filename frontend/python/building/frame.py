@@ -25,6 +25,7 @@ from tierup.frontend.python.building.values import (
     Foreign,
     Mapping_,
     Object,
+    OneOf,
     Perhaps,
     Scalar,
     Sequence,
@@ -221,6 +222,7 @@ class Frame:
         """A name that no program has for a value, inside the `with`."""
         name = f"a value at {len(self.env)}"
         self.env[name] = value
+        self.has_choices |= isinstance(value, OneOf)
         try:
             yield name
         finally:

@@ -17,7 +17,7 @@ import numpy as np
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import choice_in, for_each, select
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.frame import Frame, NeedsDtypes, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
@@ -45,9 +45,24 @@ from tierup.frontend.python.syntax import attributes, helpers
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Value:
-    """The value of an expression. Raises UnsupportedSyntax; WillRaise for one that raises whatever the arguments are."""
+    """The value of an expression. Raises UnsupportedSyntax, for one whose kind only the run knows, too; WillRaise for one that raises
+    whatever the arguments are; NeedsDtypes where dtypes may tell the kind."""
+    value = evaluate_any(frame, node)
+    if isinstance(value, OneOf):
+        _ask_for_dtypes(frame)
+        raise frame.error(node, f"{describe(value)}, in an expression", "give it a name first")
+    return value
+
+
+def _ask_for_dtypes(frame: Frame) -> None:
+    if frame.outside.knows_dtypes in ("no", "indices"):
+        raise NeedsDtypes
+
+
+def evaluate_any(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression that is named, kept or returned: of one kind or another, maybe."""
     if type(node) not in _DISPLAYS and (choice := choice_in(frame, [node])) is not None:
-        return for_each(frame, node, choice, lambda: evaluate(frame, node))
+        return for_each(frame, node, choice, lambda: evaluate_any(frame, node))
     pending = [node]
     while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
         pending.append(getattr(pending[-1], head))
@@ -70,10 +85,9 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
             if em.mutable:
                 _refuse_stale(frame, node, value)
             if isinstance(value, OneOf) and pending:
+                _ask_for_dtypes(frame)
                 with frame.named(value) as name:
-                    return evaluate(frame, _with_head(pending, ast.copy_location(ast.Name(name, ast.Load()), node)))
-            if isinstance(value, OneOf) and frame.nested > 1 and isinstance(node, ast.Call):
-                raise frame.error(node, f"{describe(value)}, in an expression", "give it a name first")
+                    return evaluate_any(frame, _with_head(pending, ast.copy_location(ast.Name(name, ast.Load()), node)))
     finally:
         em.location, em.has_gradients, frame.nested, em.node = outer
         em.copied_at = em.copied_at if copied_at is None else copied_at
@@ -145,14 +159,14 @@ def right_operand(frame: Frame, node: ast.expr, other: Value) -> Value:
     raise frame.error(node, _TOO_LARGE)
 
 
-def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
-    """Elements of a display or arguments of a call, starred ones spread."""
+def _items(frame: Frame, nodes: list[ast.expr], *, choices: bool = False) -> list[Value]:
+    """Elements of a display or arguments of a call, starred ones spread. `choices`: they may be of a kind that only the run knows."""
     out: list[Value] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
             out.extend(static_items(frame, node, evaluate(frame, node.value)))
         else:
-            out.append(evaluate(frame, node))
+            out.append(evaluate_any(frame, node) if choices else evaluate(frame, node))
     return out
 
 
@@ -166,7 +180,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
             items.update(spread.items)
             continue
         key = evaluate(frame, key_node)
-        items[table.constant(frame, key_node, key, "a dict key")] = evaluate(frame, value_node)
+        items[table.constant(frame, key_node, key, "a dict key")] = evaluate_any(frame, value_node)
     return Mapping_(items, region=frame.em.region)
 
 
@@ -238,7 +252,11 @@ def condition(frame: Frame, node: ast.expr) -> Value:
     if (choice := choice_in(frame, [node])) is not None:
         return for_each(frame, node, choice, lambda: condition(frame, node))
     _mark_condition(frame, node)
-    value = evaluate(frame, node)
+    value = evaluate_any(frame, node)
+    if isinstance(value, OneOf):
+        _ask_for_dtypes(frame)
+        with frame.named(value) as name:
+            return condition(frame, ast.copy_location(ast.Name(name, ast.Load()), node))
     known = static_truth(frame, node, value)
     if known is not None:
         return Const(known)
@@ -293,7 +311,7 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
 
 def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     out: list[Value] = []
-    _comprehend(frame, node, 0, lambda: out.append(evaluate(frame, node.elt)))
+    _comprehend(frame, node, 0, lambda: out.append(evaluate_any(frame, node.elt)))
     return Sequence("list", out, frame.em.region)
 
 
@@ -309,7 +327,7 @@ def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
 
     def add() -> None:
         key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
-        out[key] = evaluate(frame, node.value)
+        out[key] = evaluate_any(frame, node.value)
 
     _comprehend(frame, node, 0, add)
     return Mapping_(out, region=frame.em.region)
@@ -488,8 +506,8 @@ def _is_pure(function: Any) -> bool:
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: lambda frame, node: frame.lookup(node),
-    ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
-    ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts), frame.em.region),
+    ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts, choices=True), frame.em.region),
+    ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts, choices=True), frame.em.region),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
     ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, right_operand(frame, node.right, left)),
     ast.BoolOp: lambda frame, node: short_circuit(

@@ -43,7 +43,7 @@ from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
-from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, right_operand
+from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, right_operand
 from tierup.frontend.stopping import no_grad
 from tierup.runtime.arguments.hidden import Access
 
@@ -116,7 +116,7 @@ def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends
     if isinstance(node.value, ast.GeneratorExp) and all(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
         value = evaluate(frame, ast.copy_location(ast.ListComp(node.value.elt, node.value.generators), node.value))  # taken apart at once
     else:
-        value = evaluate(frame, node.value)
+        value = evaluate_any(frame, node.value)
     frame.at(node)
     for target in node.targets:
         _store(frame, target, value)
@@ -154,7 +154,7 @@ def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin:
 
 def _annotated(frame: Frame, node: ast.AnnAssign, rest: list[Any], tail: bool) -> Ends | None:
     if node.value is not None:
-        assign_target(frame, node.target, evaluate(frame, node.value))
+        _store(frame, node.target, evaluate_any(frame, node.value))
     return None
 
 
@@ -181,7 +181,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         return None
     assert isinstance(target, ast.Name)
     if _is_one_of_scalars(frame.env.get(target.id)):
-        frame.env[target.id] = evaluate(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
+        frame.env[target.id] = evaluate_any(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
         return None
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
     value = right_operand(frame, node.value, current)
@@ -213,7 +213,7 @@ def _at(made: ast.expr, node: ast.stmt) -> ast.expr:
 
 def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> Ends | None:
     if not isinstance(node.value, ast.Constant):
-        evaluate(frame, node.value)
+        evaluate_any(frame, node.value)
     return None
 
 
@@ -253,7 +253,7 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
 def _return(frame: Frame, node: ast.Return, rest: list[Any], tail: bool) -> Ends | None:
     if isinstance(node.value, ast.IfExp):
         return _if(frame, _as_statement(node.value, ast.Return, node), rest, tail)
-    return Return(NONE if node.value is None else evaluate(frame, node.value), node.lineno)
+    return Return(NONE if node.value is None else evaluate_any(frame, node.value), node.lineno)
 
 
 def _import(frame: Frame, node: ast.Import | ast.ImportFrom, rest: list[Any], tail: bool) -> Ends | None:
