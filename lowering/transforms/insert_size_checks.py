@@ -9,11 +9,12 @@ becomes
     %0 = torch.prim.ListConstruct %safe, %int4
 
 and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant, for eye, and for aranges of ints, of
-which torch's are not to end before they start; and for the element of a tensor whose sizes only the run knows to be 1. What has more than `MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory:
-native code notices neither that there is none nor that a number of bytes overflows. A size of -1 that only the run knows fails the check:
-tier 0 answers. Where type inference knows all sizes, as it does those made of arguments' sizes, it has said what must be equal, and the
-compiler checks that before anything else: ops marked `tierup.tied` are left alone, and where one may be negative, `tierup.known`, only
-signs are looked at. Sizes that are certain (`tierup.certain`) stay as they are where the check of another fails.
+which torch's are not to end before they start; and for the element of a tensor whose sizes only the run knows to be 1. What has more than
+`MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory: native code notices neither that there is none nor that a number of
+bytes overflows. A size of -1 that only the run knows fails the check: tier 0 answers. Where type inference knows all sizes, as it does
+those made of arguments' sizes, it has said what must be equal, and the compiler checks that before anything else: ops marked `tierup.tied`
+are left alone, and where one may be negative, `tierup.known`, only signs are looked at. Sizes that are certain (`tierup.certain`) stay as
+they are where the check of another fails.
 """
 
 from __future__ import annotations
