@@ -147,6 +147,88 @@ def edges(field):
     return np.where(around > 0, around, 0) - np.where(around < 0, around * 0.5, 0)
 
 
+def product(a, b):
+    out = np.zeros((len(a), b.shape[1]))
+    for i in range(len(a)):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for k in range(len(b)):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+    return out
+
+
+def sum_of_some(a, least):
+    total = 0.0
+    for i in range(len(a)):
+        if a[i] > least:
+            total += a[i]
+    return total
+
+
+def first_above(a, least):
+    for i in range(len(a)):
+        if a[i] > least:
+            return i
+    return -1
+
+
+def is_prime(n):
+    i = 2
+    while i * i <= n:
+        if n % i == 0:
+            return False
+        i += 1
+    return True
+
+
+def nth_smallest(a, n):
+    low, high = 0, len(a) - 1
+    while True:
+        pivot, at = a[high], low
+        for i in range(low, high):
+            if a[i] < pivot:
+                kept = a[at]
+                a[at] = a[i]
+                a[i] = kept
+                at += 1
+        a[high] = a[at]
+        a[at] = pivot
+        if at == n:
+            return a[at]
+        if at < n:
+            low = at + 1
+        else:
+            high = at - 1
+
+
+def moving_average(a, width):
+    out = np.zeros(len(a) - width + 1)
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(width):
+            total += a[i + j]
+        out[i] = total / width
+    return out
+
+
+def clusters(a, centers):
+    for _ in range(5):
+        sums, counts = np.zeros(len(centers)), np.zeros(len(centers))
+        for v in a:
+            nearest, least = 0, abs(v - centers[0])
+            for k in range(1, len(centers)):
+                distance = abs(v - centers[k])
+                if distance < least:
+                    nearest, least = k, distance
+            sums[nearest] += v
+            counts[nearest] += 1
+        for k in range(len(centers)):
+            if counts[k] > 0:
+                centers[k] = sums[k] / counts[k]
+    return centers
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple[Any, ...]]]] = {
     "two stores to one element": (two_stores, lambda r: (r.random(20000),)),
     "exponential smoothing": (smoothed, lambda r: (r.random(20000), 0.3)),
@@ -162,6 +244,13 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple
     "cellular automaton": (automaton, lambda r: (r.integers(0, 2, 500), 10)),
     "zeros and their middle, 1024x1024": (shell, lambda r: (r.random((1024, 1024)),)),
     "edges, 1024x1024": (edges, lambda r: (r.random((1024, 1024)),)),
+    "product of matrices": (product, lambda r: (r.random((40, 40)), r.random((40, 40)))),
+    "sum of some": (sum_of_some, lambda r: (r.random(20000), 0.5)),
+    "search": (first_above, lambda r: (r.random(20000), 2.0)),
+    "test for a prime": (is_prime, lambda r: (1000003,)),
+    "n-th smallest": (nth_smallest, lambda r: (r.random(2001), 1000)),
+    "moving average": (moving_average, lambda r: (r.random(3000), 9)),
+    "clusters of numbers": (clusters, lambda r: (r.random(2000), r.random(6))),
 }
 
 
