@@ -2,9 +2,9 @@
 
 An int of more than 64 bits is Python's alone: where most calls have one, Python answers them all.
 
-So it is where a result is an argument on some paths only (`return x if c else x * 2`): what native code computes is memory of its own, and
-the paths on which it should be the argument are left to tier 0. Such a call is a miss. When the values of ints and bools that it came with
-come again, a version is made for them: its code knows which way the program takes. Where arrays decide there is none to make.
+So it is where a result is a view of an argument on some paths only (`return x[1:] if c else x * 2`): what native code computes is memory of
+its own, and the paths on which it should be the view are left to tier 0. Such a call is a miss. When the values of ints and bools that it
+came with come again, a version is made for them: its code knows which way the program takes. Where arrays decide there is none to make.
 """
 
 from __future__ import annotations

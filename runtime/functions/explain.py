@@ -90,7 +90,7 @@ def _where(version: Version) -> str:
 
 def _handed_over(executor: ProgramExecutor) -> list[str]:
     """Why native code left calls to tier 0, and what helps."""
-    why = "    there a result is an argument, or another result, itself, where on other paths it is new memory; "
+    why = "    there a result is a view of an argument, or another result or argument itself, where on other paths it is new memory; "
     if any(spec.kind in SPECULATED_KINDS for version in executor.versions for spec in version.record.arguments):
         why += "when ints and bools decide which, a version is made for their values once they come again; "
     return [
