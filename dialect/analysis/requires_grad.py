@@ -70,7 +70,7 @@ class RequiresGrad:
         self._calls: set[str] = set()  # those being followed
         self._written = False  # something that may require a gradient was written to a tensor or a list
         try:
-            self._inference = infer_function(func)
+            self._inference = infer_function(func, unset_has_sizes=True)
         except InferenceError:  # raises on all such operands: its types say what they say
             self._inference = Inference()
         states = argument_states(func) if arguments is None else arguments

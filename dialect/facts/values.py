@@ -82,6 +82,11 @@ class Opaque:
 
 
 @dataclass(frozen=True)
+class Never:
+    """No value: it stands where a program has none yet, and whoever would read it is never reached (torch.prim.Uninitialized)."""
+
+
+@dataclass(frozen=True)
 class List:
     """!torch.list: its items in order, or None when the length is not known; `element` then says what each is at least."""
 
@@ -96,13 +101,15 @@ class Tuple:
     items: tuple[Value, ...]
 
 
-Value = Tensor | Int | Float | Bool | Number | Str | NoneValue | Opaque | List | Tuple
+Value = Tensor | Int | Float | Bool | Number | Str | NoneValue | Opaque | Never | List | Tuple
 
 
 def joined(a: Value, b: Value) -> Value:
     """What holds of both values."""
-    if a == b:
+    if a == b or isinstance(b, Never):
         return a
+    if isinstance(a, Never):
+        return b
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return Tensor(a.dtype if a.dtype == b.dtype else None, a.shape if a.shape == b.shape else None)
     if isinstance(a, List) and isinstance(b, List):

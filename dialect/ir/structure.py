@@ -9,7 +9,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.core import refuse_several_blocks
 
 YIELD = "torch.prim.If.yield"
-
+UNSET = "torch.prim.Uninitialized"  # stands where there is no value yet, or nobody reads it any more
 TERMINATORS = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 LIST_WRITERS = frozenset({"torch.aten.append.t", "torch.aten.insert.t", "torch.aten._set_item.t"})
 CASTS = frozenset({"torch.derefine", "torch.prim.unchecked_cast", "torch.tensor_static_info_cast"})

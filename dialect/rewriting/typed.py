@@ -19,10 +19,10 @@ Rule = Callable[[Site], ir.Value]
 """Builds what stands for the op's one result, or raises Keep; it must not rely on the op's errors."""
 
 
-def infer_or_remark(func: ir.Operation) -> Inference | None:
-    """What is known of a function's values; None, with a remark, when it raises on all arguments of its types."""
+def infer_or_remark(func: ir.Operation, *, unset_has_sizes: bool = False) -> Inference | None:
+    """What is known of a function's values, as `infer_function`; None, with a remark, when it raises on all arguments of its types."""
     try:
-        return infer_function(func)
+        return infer_function(func, unset_has_sizes=unset_has_sizes)
     except InferenceError as e:
         diagnostics.remark(e.op, f"cannot run on operands of these types, so the function stays as it is: {e}")
         return None

@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tierup.dialect.ir.structure import hand_over, if_, last_of, maker, with_more, yield_
+from tierup.dialect.ir.structure import UNSET, hand_over, if_, last_of, maker, with_more, yield_
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import bool_of, create, number
 
 IF, LOOP, BAILOUT = "torch.prim.If", "torch.prim.Loop", "tierup.bailout"
-UNSET = "torch.prim.Uninitialized"
 
 Truth: TypeAlias = "ir.Value | bool"  # a !torch.bool, or a constant that is not made yet
 Exit = Callable[[ir.Operation, ir.Operation], None]  # (bailout, op): makes before `op` what happens where the bailout is lost

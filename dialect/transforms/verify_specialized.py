@@ -26,7 +26,7 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import functions
 from tierup.dialect.passes.registry import Pass, register
 
-_NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.prim.Uninitialized", "torch.tensor.literal"}
+_NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.contents", "torch.tensor.literal"}
 
 
 @register

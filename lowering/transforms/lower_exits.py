@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import take_place
+from tierup.dialect.ir.structure import UNSET, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
-from tierup.dialect.speculation.exits import UNSET
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import constant
 from tierup.lowering.ops import tensors

@@ -17,11 +17,11 @@ from tierup.dialect import optable
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, symbol, symbols, where_positive
 from tierup.dialect.facts.inference.symbols import argument_values
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
-from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, Opaque, Tensor, Tuple, Value, joined
+from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, Never, Opaque, Tensor, Tuple, Value, joined
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, facts_of
 from tierup.dialect.ir.constants import READERS
-from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, last_of, signature
+from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, UNSET, handed_over, maker, signature
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
@@ -66,18 +66,20 @@ class Inference:
 
 def infer_function(
     func: ir.Operation, arguments: Sequence[Value] | None = None, *, rules: Infer | None = None, tolerant: bool = False,
-    visit: Visit | None = None,
+    visit: Visit | None = None, unset_has_sizes: bool = False,
 ) -> Inference:  # fmt: skip
     """Infer all values of `func` when it is called with `arguments`, those of its types if not given. `rules`: what the op table's rules
     report to, if not a plain Infer. `visit` is called with each op of the table whenever it is inferred, its row, and what is known of its
-    operands and results then.
+    operands and results then. A torch.prim.Uninitialized has no say in what a value is that may come from it; with `unset_has_sizes` it
+    has, as for gradients, which ask all that a loop carries for its sizes, also before it is set.
 
     Raises InferenceError when an op cannot run on such operands; `tolerant`: its results are then what their types say, since what
     reads them is never reached.
     """
-    walker = _Walker(rules or Infer(items=_items), tolerant, visit)
+    walker = _Walker(rules or Infer(items=_items), tolerant, visit, unset_has_sizes)
     walker.lists_change = not all(LIST_WRITERS.isdisjoint(names_in(f)) for f in with_callees(func))
     walker.out.results = walker.function(func, argument_values(func) if arguments is None else arguments)
+    walker.nobody_reads()
     walker.out.ties = [tie for found in walker.ctx.ties for tie in _resolved(found, walker.joined_from)]
     sides = [(tie.left, tie.right) for tie in (*walker.ctx.ties, *walker.out.ties)]
     walker.out.doubtful = frozenset(s for a, b in sides if not (at_least(a, 2) and at_least(b, 2)) for d in (a, b) for s in symbols(d))
@@ -88,9 +90,15 @@ def _resolved(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> list[Tie]:
     """A tie of a size that only the run knows, but that is always one of several: each of these must be equal. Where that can never
     be (two are different numbers) the tie stays as it is."""
     sides = [_leaves(side, joined_from, set()) for side in (tie.left, tie.right)]
-    if sides == [[tie.left], [tie.right]] or len({d for side in sides for d in side if isinstance(d, int)}) > 1:
+    if sides == [[tie.left], [tie.right]] or not _can_hold(tie, joined_from):
         return [tie]
     return [Tie(a, b) for a in sides[0] for b in sides[1] if a != b]
+
+
+def _can_hold(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> bool:
+    """Whether the sides of a tie can be equal on all paths: they are not two different numbers on any."""
+    leaves = {leaf for side in (tie.left, tie.right) for leaf in _leaves(side, joined_from, set())}
+    return len({leaf for leaf in leaves if isinstance(leaf, int)}) <= 1
 
 
 def _leaves(dim: Dim, joined_from: Mapping[Dim, set[Dim]], seen: set[Dim]) -> list[Dim]:
@@ -106,10 +114,11 @@ Visit = Callable[[ir.Operation, Op, Sequence[Value], Sequence[Value]], None]
 
 
 class _Walker:
-    def __init__(self, rules: Infer, tolerant: bool, visit: Visit | None) -> None:
+    def __init__(self, rules: Infer, tolerant: bool, visit: Visit | None, unset_has_sizes: bool) -> None:
         self.ctx = rules
         self.tolerant = tolerant
         self.visit = visit
+        self.unset_has_sizes = unset_has_sizes
         self.out = Inference()
         self.loop_sizes: dict[tuple[ir.Value, int], Dim] = {}
         self.joined_from: dict[Dim, set[Dim]] = {}  # sizes that only the run knows: what the paths that meet there have
@@ -150,7 +159,13 @@ class _Walker:
             operands = [self.out.values[v] for v in op.operands]
             self.raised = False
             handler = _STRUCTURE.get(op.name)
-            if handler is not None:
+            if handler is None and op.name not in TERMINATORS and any(isinstance(v, Never) for v in operands):
+                if op.name not in _CONSTRUCTS:
+                    results = (Never(),) * len(op.results)  # it is never reached
+                else:
+                    given = zip(op.operands, operands, strict=True)
+                    results = self.row(op, [torch_types.value_of(v.type) if isinstance(known, Never) else known for v, known in given])
+            elif handler is not None:
                 results = handler(self, op, operands)
             elif op.name in TERMINATORS:
                 self.raised = raised
@@ -200,6 +215,13 @@ class _Walker:
         sizes, dtype = torch_types.parse_tensor(str(value.type))
         return Tensor(dtype, None if sizes is None else tuple(self._site_size(value, i) if d is None else d for i, d in enumerate(sizes)))
 
+    def nobody_reads(self) -> None:
+        """Say of what still is no value what its type says."""
+        out = self.out
+        out.results = tuple(Opaque() if isinstance(found, Never) else found for found in out.results)
+        for known in (out.values, out.cast_from):
+            known.update({value: torch_types.value_of(value.type) for value, found in known.items() if isinstance(found, Never)})
+
     def refuse(self, op: ir.Operation, error: Exception) -> None:
         """An op raises whatever the values of such operands. Raises InferenceError, unless tolerant."""
         self.raised = True
@@ -240,7 +262,8 @@ class _Walker:
         return stated
 
     def _joined_size(self, site: ir.Value, dim: int, a: Dim, b: Dim) -> Dim:
-        if any(a in (tie.left, tie.right) and b in (tie.left, tie.right) for tie in self.ctx.ties):
+        tied = [tie for tie in self.ctx.ties if a in (tie.left, tie.right) and b in (tie.left, tie.right)]
+        if any(_can_hold(tie, self.joined_from) for tie in tied):
             return a  # the program needs them equal
         made = self._site_size(site, dim)
         self.joined_from.setdefault(made, set()).update({a, b} - {made})
@@ -267,6 +290,7 @@ def _items(value: Hashable) -> Hashable:
     return tuple(under)
 
 
+_CONSTRUCTS = frozenset({"torch.prim.ListConstruct", "torch.prim.TupleConstruct"})  # ops that run beside values that nobody reads
 _CONJUNCTION = "torch.aten.__and__.bool"
 
 
@@ -293,9 +317,13 @@ def _declared(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple
 
 
 def _refining(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
-    values = [torch_types.refined(v, r.type) for v, r in zip(operands, op.results, strict=False)]
+    values = [_refined(v, r) for v, r in zip(operands, op.results, strict=False)]
     walker.out.cast_from.update(zip(op.results, operands, strict=False))
     return (*values, *(torch_types.value_of(r.type) for r in list(op.results)[len(values) :]))
+
+
+def _refined(known: Value, value: ir.Value) -> Value:
+    return known if isinstance(known, Never) else torch_types.refined(known, value.type)
 
 
 def _guarded(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
@@ -323,7 +351,7 @@ def _if(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[Value
         values.update(before)
     walker.raised = all(raised)
     unset = [
-        [not walker.raised and raises or _is_unset(v) for v in last_of(region.blocks[0]).operands]
+        [not walker.raised and raises or maker(v, UNSET) is not None for v in handed_over(region.blocks[0])]
         for region, raises in zip(op.regions, raised, strict=True)
     ]
     rows = zip(op.results, *arms, *unset, strict=True)
@@ -336,12 +364,6 @@ def _if_then_else(walker: _Walker, op: ir.Operation, operands: list[Value]) -> t
     if isinstance(condition, Bool) and condition.value is not None:
         return (then if condition.value else otherwise,)
     return (walker.join_at(op.results[0], then, otherwise),)
-
-
-def _is_unset(value: ir.Value) -> bool:
-    """Whether nobody looks at the value: it stands where the program was left, or raised."""
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.name == "torch.prim.Uninitialized"
 
 
 def _without_sizes(value: Value) -> Value:
@@ -408,7 +430,7 @@ def _region(walker: _Walker, op: ir.Operation, operands: list[Value]) -> tuple[V
     """fusion_group, fallback: a body isolated from above whose arguments are the operands."""
     block = op.regions[0].blocks[0]
     for argument, value in zip(block.arguments, operands, strict=True):
-        walker.set(argument, torch_types.refined(value, argument.type))
+        walker.set(argument, _refined(value, argument))
     return walker.block(block)
 
 
@@ -462,6 +484,7 @@ _STRUCTURE = {
     "torch.constant.number": _declared,
     "torch.vtensor.literal": _literal,
     "torch.tensor.literal": _literal,
+    UNSET: lambda walker, op, operands: walker.declared(op) if walker.unset_has_sizes else (Never(),),
     "torch.symbolic_int": _declared,
     "torch.bind_symbolic_shape": lambda walker, op, operands: (),
     "torch.copy.to_tensor": _identity,

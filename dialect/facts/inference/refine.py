@@ -20,7 +20,19 @@ from tierup.dialect.facts.inference.refined_types import cast, known_constant, r
 from tierup.dialect.facts.inference.symbols import argument_values
 from tierup.dialect.facts.values import Bool, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import blocks, handed_over, is_used, last_of, move_out, set_signature, signature, take_place, values_of
+from tierup.dialect.ir.structure import (
+    UNSET,
+    blocks,
+    handed_over,
+    is_used,
+    last_of,
+    maker,
+    move_out,
+    set_signature,
+    signature,
+    take_place,
+    values_of,
+)
 from tierup.dialect.ir.walking import callee_of, ops_of, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
@@ -304,8 +316,10 @@ def _clash(a: ir.Type, b: ir.Type) -> bool:
 
 def _match(op: ir.Operation, start: int, types: Sequence[ir.Type]) -> None:
     for i, type_ in enumerate(types, start):
-        if op.operands[i].type != type_:
-            op.operands[i] = cast(op.operands[i], type_, ir.InsertionPoint(place_of_casts(op)))
+        value, ip = op.operands[i], ir.InsertionPoint(place_of_casts(op))
+        if value.type != type_:
+            unset = maker(value, UNSET)  # no value of one type is as good as none of another
+            op.operands[i] = ir.Operation.create(UNSET, [type_], loc=unset.location, ip=ip).result if unset else cast(value, type_, ip)
 
 
 def place_of_casts(op: ir.Operation) -> ir.Operation:

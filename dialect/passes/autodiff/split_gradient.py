@@ -160,7 +160,7 @@ class _Splitter:
         returned = list(held.operands)
         held.erase()
         with suppress(InferenceError):  # for the run to raise: what was known stays
-            found = infer_function(self.func)
+            found = infer_function(self.func, unset_has_sizes=True)
             self.inference.values.update(found.values)
             self.inference.doubtful |= found.doubtful
         return returned
@@ -299,7 +299,7 @@ def _equal(
     only some path of the program needs is taken where `sizes` are equal, and added to `assumed`; so are a window's sizes for what they are,
     on which all that a convolution makes hangs."""
     try:
-        inference = infer_function(func)
+        inference = infer_function(func, unset_has_sizes=True)
     except InferenceError:  # for the run to raise
         return {}
     certain = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, inference.values)]

@@ -26,7 +26,7 @@ def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
     for loop in _loops(func):
         found = _records(loop)
         if found and not is_counted(loop):
-            inference = infer_or_remark(func)
+            inference = infer_or_remark(func, unset_has_sizes=True)
             if inference is None:
                 return changed
             if not _count(loop, found, _emitter(loop, inference, guarded)):
@@ -34,7 +34,7 @@ def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
             changed = True
         for k in found:
             if k in _records(loop):
-                inference = infer_or_remark(func)  # anew: of items of a list that became a tensor more is known
+                inference = infer_or_remark(func, unset_has_sizes=True)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return changed
                 changed |= _stack(loop, k, _emitter(loop, inference, guarded))

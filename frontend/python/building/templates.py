@@ -289,8 +289,7 @@ def _dummies(em: Emitter, template: Template) -> list[ir.Value]:
     if isinstance(template, Structure):
         return [s for item in template.items for s in lower(em, VACANT, item)]
     if isinstance(template, OneArray):
-        dtype = None if template.dtype is None else dtypes.from_numpy(template.dtype)
-        array = em.literal(np.zeros((0,) * (template.rank or 0), template.dtype), dtype or dtypes.f64)
+        array = em.create("torch.prim.Uninitialized", [], [em.types.tensor]).results[0]
         return [array] if template.decays is not None else [array, em.bool(False)]
     if isinstance(template, OneScalar):
         return [em.constant({"int": 0, "float": 0.0, "bool": False}[template.kind])]
