@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
+from tierup.dialect.facts.inference.unset import is_open
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import LIST_WRITERS, blocks
+from tierup.dialect.ir.structure import LIST_WRITERS, UNSET, blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.language.contracts import STRUCTURE, VALUES, Contract
@@ -78,6 +79,8 @@ def _check_op(op: ir.Operation, contract: Contract) -> None:
     if op.name in _NOT_NATIVE or (row is not None and (not row.native or row.writes)):
         why = "it writes its operand" if row is not None and row.writes else "there is no native code for it"
         contract.broken(op, f"{torch_name(op)} is left to tier 0: {why}")
+    if op.name == UNSET and is_open(op):
+        contract.broken(op, "the sizes of what it stands for are not known here")
     for i, result in enumerate(op.results):
         _check_type(op, result.type, f"result {i}" if len(op.results) > 1 else "the result", contract)
     for block in blocks(op):

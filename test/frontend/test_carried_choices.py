@@ -100,3 +100,18 @@ def test_gradients_go_through_what_a_loop_carries_and_how_it_is_left(loss):
         steps = np.eye(len(x)) * 1e-6
         assert np.isclose(value, loss(x), rtol=1e-14)
         assert np.allclose(gradient, [(loss(x + step) - loss(x - step)) / 2e-6 for step in steps], atol=1e-7)
+
+
+@pytest.mark.parametrize("row", ["a[i]", "a[i, 1:]", "np.outer(a[i], a[i, 2:])"])
+def test_an_array_that_is_there_from_some_round_on_has_the_sizes_of_the_call(row: str, tmp_path: Path) -> None:
+    source = f"def f(a, t):\n    s = 0\n    for i in range(len(a)):\n        if a[i, 0] > t:\n            s = s + {row}\n    return s\n"
+    plain: dict[str, Any] = {"np": np}
+    exec(source, plain)  # noqa: S102 - our own program
+    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    rng = np.random.default_rng(2)
+    for size in (3, 40, 5, 300, 17, 4, 1000):
+        a = rng.random((6, size))
+        for t in (0.5, 0.0, 2.0, 0.9):
+            found, want = f(a, t), plain["f"](a, t)
+            assert type(found) is type(want) and np.array_equal(found, want)
+    assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()

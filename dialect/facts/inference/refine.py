@@ -18,6 +18,7 @@ from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.inference.refined_types import cast, known_constant, refined_type, under_derefine
 from tierup.dialect.facts.inference.symbols import argument_values
+from tierup.dialect.facts.inference.unset import give_sizes
 from tierup.dialect.facts.values import Bool, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import (
@@ -71,6 +72,7 @@ def specialise(
     for op in ops:
         _type_results(op, inference)
     match_edges(_without_identities(func))
+    give_sizes(func, inference)
     bind(block, known)
     set_signature(func)
     return [tie for tie in inference.ties if tie.left != tie.right]
@@ -103,6 +105,7 @@ def specialise_region(owner: ir.Operation, arguments: Sequence[Value]) -> list[T
     for result, value in zip(owner.results, inference.results, strict=True):
         result.set_type(refined_type(owner, result.type, value))
     match_edges(ops)
+    give_sizes(owner, inference)
     bind(block, arguments)
     return [tie for tie in inference.ties if tie.left != tie.right]
 
