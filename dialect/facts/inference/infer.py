@@ -159,13 +159,7 @@ class _Walker:
             operands = [self.out.values[v] for v in op.operands]
             self.raised = False
             handler = _STRUCTURE.get(op.name)
-            if handler is None and op.name not in TERMINATORS and any(isinstance(v, Never) for v in operands):
-                if op.name not in _CONSTRUCTS:
-                    results = (Never(),) * len(op.results)  # it is never reached
-                else:
-                    given = zip(op.operands, operands, strict=True)
-                    results = self.row(op, [torch_types.value_of(v.type) if isinstance(known, Never) else known for v, known in given])
-            elif handler is not None:
+            if handler is not None:
                 results = handler(self, op, operands)
             elif op.name in TERMINATORS:
                 self.raised = raised
@@ -178,6 +172,11 @@ class _Walker:
         return ()
 
     def row(self, op: ir.Operation, operands: list[Value]) -> tuple[Value, ...]:
+        if any(isinstance(known, Never) for known in operands):
+            if op.name not in _CONSTRUCTS:
+                return (Never(),) * len(op.results)  # it is never reached
+            given = zip(op.operands, operands, strict=True)
+            operands = [torch_types.value_of(v.type) if isinstance(known, Never) else known for v, known in given]
         row = row_of(op)
         results = self.declared(op) if row is None or row.infer is declared else self.by_rule(op, row, operands)
         if self.visit is not None and row is not None:
