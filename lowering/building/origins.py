@@ -38,3 +38,9 @@ def origin(location: ir.Location | str) -> Origin | None:
     if match is None:
         return None
     return Origin(match["op"].removeprefix("torch."), diagnostics.where(text))
+
+
+def is_programs(loop: ir.Operation) -> bool:
+    """Whether the program has the loop that an op is, or decides the rounds of."""
+    of = origin(loop.location)
+    return of is not None and of.op == "prim.Loop"

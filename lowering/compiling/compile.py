@@ -46,6 +46,7 @@ def compile(request: Request, stages: Collection[str] = (), keep: Keep | None = 
 def _compile(request: Request, driver: Driver) -> Artifact:
     lowered = _lower(request, driver)
     wanted = {"want_ir": driver.wants("optimized"), "want_asm": driver.wants("asm")}
+    wanted["unroll"] = polling.POLL in lowered.externals  # the program has loops of its own
     made = emitted(driver, lowered.text, lambda: llvm.emit(lowered.text, target=request.target, level=request.level, **wanted))
     for name, text in (("optimized", made.ir), ("asm", made.asm)):
         if driver.wants(name):

@@ -152,6 +152,7 @@ LLVM = NamedPipeline(
         "expand-strided-metadata",
         "lower-affine",
         "convert-scf-to-cf",
+        "func.func(tierup-leave-loops)",
         "tierup-convert-math",
         "convert-to-llvm{filter-dialects=arith,cf,complex,func,index,memref,ub}",  # one walk: half the time of a pass for each
         "reconcile-unrealized-casts",

@@ -43,7 +43,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
 from tierup.lowering.building.loops import when
-from tierup.lowering.building.origins import origin
+from tierup.lowering.building.origins import is_programs
 from tierup.lowering.externals import polling
 from tierup.lowering.transforms.asserts_to_status import add_status
 
@@ -91,7 +91,7 @@ def _long_loops(function: ir.Operation) -> list[tuple[ir.Operation, _Work]]:
     """The program's loops that may run for long, inner ones first."""
     loops: list[tuple[ir.Operation, _Work]] = []
     for op in reversed(b.walk_unfused(function)):
-        if op.name in ("scf.for", "scf.while") and _is_programs(op):
+        if op.name in ("scf.for", "scf.while") and is_programs(op):
             work = _work(op.regions[-1].blocks[0], [loop for loop, _ in loops])
             if not _is_short(op, work):
                 loops.append((op, work))
@@ -176,12 +176,6 @@ def _trip(loop: ir.Operation) -> int | None:
     """How often an scf.for goes round, where that is known."""
     low, high, step = map(known, list(loop.operands)[:3])
     return None if None in (low, high, step) else max(0, -(-(high - low) // step))
-
-
-def _is_programs(loop: ir.Operation) -> bool:
-    """Whether the program has this loop."""
-    of = origin(loop.location)
-    return of is not None and of.op == "prim.Loop"
 
 
 def _is_short(loop: ir.Operation, work: _Work) -> bool:
