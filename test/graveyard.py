@@ -56,6 +56,10 @@ class Graveyard:
                     nothing = ir.Operation.create("builtin.unrealized_conversion_cast", results=[operand.type])
                     _keep(nothing)
                     each.operands[i] = nothing.results[0]
+                for i in range(len(each.successors)):
+                    nowhere = ir.Operation.create("builtin.unrealized_conversion_cast", results=[], regions=1)
+                    _keep(nowhere)
+                    each.successors[i] = nowhere.regions[0].blocks.append()
         if op.attached:
             op.detach_from_parent()
         self._dead |= {address(each): f"{each.name} at {each.location}" for each in inside}

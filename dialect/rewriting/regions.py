@@ -6,9 +6,10 @@ import re
 
 from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.inference.refine import both, is_called, match_edges
-from tierup.dialect.facts.inference.refined_types import cast
+from tierup.dialect.facts.inference.refined_types import cast, refined_type, value_of_fact
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.structure import arguments_of, blocks, is_used, last_of, move_out, set_signature, take_place
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import ops_of, unerased, walk
@@ -16,7 +17,8 @@ from tierup.dialect.mlir import ir
 
 _TENSOR = re.compile(r"\b(v?tensor)<[^<>]*>")
 _LITERALS = frozenset({"torch.vtensor.literal", "torch.tensor.literal"})
-_REFINING = frozenset({"tierup.check", "tierup.guard", "tierup.bailout", "tierup.fusion_group"})
+_GUARDED = frozenset({"tierup.check", "tierup.guard", "tierup.bailout"})  # they let through what fits facts
+_REFINING = _GUARDED | {"tierup.fusion_group"}
 _DECLARATIONS = ("torch.bind_symbolic_shape", "torch.symbolic_int")
 _INFO_CAST = "torch.tensor_static_info_cast"
 _MAX_ROUNDS = 100
@@ -78,11 +80,22 @@ def _forget(block: ir.Block, kept: frozenset[str]) -> None:
     for view in block.operations:
         op = view.operation
         if op.name in kept:
+            if op.name in _GUARDED:
+                _by_facts_alone(op)
             continue
         for result in op.results:
             result.set_type(op.operands[0].type if op.name == "tierup.profile" else plain_type(result.type))  # a literal's stays
         for inner in blocks(op):
             _forget(inner, kept)
+
+
+def _by_facts_alone(op: ir.Operation) -> None:
+    """What a guard or check refines has the type that its facts say: more, which its operand's type said, is forgotten with that."""
+    expected = op.attributes["expected"]
+    facts = [facts_of(a) for a in expected] if isinstance(expected, ir.ArrayAttr) else [facts_of(expected)]
+    for result, fact in zip(op.results, facts, strict=False):
+        if torch_types.is_tensor(result.type) and (said := value_of_fact(fact)) is not None:
+            result.set_type(refined_type(op, plain_type(result.type), said))
 
 
 def _drop_casts(block: ir.Block) -> None:

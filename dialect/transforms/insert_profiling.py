@@ -47,7 +47,7 @@ from dataclasses import dataclass
 
 from tierup.dialect.analysis.sizing import SIZED_BY_OPERANDS, sizing
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import last_of
+from tierup.dialect.ir.structure import UNSET, last_of, maker
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language import ops
 from tierup.dialect.language.contracts import STRUCTURE, VALUES
@@ -58,6 +58,7 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
 _HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
+_NEVER_PROFILED = frozenset({"tierup.profile", UNSET})  # what is recorded, and what nobody reads
 _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"}  # definedness decides what becomes of them
 
 
@@ -89,7 +90,7 @@ class InsertProfiling(Pass):
         for op in inside:
             if self.assumptions and op.name == "torch.prim.If" and len(op.results):
                 slot = _profile_condition(op, slot)
-            if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all):
+            if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all) or op.name in _NEVER_PROFILED:
                 continue
             for result in op.results:
                 if self.all:
@@ -108,8 +109,8 @@ def _profile_uses(op: ir.Operation, slot: int) -> int:
     if op.name not in _HAND_OVER and not _is_compiled_by_type(op):
         return slot
     for i, value in enumerate(op.operands):
-        owner = value.owner
-        if torch_types.is_tensor(value.type) and (isinstance(owner, ir.Block) or owner.operation.name != "tierup.profile"):
+        made = maker(value)
+        if torch_types.is_tensor(value.type) and (made is None or made.name not in _NEVER_PROFILED):
             op.operands[i] = ops.profile(value, slot, loc=op.location, ip=ir.InsertionPoint(op))
             slot += 1
     return slot
@@ -152,8 +153,8 @@ def _unknown(op: ir.Operation, read: set[ir.Value]) -> bool:
 def _profile_condition(branch: ir.Operation, slot: int) -> int:
     """Profile what decides a branch, there, unless it is a constant; the next free slot."""
     condition = branch.operands[0]
-    maker = "" if isinstance(condition.owner, ir.Block) else condition.owner.operation.name
-    if maker == "tierup.profile" or maker.startswith("torch.constant."):
+    made = maker(condition)
+    if made is not None and (made.name == "tierup.profile" or made.name.startswith("torch.constant.")):
         return slot
     branch.operands[0] = ops.profile(condition, slot, loc=branch.location, ip=ir.InsertionPoint(branch))
     return slot + 1

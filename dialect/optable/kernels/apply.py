@@ -52,7 +52,11 @@ def kernel_of(typing: Typing, formula: Callable[..., Any]) -> Kernel:
         key = tuple([(x.dtype, x.ndim > 0) if isinstance(x, np.ndarray) else type(x) for x in operands[:promoting]])
         types = plans.get(key)
         if types is None:
-            types = plans[key] = plan(typing, operands)
+            try:
+                types = plans[key] = plan(typing, operands)
+            except TypeError:
+                np.broadcast_shapes(*(x.shape for x in operands[:count] if isinstance(x, np.ndarray)))  # torch asks for shapes first
+                raise
         common, compute = types.common, types.compute
         converted = [operand(x, common, compute) for x in operands[:count]]
         if types.exact_second:

@@ -98,3 +98,10 @@ def test_every_shape_and_layout_agrees_with_torch(name: str) -> None:
     for dtype in (dtypes.f32, dtypes.bf16, dtypes.i32):
         for operands in shapes(name, dtype):
             check(name, operands)
+
+
+def test_of_operands_that_neither_fit_nor_are_of_a_dtype_for_it_the_shapes_are_named() -> None:
+    _, failure = run(run_torch, "aten.bitwise_or.Tensor", (np.ones(4), np.ones(2)))
+    _, raised = run(kernel("aten.bitwise_or.Tensor"), np.ones(4), np.ones(2))
+    assert "must match the size" in str(failure)
+    assert type(raised) is ValueError

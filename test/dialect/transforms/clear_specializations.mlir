@@ -77,3 +77,11 @@ func.func @calls_with_a_groups_result() -> !torch.vtensor<[4],f32> {
   %0 = call @callee(%g) : (!torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
   return %0 : !torch.vtensor<[4],f32>
 }
+
+// What a guard lets through has the type of its facts; what its operand's type said besides is forgotten with that.
+// CHECK-LABEL: func.func @of_a_guard(
+// CHECK: "tierup.guard"(%arg0) {{.*}} : (!torch.vtensor) -> !torch.vtensor<*,f32>
+func.func @of_a_guard(%x: !torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32> {
+  %0 = "tierup.guard"(%x) {expected = #tierup.profiled<f32[*]>} : (!torch.vtensor<[3],f32>) -> !torch.vtensor<[3],f32>
+  return %0 : !torch.vtensor<[3],f32>
+}
