@@ -131,6 +131,7 @@ _FORMULAS: dict[str, Formula] = {
     "aten.__xor__.int": lambda x, y: x ^ y,
     "aten.__lshift__.int": _lshift,
     "aten.__rshift__.int": _rshift,
+    "tierup.within": lambda x, count: maximum(minimum(x, count - 1), 0),
     **{f"tierup.{name}_fits": f for name, f in (("add", _add_fits), ("sub", _sub_fits), ("mul", _mul_fits), ("lshift", _lshift_fits))},
     "prim.max.int": maximum,
     "prim.min.int": minimum,

@@ -95,3 +95,17 @@ def take(d: Draft) -> bool:
     i = str(d.chance.randrange(-size, size)) if size else "0"
     text = d.of(f"np.take({x}, [{i}, 0], axis={d.axis(x)})", f"np.take_along_axis({x}, np.argmax({x}, axis=0, keepdims=True), axis=0)", f"{x}.take({i})")
     return d.keep([f"{d.new()} = {text}"])
+
+
+@statement("indexing", 0.8)
+def window(d: Draft) -> bool:
+    """Slices of one length at positions that the data say, beside an array of that length: read, or written; some are cut off."""
+    x, v, length = d.array(least=1), d.new(), d.of(2, 3)
+    positions = d.of("np.array([1, 0, 2])", f"np.arange(len({x}))", f"np.array([2, 1]) % max(len({x}), 1)", f"np.argsort({x}, axis=0).reshape(-1)[:4]")
+    at = d.of("k_", "k_", "k_ - 1", f"len({x}) - k_")
+    part, weights = f"[{at}:{at} + {length}]", f"np.array([0.5, 2, 1])[:{length}]"
+    if d.chance.random() < 0.5:
+        lines = [f"{v} = 0.0", f"for k_ in {positions}:", f"    {v} += np.sum({x}{part}.T * {weights})"]
+    else:
+        lines = [f"{v} = {x} * 1", f"for k_ in {positions}:", f"    {v}{part} {d.of('=', '+=')} {d.of(weights, f'np.ones({length}, {x}.dtype)', f'{v}{part} * 2')}"]
+    return d.keep(lines, lambda name: name != "k_")

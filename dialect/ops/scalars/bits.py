@@ -1,12 +1,15 @@
-"""Bits of ints, and whether 64 of them hold what Python's ints give."""
+"""Bits of ints, whether 64 of them hold what Python's ints give, and positions that have been checked."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from functools import partial
 
-from tierup.dialect.facts.values import Bool, Int
+from tierup.dialect.facts.values import Bool, Counter, Int, Value
 from tierup.dialect.ops.scalars.numbers import as_kind, of_known, wrap
+from tierup.dialect.optable.core import EXACT, Infer, Kind
+from tierup.dialect.optable.define import op
 
 _known = partial(of_known, differentiable=False)
 
@@ -65,3 +68,17 @@ def lshift_fits(a: int, b: int) -> bool:
 
 def _fits(number: int) -> bool:
     return bool(wrap(number) == number)
+
+
+# --- positions -----------------------------------------------------------------------------------------------------------
+
+
+def _infer_within(ctx: Infer, operands: Sequence[Value]) -> Int:
+    count = operands[1].value if isinstance(operands[1], Int) else None
+    return Int() if count is None else Int(None, Counter(ctx.given[0], count))
+
+
+@op("tierup.within(int position, int count) -> int", kind=Kind.SCALAR, infer=_infer_within, tolerance=EXACT, differentiable=False)
+def within(position: int, count: int) -> int:
+    """A position that has been checked to be one of `count`, from 0: put there where it is not, so that nothing outside is read."""
+    return max(min(position, count - 1), 0)
