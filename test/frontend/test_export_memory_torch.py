@@ -278,3 +278,22 @@ def test_dropout_hands_on_copies_and_draws_as_eagers_does(kind):
             assert torch.equal(torch.rand(2), drawn)
             for ours, theirs in zip(torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(want), strict=True):
                 assert torch.equal(ours, theirs) and (ours is x) == (theirs is x)
+
+
+@pytest.mark.parametrize("example", [lambda: torch.ones(2, 3), lambda: torch.ones(3, 2).t()], ids=["contiguous", "turned"])
+@pytest.mark.parametrize("flat", ["reshape", "flatten"])
+def test_a_write_through_what_strides_make_a_view_or_a_copy_is_eagers(flat, example):
+    class Writes(nn.Module):
+        def forward(self, x):
+            rows = x.reshape(-1) if flat == "reshape" else x.flatten()
+            rows[0] *= 5
+            return rows * 2
+
+    ours = from_export(export(Writes(), (example(),)))
+    makers = [lambda: torch.arange(6.0).reshape(2, 3) + 1, lambda: (torch.arange(6.0) + 1).reshape(3, 2).t()]
+    makers.append(lambda: (torch.arange(12.0) + 1).reshape(4, 3)[::2])
+    for make in makers * 3:
+        theirs, mine = make(), make()
+        assert torch.equal(Writes()(theirs), ours(mine)) and torch.equal(theirs, mine)
+    assert ours.stats().hits >= 2
+    assert "PyTorch ran it" in ours.explain()

@@ -11,7 +11,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.dialect.speculation.reasons import Reason
+from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.fx import decompositions
 from tierup.frontend.torch.fx.exported_inputs import InputCheck
@@ -80,7 +81,7 @@ def from_export(
         original=_eager(program, inputs_before, [before[n] for n in used], state_before, owner),
         gradients=gradients,
     )
-    return ExportedFunction(source, functional, user, program)
+    return ExportedFunction(source, functional, user, program, by_strides=memory.by_strides)
 
 
 def _inputs(program: ExportedProgram) -> tuple[list[Node], list[Node], dict[Node, str]]:
@@ -164,13 +165,16 @@ class _State:
 class ExportedFunction(TorchFunction):
     """An exported program: called with the nest of arguments that it was exported for."""
 
-    def __init__(self, source: FxProgram, program: ExportedProgram, user: list[Node], given: ExportedProgram) -> None:
+    def __init__(
+        self, source: FxProgram, program: ExportedProgram, user: list[Node], given: ExportedProgram, *, by_strides: bool = False
+    ) -> None:
         super().__init__(source)
         spec = program.call_spec
         assert spec.in_spec is not None and spec.out_spec is not None  # programs of torch.export have them
         self._in, self._out = spec.in_spec, spec.out_spec
         self._keywords = tuple(self._in.children()[1].context or ())
         self._check = InputCheck(user, given)
+        self._by_strides = by_strides
         at = {node: i for i, node in enumerate(user)}
         self._used = tuple(at[node] for node in source.used)
 
@@ -186,7 +190,14 @@ class ExportedFunction(TorchFunction):
         if spec != self._in:
             raise TypeError(f"{self.__name__}(): the arguments are nested otherwise than those that the program was exported for")
         self._check(leaves)
-        results = super().__call__(*[leaves[i] for i in self._used])
+        used = [leaves[i] for i in self._used]
+        other = self._check.laid_out_otherwise(leaves) if self._by_strides else None
+        if other is None:
+            results = super().__call__(*used)
+        else:
+            why = f"argument {other} lies in memory in another way than the example, which decides what this program writes"
+            assert self._source.original is not None  # an exported program has one
+            results = self._leave_to_torch(LeftToPyTorch(why, Reason.OTHER_LAYOUT), self._source.original, tuple(used), {})
         return pytree.tree_unflatten(list(results), self._out)
 
 

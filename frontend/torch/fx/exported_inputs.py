@@ -42,7 +42,18 @@ class InputCheck:
         self._ranges = {s: (_bound(r.lower, 0), _bound(r.upper, 2**63 - 1)) for s, r in program.range_constraints.items()}
         module = program.module() if getattr(program, "_guards_code", None) else None
         self._guards: Callable[..., None] | None = getattr(module, "_guards_fn", None)
+        self._strides: list[tuple[int, str, torch.Tensor]] = [
+            (i, node.name, v) for i, node in enumerate(inputs) if isinstance(v := node.meta.get("val"), torch.Tensor) and v.ndim > 1
+        ]
         self._passed: set[Hashable] = set()  # sizes and numbers of which the guards held
+
+    def laid_out_otherwise(self, leaves: Sequence[Any]) -> str | None:
+        """The name of a tensor that lies in memory in another way than the example did: contiguous, or by other strides."""
+        for i, name, example in self._strides:
+            alike = leaves[i].is_contiguous() if example.is_contiguous() else leaves[i].stride() == example.stride()
+            if not alike:
+                return name
+        return None
 
     def __call__(self, leaves: Sequence[Any]) -> None:
         """Check the flat arguments of a call; the class says what it raises."""

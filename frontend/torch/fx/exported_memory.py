@@ -25,6 +25,7 @@ from tierup.frontend.torch.fx.nodes import attribute, place_of
 
 _aten = torch.ops.aten
 _MAY_BE_OPERAND = MAY_HAND_ON | {"aten.contiguous", "aten.to", "aten.type_as"}
+_BY_STRIDES = {"aten.reshape", "aten.reshape_as", "aten.flatten", "aten.ravel", "aten.contiguous"}  # views or copies
 _SET_GRAD, _AUTOCAST = "wrap_with_set_grad_enabled", "wrap_with_autocast"
 
 
@@ -36,6 +37,7 @@ class _Seen:
     inputs: set[Node] = field(default_factory=set)
     of: _Seen | None = None
     is_written: bool = False
+    touched: set[str] = field(default_factory=set)  # of an owner: "written", and "perhaps copied" by an op that strides tell what to do
 
     def owner(self) -> _Seen:
         return self if self.of is None else self.of.owner()
@@ -48,13 +50,16 @@ class _Seen:
 class Memory:
     """`lost`: for inputs, why PyTorch is to make the gradients where they require one; `owners`: of each of the user's results that lies in
     the memory of an input, that input, else None.
-    `joined`: inputs that get gradients with what is written to them; batch norm writes its statistics without."""
+    `joined`: inputs that get gradients with what is written to them; batch norm writes its statistics without. `by_strides`: whether what
+    is written hangs on strides (`x.reshape(-1)` is a view of a contiguous tensor, a copy of others), which PyTorch's functional form takes
+    for those of the example inputs."""
 
     def __init__(self, program: ExportedProgram) -> None:
         self.lost: dict[Node, str] = {}
         inputs = [n for n in program.graph.nodes if n.op == "placeholder"]
         given = [_Seen({n} if _is_float(n) else set()) for n in inputs]
         self._top = program.graph_module
+        self.by_strides = False
         results = self._walk(self._top, given, no_grad=False)
         by_owner = dict(zip(given, inputs, strict=True))
         self.joined = {n for n, tensor in zip(inputs, given, strict=True) if tensor.is_written}
@@ -92,11 +97,14 @@ class Memory:
             if argument.alias_info.is_write:
                 others = [n for n in node.all_input_nodes if n is not operand]
                 self._write(node, tensor, self._inputs(others, seen))
-        may_be_operand = schema.name.replace("::", ".") in _MAY_BE_OPERAND
+                self._touch(tensor, "written")
+        may_be_operand = _name(node) in _MAY_BE_OPERAND
         if may_be_operand:
             handed_on = seen.get(node.args[0])
         elif not any(r.alias_info for r in schema.returns):
             handed_on = None
+        if handed_on is not None and _name(node) in _BY_STRIDES:
+            self._touch(handed_on, "perhaps copied")
         if node.target in (_aten.detach.default, _aten.detach_.default):
             if node.target is _aten.detach_.default and handed_on is not None:
                 self._lose(node, handed_on.inputs, "detaches in place")
@@ -106,6 +114,11 @@ class Memory:
         if no_grad and may_be_operand:
             self._lose(node, handed_on.behind(), "may give its operand in a no_grad block")
         return handed_on
+
+    def _touch(self, tensor: _Seen, how: str) -> None:
+        touched = tensor.owner().touched
+        touched.add(how)
+        self.by_strides |= len(touched) == 2
 
     def _write(self, node: Node, tensor: _Seen, others: set[Node]) -> None:
         if tensor.of is None:
@@ -172,6 +185,11 @@ def without_gradients_in_blocks(program: ExportedProgram) -> ExportedProgram:
 
 def _is_no_grad(node: Node) -> bool:
     return str(node.target) == _SET_GRAD and not node.args[0]
+
+
+def _name(node: Node) -> str:
+    """An OpOverload's name in the op table."""
+    return str(node.target._schema.name).replace("::", ".")
 
 
 def _module_of(node: Any, module: GraphModule) -> Any:
