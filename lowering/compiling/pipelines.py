@@ -46,7 +46,7 @@ SPECIALISE = NamedPipeline(
         "func.func(tierup-hide-from-folding)",
         "canonicalize",
         "cse",
-        "func.func(tierup-restore-hidden)",
+        "func.func(tierup-restore-hidden,tierup-cse)",  # which merges what may raise, too: x[a[i] : a[i + 1]] and y[a[i] : a[i + 1]]
         "tierup-custom-passes{when=post-fusion}",
     ),
     leaves="specialized",
