@@ -115,3 +115,50 @@ def test_an_array_that_is_there_from_some_round_on_has_the_sizes_of_the_call(row
             found, want = f(a, t), plain["f"](a, t)
             assert type(found) is type(want) and np.array_equal(found, want)
     assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()
+
+
+IN_EXPRESSIONS = {
+    "sum_of_the_larger": "s = 0.0\nfor i in range(len(x)):\n    s += max(x[i], 0.5)\nreturn s",
+    "clipped": "out = np.zeros(len(x))\nfor i in range(len(x)):\n    out[i] = min(max(x[i], 0.2), 0.8) * 2\nreturn out",
+    "operand_of_an_update": "m = 0.0\nfor v in x:\n    if v > m:\n        m = v\ny = x / (m + 1)\ny -= m\ny[0] += 2 * m\ny[1:] *= m\nreturn y",
+    "argument": "m = 0.0\nfor v in x:\n    if v > t:\n        m = v\nreturn np.sqrt(m), abs(m), max(m, 0.25), np.full(3, m), [m, (m, 1)]",
+    "index": "k = 0\nfor i in range(len(at)):\n    if at[i] > 2:\n        k = at[i]\nreturn x[k] + x[k:].sum() + x[:k].sum(), x[k - 1], k % 3, -k",
+    "place": "k, y = 0, x * 1\nfor i in range(len(at)):\n    if at[i] > 2:\n        k = at[i]\n    y[k] += 1.5\ny[k], y[0] = y[0], y[k]\nreturn y",
+    "bound_of_a_range": "k, s = 0, 0.0\nfor i in range(len(at)):\n    if at[i] > 2:\n        k = at[i]\nfor j in range(1, k):\n    s += x[j]\nreturn s",
+    "condition_in_an_expression": "s = 0.0\nfor i in range(len(x)):\n    s += (x[i] if x[i] > t else 0.25) * 2\nreturn s",
+    "comparison": "m = 0.0\nfor v in x:\n    if v > m:\n        m = v\nn = 0\nfor v in x:\n    n += 0.1 < v * 2 <= m\nreturn n, m == x[0]",
+    "kept_in_a_list": "m = 0.0\nfor v in x:\n    if v > m:\n        m = v\nkept = [0.0, 1.0]\nkept[0] = m\nkept.append(m)\nreturn kept",
+    "walrus": "s = 0.0\nfor v in x:\n    s = s + ((w := max(v, 0.5)) - w / 3)\nreturn s",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", IN_EXPRESSIONS)
+def test_what_is_a_number_or_an_array_stands_anywhere_in_expressions(name: str, tmp_path: Path) -> None:
+    source = f"def f(x, at, t):\n{textwrap.indent(IN_EXPRESSIONS[name], '    ')}\n"
+    plain: dict[str, Any] = {"np": np}
+    exec(source, plain)  # noqa: S102 - our own program
+    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    rng = np.random.default_rng(4)
+    for call in range(16):
+        x, at = rng.random(9), rng.integers(0, 8, 6)
+        if call % 5 == 4:
+            x, at = -x, at * 0
+        if call == 13:
+            at[2] = 30
+        ends = []
+        for function in (f, plain["f"]):
+            try:
+                ends.append(function(x.copy(), at.copy(), 0.6))
+            except IndexError as e:
+                ends.append(str(e))
+        assert _alike(*ends), ends
+    assert f.stats().hits >= 12 and "Python at" not in f.explain(), f.explain()
+
+
+def _alike(found: Any, want: Any) -> bool:
+    if isinstance(want, (tuple, list)):
+        return type(found) is type(want) and len(found) == len(want) and all(map(_alike, found, want))
+    if isinstance(want, str):
+        return found == want
+    return type(found) is type(want) and np.allclose(found, want, rtol=1e-12, equal_nan=True)

@@ -221,6 +221,28 @@ def for_each(frame: Frame, node: ast.AST | None, name: str, build: Callable[[], 
     return from_(0)
 
 
+def each(frame: Frame, node: ast.AST | None, values: list[Value], build: Callable[..., Value]) -> Value:
+    """What `build` gives of values, for each kind that one of them may be of, where the run decides of which it is. Where dtypes may tell
+    the kind they are asked for first (NeedsDtypes)."""
+    at = next((i for i, value in enumerate(values) if isinstance(value, OneOf)), None)
+    if at is None:
+        return build(*values)
+    frame.ask_for_dtypes()
+    choice = values[at]
+    assert isinstance(choice, OneOf)
+
+    def with_(index: int) -> Value:
+        return each(frame, node, [*values[:at], choice.alternatives[index], *values[at + 1 :]], build)
+
+    def from_(index: int) -> Value:
+        if index == len(choice.alternatives) - 1:
+            return with_(index)
+        is_it = frame.em.scalar("aten.eq.int", [scalar_ssa(frame.em, choice.tag), frame.em.int(index)], frame.em.types.bool)
+        return select(frame, node, is_it, lambda: with_(index), lambda: from_(index + 1), choices=True)
+
+    return from_(0)
+
+
 def choice_in(frame: Frame, nodes: Iterable[ast.AST]) -> str | None:
     """A name that is read there and whose kind of value the run decides."""
     return next((n for n in sorted(reads(nodes)) if isinstance(frame.env.get(n), OneOf)), None) if frame.has_choices else None

@@ -217,6 +217,11 @@ class Frame:
 
     # --- names -------------------------------------------------------------------------------------------------------
 
+    def ask_for_dtypes(self) -> None:
+        """Raises NeedsDtypes where the graph is built without knowing dtypes, which may tell what kind a value is of."""
+        if self.outside.knows_dtypes in ("no", "indices"):
+            raise NeedsDtypes
+
     @contextmanager
     def named(self, value: Value) -> Iterator[str]:
         """A name that no program has for a value, inside the `with`."""

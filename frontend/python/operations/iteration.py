@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import (
     ZERO,
@@ -12,6 +13,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Iterable_,
     Mapping_,
+    OneOf,
     Scalar,
     Sequence,
     ShapeOf,
@@ -173,6 +175,8 @@ def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
 
 def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Value:
     """Python's max(a, b) or min(a, b): b when it is strictly beyond a, else a."""
+    if isinstance(a, OneOf) or isinstance(b, OneOf):
+        return each(frame, node, [a, b], partial(pick, frame, node, larger=larger))
     op = ast.Gt if larger else ast.Lt
     if is_number(a) and is_number(b):
         if isinstance(a, Const) and isinstance(b, Const):
@@ -182,4 +186,4 @@ def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Va
         raise frame.error(node, f"the larger or smaller of {describe(a)} and {describe(b)}")
     else:
         beyond = array_operators.truth(frame, node, array_operators.binary(frame, node, op, b, a))
-    return select(frame, node, beyond, lambda: b, lambda: a)
+    return select(frame, node, beyond, lambda: b, lambda: a, choices=True)

@@ -6,13 +6,13 @@ import ast
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
@@ -333,7 +333,7 @@ def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Valu
         if calls:
             refuse_detached(frame, node, base)  # what is called may write the array
         loaded = gather(frame, base, indices)
-        new = array_operators.update(frame, node, op, loaded, value())
+        new = each(frame, node, [value()], partial(array_operators.update, frame, node, op, loaded))
         _refuse_scalar(frame, owner)
         _put(frame, node, base, indices, new)
         _write_back(frame, base)
@@ -342,11 +342,15 @@ def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Valu
     if calls:
         refuse_detached(frame, node, view)
     loaded = as_array(frame, node, view, fresh=True) if calls and view.may_be_scalar else view  # what is called may write the element
-    given = value()
-    if owner.may_be_scalar:
-        array_operators.binary(frame, node, op, loaded, given)  # what this raises comes first
-        _refuse_scalar(frame, owner)
-    _update_view(frame, node, op, replace(view, detached=False), loaded, given)
+
+    def update(given: Value) -> Value:
+        if owner.may_be_scalar:
+            array_operators.binary(frame, node, op, loaded, given)  # what this raises comes first
+            _refuse_scalar(frame, owner)
+        _update_view(frame, node, op, replace(view, detached=False), loaded, given)
+        return NONE
+
+    each(frame, node, [value()], update)
     _write_back(frame, view)
 
 

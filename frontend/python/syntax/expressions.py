@@ -16,8 +16,8 @@ import numpy as np
 
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
-from tierup.frontend.python.building.branch import choice_in, for_each, select
-from tierup.frontend.python.building.frame import Frame, NeedsDtypes, NeedsStatic, WillRaise
+from tierup.frontend.python.building.branch import choice_in, each, for_each, select
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
@@ -38,6 +38,7 @@ from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
 from tierup.frontend.python.operations import array_operators, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
+from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.iteration import iterate, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, fits, not_, unary
@@ -49,19 +50,14 @@ def evaluate(frame: Frame, node: ast.expr) -> Value:
     whatever the arguments are; NeedsDtypes where dtypes may tell the kind."""
     value = evaluate_any(frame, node)
     if isinstance(value, OneOf):
-        _ask_for_dtypes(frame)
-        raise frame.error(node, f"{describe(value)}, in an expression", "give it a name first")
+        frame.ask_for_dtypes()
+        raise frame.error(node, f"{describe(value)}, in this place", "make it one kind: float(...), int(...) or np.asarray(...)")
     return value
 
 
-def _ask_for_dtypes(frame: Frame) -> None:
-    if frame.outside.knows_dtypes in ("no", "indices"):
-        raise NeedsDtypes
-
-
 def evaluate_any(frame: Frame, node: ast.expr) -> Value:
-    """The value of an expression that is named, kept or returned: of one kind or another, maybe."""
-    if type(node) not in _DISPLAYS and (choice := choice_in(frame, [node])) is not None:
+    """The value of an expression: of one kind or another, maybe."""
+    if type(node) not in _DISPLAYS and not _iterates(node) and (choice := choice_in(frame, [node])) is not None:
         return for_each(frame, node, choice, lambda: evaluate_any(frame, node))
     pending = [node]
     while (head := _HEADS.get(type(pending[-1]))) is not None:  # x + x + x, x.T.T: as long as they like
@@ -85,7 +81,7 @@ def evaluate_any(frame: Frame, node: ast.expr) -> Value:
             if em.mutable:
                 _refuse_stale(frame, node, value)
             if isinstance(value, OneOf) and pending:
-                _ask_for_dtypes(frame)
+                frame.ask_for_dtypes()
                 with frame.named(value) as name:
                     return evaluate_any(frame, _with_head(pending, ast.copy_location(ast.Name(name, ast.Load()), node)))
     finally:
@@ -93,6 +89,14 @@ def evaluate_any(frame: Frame, node: ast.expr) -> Value:
         em.copied_at = em.copied_at if copied_at is None else copied_at
     assert value is not None
     return value
+
+
+def _iterates(node: ast.expr) -> bool:
+    """Whether an expression is a call of what gives an iterator: not one of each kind, but one of what its arguments are."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _ITERATORS
+
+
+_ITERATORS = ("range", "enumerate", "zip", "reversed")
 
 
 def _with_head(outer: list[ast.expr], head: ast.expr) -> ast.expr:
@@ -151,7 +155,7 @@ _TOO_LARGE = "an integer constant of more than 64 bits"
 def right_operand(frame: Frame, node: ast.expr, other: Value) -> Value:
     """The right operand of an operator: an int that only uint64 holds is one of these beside an array of them, as NumPy has it."""
     written = node.value if isinstance(node, ast.Constant) and isinstance(other, Array) else None
-    value = Const(written) if type(written) is int else evaluate(frame, node)
+    value = Const(written) if type(written) is int else evaluate_any(frame, node)
     if not isinstance(value, Const) or not isinstance(other, Array) or type(value.value) is not int or fits(value.value):
         return value
     if value.value >> 63 == 1 and dtype_of(frame, node, other, "an integer of 64 bits beside a dtype") == np.uint64:
@@ -185,11 +189,22 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
 
 
 def _slice(frame: Frame, node: ast.Slice) -> Value:
-    return Slice(*(NONE if part is None else evaluate(frame, part) for part in (node.lower, node.upper, node.step)))
+    return Slice(*(NONE if part is None else _as_index(frame, part, "a slice") for part in (node.lower, node.upper, node.step)))
+
+
+def _as_index(frame: Frame, node: ast.expr, what: str) -> Value:
+    """The value of an expression for a place where Python wants an integer: what is one or another is the integer that it is."""
+    value = evaluate_any(frame, node)
+    if not isinstance(value, OneOf):
+        return value
+    return each(frame, node, [value], lambda v: Scalar(as_int(frame, node, v, what), "int"))
 
 
 def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
-    index = evaluate(frame, node.slice)
+    return each(frame, node, [evaluate_any(frame, node.slice)], lambda index: _item(frame, node, owner, index))
+
+
+def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Value:
     if isinstance(owner, Object) and isinstance(index, Const):
         return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
     by_key = helpers.by_key(owner)
@@ -199,8 +214,9 @@ def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
-    value = evaluate(frame, node.value)
+    value = evaluate_any(frame, node.value)
     frame.env[node.target.id] = value
+    frame.has_choices |= isinstance(value, OneOf)
     return value
 
 
@@ -254,7 +270,7 @@ def condition(frame: Frame, node: ast.expr) -> Value:
     _mark_condition(frame, node)
     value = evaluate_any(frame, node)
     if isinstance(value, OneOf):
-        _ask_for_dtypes(frame)
+        frame.ask_for_dtypes()
         with frame.named(value) as name:
             return condition(frame, ast.copy_location(ast.Name(name, ast.Load()), node))
     known = static_truth(frame, node, value)
@@ -292,18 +308,20 @@ def _chain(frame: Frame, node: ast.Compare, left: Value, links: list[tuple[ast.c
         right: Value = Sequence("tuple", [Const(v) for v in known])
     else:
         right = right_operand(frame, right_node, left)
+    first = partial(each, frame, node, [left, right], partial(compare_two, frame, node, type(op)))
     if len(links) == 1:
-        return compare_two(frame, node, type(op), left, right)
-    first = lambda: compare_two(frame, node, type(op), left, right)
+        return first()
     return short_circuit(frame, node, True, [first, lambda: _chain(frame, node, right, links[1:])])
 
 
 def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     test = condition(frame, node.test)
     if isinstance(test, Const):
-        return evaluate(frame, node.body if test.value else node.orelse)
+        return evaluate_any(frame, node.body if test.value else node.orelse)
     assert isinstance(test, Scalar)
-    return select(frame, node, test.ssa, lambda: evaluate(frame, node.body), lambda: evaluate(frame, node.orelse))
+    return select(
+        frame, node, test.ssa, lambda: evaluate_any(frame, node.body), lambda: evaluate_any(frame, node.orelse), choices=True
+    )
 
 
 # --- comprehensions and calls --------------------------------------------------------------------------------------------
@@ -359,21 +377,37 @@ def _passes(frame: Frame, node: ast.expr) -> bool:
 
 
 def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
-    """Bind a name or a tuple of them."""
+    """Bind a name or a tuple of them, or write. What is of one kind or another is written as each, and so it is where that is an index."""
     if isinstance(target, ast.Name):
         if (frame.em.mutable or target.id in frame.source.handed_on) and any(copies_in(value)):
             raise frame.error(target, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
         frame.env[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
+        if isinstance(value, OneOf) and all(_has_items(v, target) for v in value.alternatives):  # as many choices, of one tag
+            value = Sequence("tuple", [OneOf(value.tag, items) for items in zip(*(v.items for v in value.alternatives), strict=True)])  # type: ignore[union-attr]
         _assign_tuple(frame, target, value)
     elif isinstance(target, ast.Subscript):
-        stores.store(frame, target, evaluate(frame, target.value), evaluate(frame, target.slice), value)
+        owner, index = evaluate(frame, target.value), evaluate_any(frame, target.slice)
+        if isinstance(owner, (Sequence, Mapping_)):
+            stores.store(frame, target, owner, index, value)  # it keeps a value of any kind
+        else:
+            each(frame, target, [index, value], lambda i, v: _stored(frame, target, owner, i, v))
     elif isinstance(target, ast.Attribute):
         raise frame.error(
             target, f"assignment to the attribute `.{target.attr}`", f"write into the array: .{target.attr}[...] = value, or return it"
         )
     else:
         raise frame.error(target, "this target of an assignment")
+
+
+def _has_items(value: Value, target: ast.Tuple | ast.List) -> bool:
+    """Whether a value is a tuple or list with an item for each element of a target."""
+    return isinstance(value, Sequence) and len(value.items) == len(target.elts) and not any(isinstance(e, ast.Starred) for e in target.elts)
+
+
+def _stored(frame: Frame, target: ast.Subscript, owner: Value, index: Value, value: Value) -> Value:
+    stores.store(frame, target, owner, index, value)
+    return NONE
 
 
 def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
@@ -405,11 +439,13 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
     elif isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
         given = ast.literal_eval(node.args[0])
         args = [folded(frame, node, lambda: np.uint64(given)) if type(given) is int else evaluate(frame, node.args[0])]
+    elif isinstance(callee, Const) and callee.value is range and not any(isinstance(a, ast.Starred) for a in node.args):
+        args = [_as_index(frame, a, "range") for a in node.args]
     else:
-        args = _items(frame, node.args)
+        args = _items(frame, node.args, choices=True)
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
-        value = evaluate(frame, keyword.value)
+        value = evaluate_any(frame, keyword.value)
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
         elif isinstance(value, Mapping_):
@@ -417,7 +453,11 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
         else:
             raise frame.error(keyword.value, f"`**` of {describe(value)}")
     frame.at(node)
-    return call(frame, node, callee, args, kwargs)
+    if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_)):
+        return call(frame, node, callee, args, kwargs)  # which keeps a value of any kind
+    count = len(args)
+    with_ = lambda *v: call(frame, node, callee, list(v[:count]), dict(zip(kwargs, v[count:], strict=True)))
+    return each(frame, node, [*args, *kwargs.values()], with_)
 
 
 _TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
@@ -509,7 +549,9 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts, choices=True), frame.em.region),
     ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts, choices=True), frame.em.region),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
-    ast.BinOp: lambda frame, node, left: operate(frame, node, type(node.op), left, right_operand(frame, node.right, left)),
+    ast.BinOp: lambda frame, node, left: each(
+        frame, node, [left, right_operand(frame, node.right, left)], partial(operate, frame, node, type(node.op))
+    ),
     ast.BoolOp: lambda frame, node: short_circuit(
         frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]
     ),

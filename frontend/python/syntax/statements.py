@@ -11,13 +11,14 @@ import ast
 import builtins
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python.building.branch import for_each, raise_error
+from tierup.frontend.python.building.branch import choice_in, each, for_each, raise_error
 from tierup.frontend.python.building.frame import Frame, WillRaise, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
@@ -119,31 +120,8 @@ def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends
         value = evaluate_any(frame, node.value)
     frame.at(node)
     for target in node.targets:
-        _store(frame, target, value)
-    return None
-
-
-def _store(frame: Frame, target: ast.expr, value: Value) -> None:
-    """Bind a name, or write. What only the run knows the kind of is written as each."""
-    if not isinstance(value, OneOf) or isinstance(target, ast.Name):
         assign_target(frame, target, value)
-        return
-    if isinstance(target, (ast.Tuple, ast.List)) and all(_has_items(v, target) for v in value.alternatives):
-        for i, element in enumerate(target.elts):  # as many choices, of one tag
-            _store(frame, element, OneOf(value.tag, tuple(v.items[i] for v in value.alternatives)))  # type: ignore[union-attr]  # Sequences
-        return
-    with frame.named(value) as name:
-
-        def write() -> Value:
-            assign_target(frame, target, frame.env[name])
-            return NONE
-
-        for_each(frame, target, name, write)
-
-
-def _has_items(value: Value, target: ast.Tuple | ast.List) -> bool:
-    """Whether a value is a tuple or list with an item for each element of a target."""
-    return isinstance(value, Sequence) and len(value.items) == len(target.elts) and not any(isinstance(e, ast.Starred) for e in target.elts)
+    return None
 
 
 def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin: ast.stmt) -> ast.If:
@@ -154,18 +132,33 @@ def _as_statement(node: ast.IfExp, make: Callable[[ast.expr], ast.stmt], origin:
 
 def _annotated(frame: Frame, node: ast.AnnAssign, rest: list[Any], tail: bool) -> Ends | None:
     if node.value is not None:
-        _store(frame, node.target, evaluate_any(frame, node.value))
+        assign_target(frame, node.target, evaluate_any(frame, node.value))
     return None
+
+
+def _updated(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> Value:
+    """What the target of an `op=` is after it, where that is a name. What it was stays: the arms of a branch begin with that."""
+    before = dict(frame.env)
+    _augmented(frame, node, rest, tail)
+    after = frame.env[node.target.id] if isinstance(node.target, ast.Name) else NONE
+    frame.env = before
+    return after
 
 
 def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> Ends | None:
     op, target = type(node.op), node.target
+    is_one_of_scalars = isinstance(target, ast.Name) and _is_one_of_scalars(frame.env.get(target.id))
+    if not is_one_of_scalars and (choice := choice_in(frame, [target, node.value])) is not None:
+        after = for_each(frame, node, choice, lambda: _updated(frame, node, rest, tail))
+        if isinstance(target, ast.Name):
+            frame.env[target.id] = after
+        return None
     if isinstance(target, ast.Subscript):
         owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
         frame.at(node)
 
         def right() -> Value:
-            found = evaluate(frame, node.value)
+            found = evaluate_any(frame, node.value)
             frame.at(node)
             return found
 
@@ -180,14 +173,16 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         array_operators.update(frame, node, op, current, value)
         return None
     assert isinstance(target, ast.Name)
-    if _is_one_of_scalars(frame.env.get(target.id)):
+    if is_one_of_scalars:
         frame.env[target.id] = evaluate_any(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
         return None
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
     value = right_operand(frame, node.value, current)
     frame.at(node)
     if isinstance(current, Array):
-        frame.env[target.id] = array_operators.update(frame, node, op, current, value)
+        frame.env[target.id] = each(frame, node, [value], partial(array_operators.update, frame, node, op, current))
+    elif isinstance(value, OneOf):
+        frame.env[target.id] = each(frame, node, [value], partial(operate, frame, node, op, current))
     elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
         stores.require_own(frame, node, current)
         current.items.extend(value.items)
