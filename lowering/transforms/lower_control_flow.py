@@ -20,7 +20,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import handed_over, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
-from tierup.dialect.rewriting.core import bool_of
+from tierup.dialect.rewriting.core import bool_of, int_of
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import INDEX, Scalar, of
 from tierup.lowering.building.loops import carried, either, while_
@@ -49,6 +49,9 @@ class LowerControlFlow(Pass):
             take_place(op, made)
 
 
+_ENDLESS = 2**63 - 1  # the rounds of a loop that ends by its condition alone
+
+
 def _moved(source: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
     """What a block's terminator hands over; the other ops are moved to where ops are built. `arguments`: what stands for the block's."""
     return b.inline(source, [to_torch(value, argument.type) for argument, value in zip(source.arguments, arguments, strict=True)])
@@ -75,9 +78,9 @@ def _loop(op: ir.Operation) -> list[ir.Value]:
     certain = bool_of(op.operands[1]) and bool_of(handed_over(body)[0])
     counted = certain and (STEADY in op.attributes or not any(map(_has_unknown_size, types)))
     with ir.InsertionPoint(op):
-        trip = to_builtin(op.operands[0])
+        trip = None if int_of(op.operands[0]) == _ENDLESS else to_builtin(op.operands[0])
         start = [to_builtin(v) for v in list(op.operands)[2:]]
-        results = _for(body, trip, start) if counted else _while(body, trip, to_builtin(op.operands[1]), start)
+        results = _for(body, trip, start) if counted and trip is not None else _while(body, trip, to_builtin(op.operands[1]), start)
         return [to_torch(r, type_) for r, type_ in zip(results, types, strict=True)]
 
 
@@ -88,9 +91,14 @@ def _for(body: ir.Block, trip: ir.Value, start: list[ir.Value]) -> list[ir.Value
     return carried((b.index(0), of(trip).cast(INDEX), b.index(1)), start, once)
 
 
-def _while(body: ir.Block, trip: ir.Value, go: ir.Value, start: list[ir.Value]) -> list[ir.Value]:
+def _while(body: ir.Block, trip: ir.Value | None, go: ir.Value, start: list[ir.Value]) -> list[ir.Value]:
+    """`trip`: None where nobody lives to see the rounds run out."""
+
     def once(now: list[ir.Value]) -> list[ir.Value]:
         counter, _, *values = now
         return [of(counter) + 1, *map(to_builtin, _moved(body, [counter, *values]))]
 
-    return while_(lambda now: (of(now[0]) < trip) & now[1], [b.integer(0, 64), go, *start], once)[2:]
+    def goes_on(now: list[ir.Value]) -> ir.Value:
+        return now[1] if trip is None else (of(now[0]) < trip) & now[1]
+
+    return while_(goes_on, [b.integer(0, 64), go, *start], once)[2:]

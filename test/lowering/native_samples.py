@@ -435,6 +435,8 @@ for name, a, c in (
     ("mul", 1 << 32, 1 << 31), ("mul", -1 - most, -1), ("lshift", 1, 62), ("lshift", 1, 63), ("lshift", 0, 99),
 ):  # fmt: skip
     add(f"tierup.{name}_fits", a, c, results="bool")
+for position, count in ((3, 7), (0, 1), (6, 7), (-2, 7), (9, 7), (4, 0)):
+    add("tierup.within", position, count, results="int")
 add("prim.max.int", 3, 4, results="int")
 add("prim.min.int", 3, 4, results="int")
 for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),

@@ -19,6 +19,7 @@ from tierup.lowering.building.arith import (
     complex_product,
     constant,
     isnan,
+    known,
     maximum,
     minimum,
     select,
@@ -104,7 +105,10 @@ class Scalars(Elements):
         return x.call("arith.remsi" if x.signed else "arith.remui", _safe(x, y))
 
     def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
-        """x / y of integers, rounded down."""
+        """x / y of integers, rounded down. By a power of 2 that is a shift, which LLVM does not see in the remainder's sign."""
+        divisor = known(y)
+        if type(divisor) is int and divisor > 0 and divisor & (divisor - 1) == 0:
+            return x.call("arith.shrsi" if x.signed else "arith.shrui", constant(divisor.bit_length() - 1, x.dtype))
         if not x.signed:
             return x.call("arith.divui", _safe(x, y))
         safe = _safe(x, y)
