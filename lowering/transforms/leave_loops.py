@@ -80,7 +80,7 @@ def _leave(loop: NaturalLoop, status: ir.Value) -> None:
     if inside != [True, False]:
         return
     failed = [block for block in loop.blocks if _sets(block, status) and last_of(block).name == _JUMP]
-    found = [(latch, flag) for latch in loop.latches for flag in _flags(loop, latch)[:1]]
+    found = [(latch, flag) for latch in loop.latches if latch not in failed for flag in _flags(loop, latch)[:1]]
     if not failed and not found:
         return
     carried = _used_behind(loop)

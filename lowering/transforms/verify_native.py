@@ -2,6 +2,7 @@
 
     %0 = torch.aten.sort %x, ...            // error: has no native code
     %1 = func.call @f(%x)                   // error: the program is recursive
+    %2 = torch.prim.Uninitialized : !torch.vtensor<[?],f32>     // error: of what size it will be is not known
 
 With `on-device`, which pipelines for a GPU ask for, so is one whose native code is the host's alone, "has no kernel".
 
@@ -11,6 +12,8 @@ Not left to the conversions: some of torch-mlir's patterns run for ever on what 
 from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.facts.inference.unset import is_open
+from tierup.dialect.ir.structure import UNSET
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -30,6 +33,8 @@ class VerifyNative(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
+            if op.name == UNSET and is_open(op):
+                raise Refused(op, "stands for an array that is set later, and of what size it will be is not known before")
             if op.name == "func.call":
                 raise Refused(op, "the program is recursive")
             if op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):

@@ -117,6 +117,28 @@ def test_an_array_that_is_there_from_some_round_on_has_the_sizes_of_the_call(row
     assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()
 
 
+OF_SIZES_THAT_THE_RUN_FINDS = {
+    "in_a_loop": "y, s = x[m > 0.5], 0\nfor v in t:\n    if v > 0.5:\n        s = s + y * v\nreturn s",
+    "on_a_path_before": "y = x[m > 0.5]\ns = y * 2 if t[0] > 0.5 else 0\nfor v in t:\n    if v > 0.5:\n        s = s + y * v\nreturn s",
+    "or_nothing": "k, s = int(m[0] * 10) + 1, None\nfor v in t:\n    if v > 0.5:\n        s = x[:k] * v\nif s is None:\n    return x[:1]\nreturn s",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_SIZES_THAT_THE_RUN_FINDS)
+def test_an_array_whose_size_the_run_finds_may_be_there_from_some_round_on(name: str, tmp_path: Path) -> None:
+    source = f"def f(x, m, t):\n{textwrap.indent(OF_SIZES_THAT_THE_RUN_FINDS[name], '    ')}\n"
+    plain: dict[str, Any] = {"np": np}
+    exec(source, plain)  # noqa: S102 - our own program
+    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    rng = np.random.default_rng(0)
+    for call in range(24):
+        size = (50, 50, 50, 20, 300)[call % 5]
+        x, m, t = rng.random(size), rng.random(size), rng.random(4) * (call % 4 > 0)
+        found, want = f(x, m, t), plain["f"](x, m, t)
+        assert np.shape(found) == np.shape(want) and np.allclose(found, want)
+
+
 IN_EXPRESSIONS = {
     "sum_of_the_larger": "s = 0.0\nfor i in range(len(x)):\n    s += max(x[i], 0.5)\nreturn s",
     "clipped": "out = np.zeros(len(x))\nfor i in range(len(x)):\n    out[i] = min(max(x[i], 0.2), 0.8) * 2\nreturn out",

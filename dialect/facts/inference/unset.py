@@ -8,7 +8,7 @@ becomes
     %s = torch.aten.size.int %x, %int0 : ...
     %u = torch.aten.empty.memory_format [%s], ... -> !torch.vtensor<[?],f32>
 
-Sizes that cannot be computed from those of arguments stay unset; there is no native code then (`tierup-verify-specialized`).
+Sizes that cannot be computed from those of arguments stay unset; there is no native code then (`tierup-verify-native`).
 """
 
 from __future__ import annotations
