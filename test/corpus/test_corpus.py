@@ -83,7 +83,8 @@ def test_program_cut_at_an_op_that_is_said_to_have_no_native_code(program: Progr
         if self.context.is_region:
             return original(self, attempt, speculation, signature, flat, options)
         self.log.decided(speculation)
-        ops = [op.name.removeprefix("torch.") for op in walk(parse_module(self.context.program.graph).operation) if weight(op) and not len(op.regions)]
+        module = parse_module(self.context.program.graph)  # held: ops do not hold it
+        ops = [op.name.removeprefix("torch.") for op in walk(module.operation) if weight(op) and not len(op.regions)]
         return NotCompiled(Reason.NO_LOWERING, "left out", "somewhere", ops[len(ops) * which // 2] if ops else "")
 
     monkeypatch.setattr(VersionMaker, "_compile", refusing)
