@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
@@ -56,8 +57,9 @@ def jit(**options: Unpack[OptionChanges]) -> Decorator: ...
 def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
     """Make a function that runs at once and gets faster: `@tierup.jit`, `@tierup.jit(max_versions=4)` or `tierup.jit(fn)`.
 
-    Decorating changes no value and no dtype. Options: see `tierup.options`. Raises TypeError for what is no Python function;
-    the first call raises UnsupportedSyntax for a construct that is not translated.
+    Decorating changes no value and no dtype. Options: see `tierup.options`. A method of an object, a classmethod, a staticmethod, a
+    property and a functools.partial are made again around the function in them. Raises TypeError for what is no Python function and
+    holds none; the first call raises UnsupportedSyntax for a construct that is not translated.
     """
     if fn is _NOT_GIVEN:
         return lambda function, /: jit(function, **options)
@@ -65,11 +67,29 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
         fn = fn.__tierup_function__
     if isinstance(fn, GradientSpec):
         return function_from(fn, options)
-    if not isinstance(fn, FunctionType):
-        raise TypeError(
-            f"tierup.jit takes a Python function, not {type(fn).__name__}" + (": decorate its method" if isinstance(fn, type) else "")
-        )
-    return function_from(fn, options)
+    if isinstance(fn, FunctionType):
+        return function_from(fn, options)
+    made = _around(fn, options)
+    if made is None:
+        remedy = "its methods" if isinstance(fn, type) else "a function of your own that calls it"
+        raise TypeError(f"tierup.jit takes a Python function, not {type(fn).__name__}: decorate {remedy}")
+    return made
+
+
+def _around(fn: Any, options: Mapping[str, Any]) -> Any:
+    """What holds a function, around what `jit` makes of that; None for anything else."""
+    if isinstance(fn, MethodType):
+        return MethodType(jit(fn.__func__, **options), fn.__self__)
+    if isinstance(fn, (classmethod, staticmethod)):
+        return type(fn)(jit(fn.__func__, **options))
+    if isinstance(fn, property):
+        get, set_, delete = (None if part is None else jit(part, **options) for part in (fn.fget, fn.fset, fn.fdel))
+        return property(get, set_, delete, fn.__doc__)
+    if isinstance(fn, cached_property):
+        return cached_property(jit(fn.func, **options))
+    if isinstance(fn, partial):
+        return partial(jit(fn.func, **options), *fn.args, **fn.keywords)
+    return None
 
 
 def function_from(
