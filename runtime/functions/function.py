@@ -209,9 +209,9 @@ class Function(Weighed, Generic[P, R]):
         python = self._python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
-        if python is None or self.is_strict or any(p.written for p in program.tier0.parameters):
+        if python is None or any(p.written for p in program.tier0.parameters):
             raise unanswered(error)
-        return python
+        return functools.partial(_only_raises, python, error) if self.is_strict else python
 
     @property
     def is_strict(self) -> bool:
@@ -410,6 +410,13 @@ def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: An
     places = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
     message = "for these values Python alone has an answer, and so no gradient is known: call it with others, or write the line otherwise"
     raise NotDifferentiable(f"{message}{places}") from error
+
+
+def _only_raises(python: Callable[..., Any], error: Exception, *args: Any, **kwargs: Any) -> Any:
+    """A strict call that raised what stands for an exception of the user's own, of which only Python makes class and message. Where Python
+    has a value the call is not answered."""
+    python(*args, **kwargs)
+    raise unanswered(error)
 
 
 def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:
