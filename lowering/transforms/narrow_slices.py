@@ -20,10 +20,12 @@ nothing is written, where the check fails. Types are inferred again (`tierup-inf
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.facts.dims import Dim, symbols
+from tierup.dialect.facts.dims import Dim, at_least, symbols
 from tierup.dialect.facts.inference.refine import STALE
+from tierup.dialect.facts.inference.sizes import Sizes
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir.torch_types import spelled
 from tierup.dialect.ir.walking import torch_name
@@ -51,29 +53,32 @@ class NarrowSlices(Pass):
         if ENTRY not in function.attributes or not found:
             return
         inference, names = inference_of(function), symbols_of(guards(function))
-        lengths = {size: n for size, n in _lengths(inference.ties).items() if not {s.name for s in symbols(size)} <= names}
+        sizes = Sizes(function, inference)
+        lengths = _lengths(inference.ties, names)
         windows = {}
         for op in found:
             known, window = inference.values.get(op.results[0]), _window(op)
             if torch_name(op) == _SLICE and window is not None and isinstance(known, Tensor) and known.shape is not None:
-                if (length := lengths.get(known.shape[window.axis])) is not None:
+                if (length := lengths.get(known.shape[window.axis])) is not None and sizes.has(length):
                     windows[window.start, window.end] = length
         for op in found:
             window = _window(op)
             if window is not None and (window.start, window.end) in windows:
+                length, whole = windows[window.start, window.end], inference.values.get(window.of)
+                fits = isinstance(whole, Tensor) and whole.shape is not None and at_least(whole.shape[window.axis] - length, 0)
                 with op.location, ir.InsertionPoint(op):
-                    _narrow(op, window, windows[window.start, window.end])
+                    _narrow(op, window, t.Number(sizes.value(length, op)), fits)
                 function.attributes[STALE] = ir.UnitAttr.get(function.context)
 
 
-def _lengths(ties: Iterable[Tie]) -> dict[Dim, int]:
-    """The sizes that must be one number, with it."""
-    found: dict[Dim, set[int]] = {}
+def _lengths(ties: Iterable[Tie], names: AbstractSet[str]) -> dict[Dim, Dim]:
+    """The sizes that only the run knows and that must be another, which is made of symbols of these names, with that."""
+    found: dict[Dim, set[Dim]] = {}
     for tie in ties:
-        for size, number in ((tie.left, tie.right), (tie.right, tie.left)):
-            if isinstance(number, int) and number > 1 and not isinstance(size, int):
-                found.setdefault(size, set()).add(number)
-    return {size: numbers.pop() for size, numbers in found.items() if len(numbers) == 1}
+        for size, wanted in ((tie.left, tie.right), (tie.right, tie.left)):
+            if at_least(wanted, 2) and {s.name for s in symbols(wanted)} <= names and not {s.name for s in symbols(size)} <= names:
+                found.setdefault(size, set()).add(wanted)
+    return {size: wanted.pop() for size, wanted in found.items() if len(wanted) == 1}
 
 
 @dataclass(frozen=True)
@@ -96,18 +101,15 @@ def _window(op: ir.Operation) -> _Window | None:
     return _Window(op.operands[0], axis % len(known[0]), first, op.operands[first], op.operands[first + 1])
 
 
-def _narrow(op: ir.Operation, window: _Window, length: int) -> None:
-    """Let a slice have that length, under a check."""
+def _narrow(op: ir.Operation, window: _Window, length: t.Number, is_inside: bool) -> None:
+    """Let a slice have that length, under a check. `is_inside`: whether the array is surely as long."""
     size = t.size(window.of, window.axis)
     low = t.integer(0) if str(window.start.type) == "!torch.none" else t.Number(window.start)
     high = size if str(window.end.type) == "!torch.none" else t.Number(window.end)
     count = size - (length - 1)
     fits = high.equals(low + length) & (low >= 0) & (low < count)
     t.check(fits, "a slice is not as long as what it meets")
-    known = t.sizes_of(window.of)
-    assert known is not None  # _window
-    least = known[0][window.axis]
-    if least is None or least < length:
+    if not is_inside:
         _only_where(fits, op, window, length)
     with ir.InsertionPoint(op):
         name, attributes = spelled(op.context, "tierup.within")
@@ -115,11 +117,11 @@ def _narrow(op: ir.Operation, window: _Window, length: int) -> None:
         op.operands[window.first], op.operands[window.first + 1] = at, at + length
 
 
-def _only_where(fits: ir.Value, op: ir.Operation, window: _Window, length: int) -> None:
+def _only_where(fits: ir.Value, op: ir.Operation, window: _Window, length: t.Number) -> None:
     """Take or write a slice where the condition holds; else take zeros, or leave the array as it is."""
     known = t.sizes_of(op.results[0])
     assert known is not None  # of what is sliced they are known
-    sizes = [t.integer(length) if i == window.axis else t.size(window.of, i) for i in range(len(known[0]))]
+    sizes = [length if i == window.axis else t.size(window.of, i) for i in range(len(known[0]))]
     made = b.op("torch.prim.If", [fits], [op.results[0].type], regions=2)
     op.results[0].replace_all_uses_with(made.results[0])
     yes, no = (region.blocks.append() for region in made.regions)

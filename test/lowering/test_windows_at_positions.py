@@ -50,3 +50,34 @@ def test_a_window_where_the_data_say_is_native_and_numpys_where_it_is_cut_off(na
             assert type(found) is type(want)
             np.testing.assert_allclose(found, want, rtol=1e-12)
     assert f.stats().hits >= 25, f.explain()
+
+
+OF_A_SIZE = {
+    "added_to": "y = x.copy()\nfor k in at:\n    y[k : k + len(w)] += w\nreturn y",
+    "products": "out = np.empty(len(x) - len(w) + 1)\nfor i in range(len(out)):\n    out[i] = x[i : i + len(w)] @ w\nreturn out",
+    "of_what_is_padded": "p = np.pad(x, 2, mode='edge')\ns = np.zeros_like(x)\nfor d in range(5):\n    s += p[d : d + len(x)]\nreturn s",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_A_SIZE)
+def test_a_window_as_long_as_an_argument_is_native_for_any_size(name: str, tmp_path: Path) -> None:
+    source = f"def f(x, at, w):\n{textwrap.indent(OF_A_SIZE[name], '    ')}\n"
+    plain: dict[str, Any] = {"np": np}
+    exec(source, plain)  # noqa: S102 - our own program
+    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    rng = np.random.default_rng(6)
+    for call in range(24):
+        x, w = rng.random(rng.integers(20, 60)), rng.random(rng.integers(2, 9))
+        at = rng.integers(0, len(x) - len(w), 7)
+        if call % 6 == 5:
+            at[3] = len(x) - 1  # cut off
+        ends = []
+        for function in (f, plain["f"]):
+            try:
+                ends.append(function(x.copy(), at, w))
+            except ValueError as e:
+                ends.append(str(e))
+        found, want = ends
+        assert found == want if isinstance(want, str) else np.allclose(found, want, rtol=1e-12)
+    assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()
