@@ -21,6 +21,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402 - after the environment is set
 
 import tierup  # noqa: E402
+from benchmarks.kernels import KERNELS  # noqa: E402
 
 _REPEATS = 9
 
@@ -251,6 +252,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple
     "n-th smallest": (nth_smallest, lambda r: (r.random(2001), 1000)),
     "moving average": (moving_average, lambda r: (r.random(3000), 9)),
     "clusters of numbers": (clusters, lambda r: (r.random(2000), r.random(6))),
+    **KERNELS,
 }
 
 
@@ -262,14 +264,33 @@ def _numba() -> Callable[..., Any] | None:
 
 
 def _agree(got: Any, wanted: Any) -> None:
+    if isinstance(wanted, tuple):
+        for one, other in zip(got, wanted, strict=True):
+            _agree(one, other)
+        return
     np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-9)
 
 
-def measure(name: str) -> str:
-    """One row. Raises AssertionError where results differ: a wrong result has no speed."""
+def _by_numba(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """The function by Numba; None where Numba is not installed, or refuses it."""
+    njit = _numba()
+    if njit is None:
+        return None
+    made: Callable[..., Any] = njit(function)
+    try:
+        made(*arguments)
+    except Exception as e:  # noqa: BLE001 - whatever Numba has not got
+        print(f"Numba refuses {function.__name__}: {type(e).__name__}", file=sys.stderr)
+        return None
+    return made
+
+
+def measure(name: str) -> tuple[str, float, float | None]:
+    """One row, and how many times native code is as fast as Python and as Numba. Raises AssertionError where results differ: a wrong
+    result has no speed."""
     function, arguments_of = CASES[name]
-    jitted, njit = tierup.jit(function, weigh=False), _numba()
-    sides = [function, jitted, *([njit(function)] if njit else [])]
+    jitted, numbas = tierup.jit(function, weigh=False), _by_numba(function, arguments_of(np.random.default_rng(1)))
+    sides = [function, jitted, *([numbas] if numbas else [])]
     for _ in range(4):
         for side in sides[1:]:
             _agree(side(*arguments_of(np.random.default_rng(1))), function(*arguments_of(np.random.default_rng(1))))
@@ -285,15 +306,22 @@ def measure(name: str) -> str:
             times[number].append((time.perf_counter() - start) / count)
             faults += (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) * (side is jitted)
     plain = statistics.median(p / n for p, n in zip(times[0], times[1], strict=True))
-    numba = f"{statistics.median(b / n for b, n in zip(times[2], times[1], strict=True)):.2f}" if njit else "-"
+    numba = statistics.median(b / n for b, n in zip(times[2], times[1], strict=True)) if numbas else None
     native = "" if jitted.stats().hits > _REPEATS else " (not native)"
-    return f"| {name}{native} | {statistics.median(times[0]) * 1e3:.2f} ms | {plain:.1f} | {numba} | {faults // (5 * _REPEATS)} |"
+    cells = [f"{name}{native}", f"{statistics.median(times[0]) * 1e3:.2f} ms", f"{plain:.1f}", "-" if numba is None else f"{numba:.2f}"]
+    return f"| {' | '.join([*cells, str(faults // (5 * _REPEATS))])} |", plain, numba
 
 
 def main() -> None:
     print("| loop | Python on NumPy | Python over native | Numba over native | faults |\n|---|---|---|---|---|")
+    to_python, to_numba = list[float](), list[float]()
     for name in sys.argv[1:] or CASES:
-        print(measure(name), flush=True)
+        row, plain, numba = measure(name)
+        to_python.append(plain)
+        to_numba += [] if numba is None else [numba]
+        print(row, flush=True)
+    means = [f"{statistics.geometric_mean(ratios):.2f} ({len(ratios)} rows)" if ratios else "-" for ratios in (to_python, to_numba)]
+    print(f"| geometric mean | | {means[0]} | {means[1]} | |")
 
 
 if __name__ == "__main__":
