@@ -384,7 +384,8 @@ def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
         frame.env[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         if isinstance(value, OneOf) and all(_has_items(v, target) for v in value.alternatives):  # as many choices, of one tag
-            value = Sequence("tuple", [OneOf(value.tag, items) for items in zip(*(v.items for v in value.alternatives), strict=True)])  # type: ignore[union-attr]
+            items = [v.items for v in value.alternatives]  # type: ignore[union-attr]  # Sequences
+            value = Sequence("tuple", [OneOf(value.tag, parts) for parts in zip(*items, strict=True)])
         _assign_tuple(frame, target, value)
     elif isinstance(target, ast.Subscript):
         owner, index = evaluate(frame, target.value), evaluate_any(frame, target.slice)
