@@ -37,6 +37,8 @@ def explain(
         f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
+    if islands and not executors and not stats.calls:
+        lines = [f"{name}: calls go to the undecorated function at once, and are not counted"]
     if before.calls:
         lines.append(
             f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, or made for "

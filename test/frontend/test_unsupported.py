@@ -27,7 +27,7 @@ REFUSED = {
     "print(x)": "`print`; return the value and print it outside",
     "return {1, 2}": "a set; use a tuple",
     "return np.cros(x, x)": "module 'numpy' has no attribute",
-    "return np.fft.fft(x[0])": "`np.fft.fft` is not translated; NumPy's code for it has",
+    "return np.fft.fft(x[0])": "`np.fft.fft` is not translated; NumPy's code for it calls",
     "return np.random.normal(size=3)": "draw random numbers outside and pass them in",
     "return np.hypot.accumulate(x)": "`np.hypot.accumulate` is not translated; call it outside",
     "return np.hypot.reduce(x)": "`np.hypot.reduce` is not translated",

@@ -511,7 +511,9 @@ def _call_numpys(
         if frame.is_numpys:
             raise
         where = f"{os.path.basename(e.filename or '')}:{e.lineno}"
-        raise frame.error(node, f"`{table.name_of(function)}` is not translated", f"NumPy's code for it has {e.construct} ({where})") from e
+        found = e.construct.removesuffix(" is not translated")
+        has = f"calls {found}, which is not" if found != e.construct else f"has {found}"
+        raise frame.error(node, f"`{table.name_of(function)}` is not translated", f"NumPy's code for it {has} ({where})") from e
 
 
 def _call_object(frame: Frame, node: ast.Call, callee: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:
