@@ -75,16 +75,20 @@ class ChangingNumbers:
         """Say once that what changes outside makes graph after graph. `others`: the graphs that a new one of their structure joins."""
         if len(others) < _GRAPHS_BEFORE_READING:
             return
-        lost = [{c.access: None for c in v.built.constants if not c.holds(arguments)} for v in others]
+        lost = [{c.access: c.kind for c in v.built.constants if not c.holds(arguments)} for v in others]
         changed = [access for access in lost[-1] if all(access in of_other for of_other in lost)]
         fixed = [access for access in changed if access in self.fixed]
         if not changed or len(others) < (_GRAPHS_BEFORE_READING if fixed else _MANY_GRAPHS) or not once.first("graphs"):
             return
         names = ", ".join(sorted({f"`{access}`" for access in changed}))
+        are_dtypes = all(lost[-1][access] in ("dtype", "index dtype") for access in changed)
+        what = f"reads {names} from outside, which changed {len(others)} times"
+        if are_dtypes:
+            what = f"gets {names} in {len(others) + 1} dtypes or more"
         why = "".join(sorted({f" `{access}` has to be known when a graph is made: {self.fixed[access]}." for access in fixed}))
         warn(
-            f"{function} (at {others[-1].built.program.place}) reads {names} from outside, which changed {len(others)} times: "
-            f"each value makes a graph, with versions of its own, which takes milliseconds.{why} See explain()."
+            f"{function} (at {others[-1].built.program.place}) {what}: "
+            f"each makes a graph, with versions of its own, which takes milliseconds.{why} See explain()."
         )
 
 
