@@ -499,7 +499,7 @@ def test_what_a_programs_types_refuse_is_refused_however_often_it_comes(tmp_path
     assert stats.calls == stats.hits + stats.misses + stats.profiled_runs + stats.interpreted
 
 
-def test_a_size_that_hangs_on_an_int_gets_a_version_for_each_value_that_comes_back():
+def test_windows_of_a_size_that_an_int_says_get_one_version_for_all_values():
     def counted(a, n: int):
         s = 0.0
         for i in range(4):
@@ -507,10 +507,12 @@ def test_a_size_that_hangs_on_an_int_gets_a_version_for_each_value_that_comes_ba
         return s
 
     f, a = tierup.jit(counted), np.ones(12)
-    for n, hits in ((5, 0), (5, 1), (5, 2), (7, 3), (7, 4), (7, 5), (5, 6), (8, 6), (6, 6), (8, 7)):
+    for hits, n in enumerate((5, 5, 5, 7, 7, 7, 5, 8, 6, 8, 2)):
         np.testing.assert_array_equal(f(a, n), counted(a, n))
         assert f.stats().hits == hits
-    assert [(v.guards, v.speculation.kind) for v in f.versions] == [(f"a: f64[12], n: int = {n}", "static") for n in (5, 7, 8)]
+    with pytest.raises(ValueError, match="broadcast"):
+        f(a, 11)  # a window that is cut off
+    assert [(v.guards, v.speculation.kind) for v in f.versions] == [("a: f64[12], n: int = 5", "static"), ("a: f64[12], n: int = s0", "dynamic")]
 
 
 def test_a_size_of_an_int_that_must_equal_another_of_it_is_compared_by_one_version_for_all():
