@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -230,10 +231,16 @@ class ProfiledScalar:
 Fact = Profiled | ProfiledScalar
 
 
+unset: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
+"""What stands in tier 0 for arrays that are not set, by their ids: of no dtype or size that means anything."""
+
+
 def observe(value: object) -> Fact | None:
     """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor, an absent optional), numbers;
-    of a list that it is there. None for anything else (strings): there is nothing to assume of it. An array on a device is one as
-    NumPy's."""
+    of a list that it is there. None for anything else (strings), and for what stands for an array that is not set: there is nothing to
+    assume of it. An array on a device is one as NumPy's."""
+    if unset.get(id(value)) is value and value is not None:
+        return None
     if value is None or isinstance(value, np.ndarray):
         return Profiled.of(value)
     if isinstance(value, list):

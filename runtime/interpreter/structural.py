@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tierup.dialect import optable
+from tierup.dialect.facts.profiled import unset
 from tierup.dialect.ir import literals, torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -49,6 +50,7 @@ def _uninitialized(reader: Reader, op: ir.Operation, operands: list[Piece]) -> N
     sizes, dtype = torch_types.parse_tensor(str(type_))
     made = np.zeros([size or 0 for size in sizes or ()], np.float32 if dtype is None else dtype.numpy)
     made.flags.writeable = False
+    unset[id(made)] = made
     reader.env[op.results[0]] = reader.constant("c", made)
 
 
