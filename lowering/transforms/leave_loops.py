@@ -38,13 +38,13 @@ functions that have a status.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
-from tierup.lowering.analysis.natural_loops import NaturalLoop, headers, loop_of
+from tierup.lowering.analysis.natural_loops import NaturalLoop, natural_loops
 from tierup.lowering.analysis.stated import ERROR_SITES
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import known
@@ -68,38 +68,36 @@ class LeaveLoops(Pass):
         if any(len(op.regions) for block in region.blocks for op in block.operations):
             return
         status = region.blocks[0].arguments[-1]
-        for header in headers(region):
-            _leave(loop_of(header), status)
+        for loop in natural_loops(region):
+            if loop.branch.name == _BRANCH and is_programs(loop.branch):
+                _leave(loop, status)
 
 
 def _leave(loop: NaturalLoop, status: ir.Value) -> None:
-    branch = loop.branch
-    if branch.name != _BRANCH or not is_programs(branch) or _owns_memory(loop):
+    blocks = loop.blocks()
+    if [to in blocks for to in loop.branch.successors] != [True, False] or _owns_memory(loop, blocks):
         return
-    inside = [to in loop.blocks for to in branch.successors]
-    if inside != [True, False]:
-        return
-    failed = [block for block in loop.blocks if _sets(block, status) and last_of(block).name == _JUMP]
+    failed = [block for block in blocks if _sets(block, status) and last_of(block).name == _JUMP]
     found = [(latch, flag) for latch in loop.latches if latch not in failed for flag in _flags(loop, latch)[:1]]
     if not failed and not found:
         return
-    carried = _used_behind(loop)
+    carried = _used_behind(loop, blocks)
     if not all(isinstance(v.owner, ir.Block) for v in carried):
         found = []  # what the header computes is not computed on the way out
         if not failed:
             return
-    left = _gather(loop, carried)
+    left = _gather(loop, blocks, carried)
     for block in failed:
         _replace_last(block, _JUMP, carried, [left])
     for latch, flag in found:
         _branch_out(loop, latch, flag, carried, left)
 
 
-def _owns_memory(loop: NaturalLoop) -> bool:
+def _owns_memory(loop: NaturalLoop, blocks: Iterable[ir.Block]) -> bool:
     """Whether a round may take or give up memory, or hand it on."""
     if any(isinstance(argument.type, ir.MemRefType) for argument in loop.header.arguments):
         return True
-    return any(_is_of_memory(view.operation) for block in loop.blocks for view in block.operations)
+    return any(_is_of_memory(view.operation) for block in blocks for view in block.operations)
 
 
 def _is_of_memory(op: ir.Operation) -> bool:
@@ -134,12 +132,12 @@ def _parts(condition: ir.Value) -> list[ir.Value]:
     return found
 
 
-def _used_behind(loop: NaturalLoop) -> list[ir.Value]:
+def _used_behind(loop: NaturalLoop, blocks: Container[ir.Block]) -> list[ir.Value]:
     """What the header has that is used behind the loop."""
     ops = [view.operation for view in loop.header.operations]
     values = [*loop.header.arguments, *(result for op in ops for result in op.results)]
     handed = set(list(loop.branch.operands)[1 + _count(loop.branch, 0) :])
-    return [v for v in values if v in handed or any(not loop.holds(use.owner.operation) for use in v.uses)]
+    return [v for v in values if v in handed or any(use.owner.operation.block not in blocks for use in v.uses)]
 
 
 def _count(branch: ir.Operation, side: int) -> int:
@@ -147,7 +145,7 @@ def _count(branch: ir.Operation, side: int) -> int:
     return int(ir.DenseI32ArrayAttr(branch.attributes["operandSegmentSizes"])[1 + side])
 
 
-def _gather(loop: NaturalLoop, carried: Sequence[ir.Value]) -> ir.Block:
+def _gather(loop: NaturalLoop, blocks: Container[ir.Block], carried: Sequence[ir.Value]) -> ir.Block:
     """A block on the way out of the loop that takes what is `carried`, for who comes there another way."""
     branch = loop.branch
     body, behind = branch.successors
@@ -157,7 +155,7 @@ def _gather(loop: NaturalLoop, carried: Sequence[ir.Value]) -> ir.Block:
     taken = dict(zip(carried, left.arguments, strict=True))
     for value, argument in taken.items():
         for use in list(value.uses):
-            if not loop.holds(user := use.owner.operation):
+            if (user := use.owner.operation).block not in blocks:
                 user.operands[use.operand_number] = argument
     with branch.location:
         _jump(left, behind, [taken.get(v, v) for v in handed])

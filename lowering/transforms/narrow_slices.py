@@ -50,7 +50,7 @@ class NarrowSlices(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         found = [op for op in b.walk(function) if torch_name(op) in _SLICES]
-        if ENTRY not in function.attributes or not found:
+        if ENTRY not in function.attributes or not any(map(_is_open, found)):
             return
         inference, names = inference_of(function), symbols_of(guards(function))
         sizes = Sizes(function, inference)
@@ -90,6 +90,12 @@ class _Window:
     first: int
     start: ir.Value
     end: ir.Value
+
+
+def _is_open(op: ir.Operation) -> bool:
+    """Whether a slice's type leaves its length open."""
+    window, known = _window(op), t.sizes_of(op.results[0])
+    return torch_name(op) == _SLICE and window is not None and known is not None and known[0][window.axis] is None
 
 
 def _window(op: ir.Operation) -> _Window | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.ir.structure import UNSET, maker
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.functional.memory import Entry, Items, Memory, Ref, Storage, taken_from_lists, value_type
@@ -37,7 +38,7 @@ def branch(w: Walker, op: ir.Operation) -> None:
         block = new.blocks.append()
         with w.inside(block):
             yielded = w.block(old.blocks[0])
-            arms.append(_Arm(block, [w.entry(v) for v in yielded], w.memory.copy(), [_never(v) for v in yielded]))
+            arms.append(_Arm(block, [w.entry(v) for v in yielded], w.memory.copy(), [maker(v, UNSET) is not None for v in yielded]))
         w.memory.leave(outer)
     merged = [_merge(arms, i, outer) for i in range(len(op.results))]
     slots = [i for i, entry in enumerate(merged) if entry is None]
@@ -61,11 +62,6 @@ def branch(w: Walker, op: ir.Operation) -> None:
             w.bind(op.results[i], entry)
     paths = [(arm.memory, [arm.entries[i] for i in slots]) for arm in arms]
     w.bind_results([op.results[i] for i in slots], list(final.results)[: len(slots)], paths)
-
-
-def _never(value: ir.Value) -> bool:
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name == "torch.prim.Uninitialized"
 
 
 def _merge(arms: Sequence[_Arm], i: int, outer: Memory) -> Entry | None:

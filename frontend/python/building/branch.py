@@ -12,7 +12,6 @@ import numpy as np
 from tierup.dialect.base.exceptions import name_of
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.building.knowledge import with_certain_dtypes
 from tierup.frontend.python.building.templates import (
@@ -25,6 +24,7 @@ from tierup.frontend.python.building.templates import (
     template_of,
     types_of,
     unify,
+    uninitialized,
 )
 from tierup.frontend.python.building.values import (
     VACANT,
@@ -51,10 +51,6 @@ class Row:
 
     template: Template
     arms: tuple[Value | None, Value | None]
-
-
-def _uninitialized(em: Emitter, type_: ir.Type) -> ir.Value:
-    return em.create("torch.prim.Uninitialized", [], [type_]).results[0]
 
 
 class PendingIf:
@@ -113,7 +109,7 @@ class PendingIf:
                 value = row.arms[index]
                 with self.arm(index):
                     if value is None:
-                        found = [_uninitialized(em, t) for t in types_of(em, row.template)]
+                        found = [uninitialized(em, t) for t in types_of(em, row.template)]
                     elif value is not VACANT or index == first or not all(map(self._is_before, found)):
                         found = lower(em, value, row.template)
                 lowered[index] += found  # of what is vacant what the other arm has, if that was there before
@@ -205,18 +201,25 @@ def for_each(frame: Frame, node: ast.AST | None, name: str, build: Callable[[], 
     choice = frame.env[name]
     assert isinstance(choice, OneOf)
 
-    def narrowed(index: int) -> Value:
-        frame.env[name] = one = choice.alternatives[index]
+    def narrowed(one: Value) -> Value:
+        frame.env[name] = one
         made = build()
         if frame.env[name] is one:
             frame.env[name] = choice
         return made
 
+    return _by_tag(frame, node, choice, narrowed)
+
+
+def _by_tag(frame: Frame, node: ast.AST | None, choice: OneOf, build: Callable[[Value], Value]) -> Value:
+    """A branch for each alternative, by the tag."""
+
     def from_(index: int) -> Value:
+        alternative = choice.alternatives[index]
         if index == len(choice.alternatives) - 1:
-            return narrowed(index)
+            return build(alternative)
         is_it = frame.em.scalar("aten.eq.int", [scalar_ssa(frame.em, choice.tag), frame.em.int(index)], frame.em.types.bool)
-        return select(frame, node, is_it, lambda: narrowed(index), lambda: from_(index + 1), choices=True)
+        return select(frame, node, is_it, lambda: build(alternative), lambda: from_(index + 1), choices=True)
 
     return from_(0)
 
@@ -230,17 +233,7 @@ def each(frame: Frame, node: ast.AST | None, values: list[Value], build: Callabl
     frame.ask_for_dtypes()
     choice = values[at]
     assert isinstance(choice, OneOf)
-
-    def with_(index: int) -> Value:
-        return each(frame, node, [*values[:at], choice.alternatives[index], *values[at + 1 :]], build)
-
-    def from_(index: int) -> Value:
-        if index == len(choice.alternatives) - 1:
-            return with_(index)
-        is_it = frame.em.scalar("aten.eq.int", [scalar_ssa(frame.em, choice.tag), frame.em.int(index)], frame.em.types.bool)
-        return select(frame, node, is_it, lambda: with_(index), lambda: from_(index + 1), choices=True)
-
-    return from_(0)
+    return _by_tag(frame, node, choice, lambda one: each(frame, node, [*values[:at], one, *values[at + 1 :]], build))
 
 
 def choice_in(frame: Frame, nodes: Iterable[ast.AST]) -> str | None:

@@ -284,12 +284,17 @@ def _of_choice(em: Emitter, value: Value, template: Structure) -> list[ir.Value]
     return [tag, *(s for item, t in zip(items, alternatives, strict=True) for s in lower(em, item, t))]
 
 
+def uninitialized(em: Emitter, type_: ir.Type) -> ir.Value:
+    """What stands for a value that nobody reads."""
+    return em.create("torch.prim.Uninitialized", [], [type_]).results[0]
+
+
 def _dummies(em: Emitter, template: Template) -> list[ir.Value]:
     """What stands for a value that nobody reads."""
     if isinstance(template, Structure):
         return [s for item in template.items for s in lower(em, VACANT, item)]
     if isinstance(template, OneArray):
-        array = em.create("torch.prim.Uninitialized", [], [em.types.tensor]).results[0]
+        array = uninitialized(em, em.types.tensor)
         return [array] if template.decays is not None else [array, em.bool(False)]
     if isinstance(template, OneScalar):
         return [em.constant({"int": 0, "float": 0.0, "bool": False}[template.kind])]
