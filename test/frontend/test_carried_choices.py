@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from running import function_of
+from beside_python import alike, both, ending
 
 import tierup
 
@@ -37,25 +35,12 @@ PROGRAMS = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64], ids=lambda d: d.__name__)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, dtype: type, tmp_path: Path) -> None:
-    source = f"def f(x, a, t, n):\n{textwrap.indent(PROGRAMS[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, a, t, n", PROGRAMS[name], tmp_path)
     rng = np.random.default_rng(1)
     for t, n, size in ((0.5, 4, 6), (0.1, 0, 6), (0.6, 3, 6), (9.0, 1, 6), (9.0, 2, 6), (0.2, 5, 6), (0.5, 4, 0), (0.4, 2, 6)):
         scale = 1 if dtype is not np.int64 else 4
         given = (rng.random(size) * scale).astype(dtype), (rng.random((size, 3)) * scale).astype(dtype), t, n
-        outcomes = []
-        for function in (f, plain["f"]):
-            try:
-                with np.errstate(all="ignore"):
-                    outcomes.append(function(*given))
-            except ZeroDivisionError as e:
-                outcomes.append(str(e))
-        found, want = outcomes
-        for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (found, want)), strict=True):
-            assert type(one) is type(other) and np.result_type(one) == np.result_type(other) if not isinstance(other, str) else one == other
-            assert isinstance(other, str) or np.allclose(one, other, rtol=1e-5 if dtype is np.float32 else 1e-14, equal_nan=True)
+        assert alike(ending(f, *given), ending(plain, *given), 1e-5 if dtype is np.float32 else 1e-14), (t, n, size)
     is_mixed = name == "of_three_kinds" and dtype is np.int64  # s + 0.5 of an array of ints has floats: tier 0, which asks the array
     assert (is_mixed or f.stats().hits >= 4) and f.stats().python == 0, f.explain()
 
@@ -104,16 +89,12 @@ def test_gradients_go_through_what_a_loop_carries_and_how_it_is_left(loss):
 
 @pytest.mark.parametrize("row", ["a[i]", "a[i, 1:]", "np.outer(a[i], a[i, 2:])"])
 def test_an_array_that_is_there_from_some_round_on_has_the_sizes_of_the_call(row: str, tmp_path: Path) -> None:
-    source = f"def f(a, t):\n    s = 0\n    for i in range(len(a)):\n        if a[i, 0] > t:\n            s = s + {row}\n    return s\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("a, t", f"s = 0\nfor i in range(len(a)):\n    if a[i, 0] > t:\n        s = s + {row}\nreturn s", tmp_path)
     rng = np.random.default_rng(2)
     for size in (3, 40, 5, 300, 17, 4, 1000):
         a = rng.random((6, size))
         for t in (0.5, 0.0, 2.0, 0.9):
-            found, want = f(a, t), plain["f"](a, t)
-            assert type(found) is type(want) and np.array_equal(found, want)
+            assert alike(f(a, t), plain(a, t), 0)
     assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()
 
 
@@ -127,16 +108,12 @@ OF_SIZES_THAT_THE_RUN_FINDS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OF_SIZES_THAT_THE_RUN_FINDS)
 def test_an_array_whose_size_the_run_finds_may_be_there_from_some_round_on(name: str, tmp_path: Path) -> None:
-    source = f"def f(x, m, t):\n{textwrap.indent(OF_SIZES_THAT_THE_RUN_FINDS[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, m, t", OF_SIZES_THAT_THE_RUN_FINDS[name], tmp_path)
     rng = np.random.default_rng(0)
     for call in range(24):
         size = (50, 50, 50, 20, 300)[call % 5]
         x, m, t = rng.random(size), rng.random(size), rng.random(4) * (call % 4 > 0)
-        found, want = f(x, m, t), plain["f"](x, m, t)
-        assert np.shape(found) == np.shape(want) and np.allclose(found, want)
+        assert alike(f(x, m, t), plain(x, m, t)), call
 
 
 IN_EXPRESSIONS = {
@@ -157,10 +134,7 @@ IN_EXPRESSIONS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", IN_EXPRESSIONS)
 def test_what_is_a_number_or_an_array_stands_anywhere_in_expressions(name: str, tmp_path: Path) -> None:
-    source = f"def f(x, at, t):\n{textwrap.indent(IN_EXPRESSIONS[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, at, t", IN_EXPRESSIONS[name], tmp_path)
     rng = np.random.default_rng(4)
     for call in range(16):
         x, at = rng.random(9), rng.integers(0, 8, 6)
@@ -168,19 +142,6 @@ def test_what_is_a_number_or_an_array_stands_anywhere_in_expressions(name: str, 
             x, at = -x, at * 0
         if call == 13:
             at[2] = 30
-        ends = []
-        for function in (f, plain["f"]):
-            try:
-                ends.append(function(x.copy(), at.copy(), 0.6))
-            except IndexError as e:
-                ends.append(str(e))
-        assert _alike(*ends), ends
+        ends = [ending(function, x.copy(), at.copy(), 0.6) for function in (f, plain)]
+        assert alike(*ends), ends
     assert f.stats().hits >= 12 and "Python at" not in f.explain(), f.explain()
-
-
-def _alike(found: Any, want: Any) -> bool:
-    if isinstance(want, (tuple, list)):
-        return type(found) is type(want) and len(found) == len(want) and all(map(_alike, found, want))
-    if isinstance(want, str):
-        return found == want
-    return type(found) is type(want) and np.allclose(found, want, rtol=1e-12, equal_nan=True)

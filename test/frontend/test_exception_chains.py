@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checking import plain
 from running import function_of
 
 import tierup
@@ -45,8 +46,7 @@ def outcome(function: Any, n: int) -> Any:
 @pytest.mark.parametrize("body", BODIES)
 def test_an_exception_has_the_cause_and_context_that_python_gives_it(body: str, options: dict[str, Any], tmp_path: Path) -> None:
     source = f"def f(x, n):\n{textwrap.indent(BODIES[body], '    ')}\n"
-    plain: dict[str, Any] = {}
-    exec(source, plain)  # noqa: S102 - our own program
+    python = plain(source)
     f = tierup.jit(function_of(source, tmp_path), **options)
     for n in (3, 3, 1, 3):
-        assert outcome(f, n) == outcome(plain["f"], n), n
+        assert outcome(f, n) == outcome(python, n), n

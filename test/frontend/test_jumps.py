@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from checking import plain
 from running import function_of
 from sampling import drawn
 
@@ -33,10 +33,9 @@ def program(loop: str, holder: str, jump: str, condition: str) -> str:
 @pytest.mark.parametrize("case", drawn("jumps", CASES, 9), ids=str)
 def test_a_jump_out_of_a_statement_is_the_one_of_the_loop(case: tuple[str, str, str, str], tmp_path: Path) -> None:
     source = program(*case)
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
+    python = plain(source)
     x = np.arange(21.0).reshape(7, 3) / 8
-    wants = [plain["f"](x, n) for n in (6, 0, 3, 6)]
+    wants = [python(x, n) for n in (6, 0, 3, 6)]
     is_python = "return" in case[2] and "try" in HOLDERS[case[1]]  # what the run computes inside `try`
     for options in ({"optimize": False}, {}):
         f = tierup.jit(function_of(source, tmp_path), strict=not is_python, **options)
@@ -50,8 +49,7 @@ def test_a_jump_out_of_a_statement_is_the_one_of_the_loop(case: tuple[str, str, 
 )  # fmt: skip
 def test_what_a_loop_sets_lives_where_later_statements_may_not_set_it(after: str, tmp_path: Path) -> None:
     source = f"def f(x, n):\n    for i in range(n):\n        q = ('ignore', 'warn')[i == 0] if 'all=q' in {after!r} else x + i\n{textwrap.indent(after, '    ')}\n    return q\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
+    python = plain(source)
     f = tierup.jit(function_of(source, tmp_path))
     for n in (3, 3, 1, 5):
-        assert np.array_equal(f(np.ones(2), n), plain["f"](np.ones(2), n))
+        assert np.array_equal(f(np.ones(2), n), python(np.ones(2), n))

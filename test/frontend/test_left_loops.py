@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from running import function_of
+from beside_python import both
+from checking import plain
 
-import tierup
 from tierup.frontend.python.flow.leaving import leaving
 from tierup.frontend.python.flow.parts import with_blocks
 
@@ -44,15 +44,12 @@ STAY_IN_PART = {"else_returns", "written"}  # a name that no round may set; a vi
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_loop_that_is_left_is_native_and_gives_what_python_gives(name: str, tmp_path: Path) -> None:
-    source = f"def f(x, y, t, n):\n{textwrap.indent(PROGRAMS[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, y, t, n", PROGRAMS[name], tmp_path)
     rng = np.random.default_rng(1)
     for t, n in ((0.5, 7), (0.9, 9), (1.7, 27), (0.2, 1), (99.0, 13), (0.7, 2)):
         x, y = np.sort(rng.random(6)), rng.random(6)
         mine, theirs = x.copy(), x.copy()
-        found, want = f(mine, y, t, n), plain["f"](theirs, y, t, n)
+        found, want = f(mine, y, t, n), plain(theirs, y, t, n)
         assert repr(found) == repr(want) and repr(mine) == repr(theirs)
         assert (found is mine, found is y) == (want is theirs, want is y)
     assert name in STAY_IN_PART or f.stats().hits >= 4 and f.stats().python == 0, f.explain()
@@ -102,12 +99,11 @@ def test_a_loop_without_return_and_else_does_what_the_loop_with_them_does(seed: 
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)
     function.body = _rewritten(function.body)
-    plain: dict[str, Any] = {}
     without: dict[str, Any] = {}
-    exec(source, plain)  # noqa: S102 - our own program
+    with_them = plain(source)
     exec(compile(ast.fix_missing_locations(tree), "rewritten", "exec"), without)  # noqa: S102
     loops = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While))]
     assert not any(loop.orelse or any(isinstance(inner, ast.Return) for inner in ast.walk(loop)) for loop in loops)
     for n in range(6):
         for a in range(4):
-            assert without["f"](n, a, 1) == plain["f"](n, a, 1), source
+            assert without["f"](n, a, 1) == with_them(n, a, 1), source

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checking import plain
 from running import function_of
 from sampling import drawn
 
@@ -60,10 +61,9 @@ def alike(found: Any, want: Any) -> bool:
 @pytest.mark.parametrize("call", drawn("run-time sizes", CALLS, 8))
 def test_a_call_does_what_numpys_does_whatever_the_sizes_are(call: str, tmp_path: Path) -> None:
     source = f"def f(x, y, a, b, n, k):\n    v = {call}\n    return v\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
+    python = plain(source)
     f, rng = tierup.jit(function_of(source, tmp_path), weigh=False), np.random.default_rng(0)
     for n, k in SIZES:
         given = [np.sort(rng.random(3)), rng.random(3), rng.random((3, 3)), rng.random((3, 3)), n, k]
         copied = [v.copy() if isinstance(v, np.ndarray) else v for v in given]
-        assert alike(outcome(f, copied), outcome(plain["f"], given)), (call, n, k)
+        assert alike(outcome(f, copied), outcome(python, given)), (call, n, k)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from running import function_of
-
-import tierup
+from beside_python import alike, both, ending
 
 PROGRAMS = {
     "read_into_rows": "out = np.zeros((len(at), 5))\nfor i in range(len(at)):\n    k = at[i]\n    out[i] = x[k - 2 : k + 3] * 0.5\nreturn out",
@@ -27,28 +23,14 @@ PROGRAMS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_window_where_the_data_say_is_native_and_numpys_where_it_is_cut_off(name: str, tmp_path: Path) -> None:
-    source = f"def f(x, at, w):\n{textwrap.indent(PROGRAMS[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, at, w", PROGRAMS[name], tmp_path)
     rng, w = np.random.default_rng(5), np.array([0.25, 0.5, 0.25])
     for call in range(40):
         size = 50 if call < 20 else (50, 73, 31, 4, 3, 2)[call % 6]  # the versions with symbolic sizes too
         x, at = rng.random(size), rng.integers(2, max(size - 4, 3), 12)
         if call % 5 == 4:
             at[rng.integers(12)] = rng.choice([-1, -4, size - 2, size, size + 5, 0, 1, -size - 4, 2**62])
-        ends = []
-        for function in (f, plain["f"]):
-            try:
-                ends.append(function(x.copy(), at.copy(), w))
-            except Exception as e:  # noqa: BLE001 - whatever NumPy raises
-                ends.append(f"{type(e).__name__}: {e}")
-        found, want = ends
-        if isinstance(want, str):
-            assert found == want
-        else:
-            assert type(found) is type(want)
-            np.testing.assert_allclose(found, want, rtol=1e-12)
+        assert alike(ending(f, x.copy(), at.copy(), w), ending(plain, x.copy(), at.copy(), w)), call
     assert f.stats().hits >= 25, f.explain()
 
 
@@ -62,22 +44,12 @@ OF_A_SIZE = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OF_A_SIZE)
 def test_a_window_as_long_as_an_argument_is_native_for_any_size(name: str, tmp_path: Path) -> None:
-    source = f"def f(x, at, w):\n{textwrap.indent(OF_A_SIZE[name], '    ')}\n"
-    plain: dict[str, Any] = {"np": np}
-    exec(source, plain)  # noqa: S102 - our own program
-    f = tierup.jit(function_of(source, tmp_path), weigh=False)
+    f, plain = both("x, at, w", OF_A_SIZE[name], tmp_path)
     rng = np.random.default_rng(6)
     for call in range(24):
         x, w = rng.random(rng.integers(20, 60)), rng.random(rng.integers(2, 9))
         at = rng.integers(0, len(x) - len(w), 7)
         if call % 6 == 5:
             at[3] = len(x) - 1  # cut off
-        ends = []
-        for function in (f, plain["f"]):
-            try:
-                ends.append(function(x.copy(), at, w))
-            except ValueError as e:
-                ends.append(str(e))
-        found, want = ends
-        assert found == want if isinstance(want, str) else np.allclose(found, want, rtol=1e-12)
+        assert alike(ending(f, x.copy(), at, w), ending(plain, x.copy(), at, w)), call
     assert f.stats().hits >= 20 and len(f.versions) <= 3, f.explain()
