@@ -105,3 +105,22 @@ def test_arrays_of_strings_of_any_length_are_pythons():
     jitted = tierup.jit(sorted_beside)
     for _ in range(3):
         np.testing.assert_equal(jitted(STRINGS, np.ones(3)), sorted_beside(STRINGS, np.ones(3)))
+
+
+SWAPPED = SimpleNamespace(array=np.arange(3, dtype=">f4"))
+
+
+def test_arrays_in_foreign_byte_order_are_pythons_and_stay_so():
+    """Among calls with native ones, which have graphs; written, too."""
+    read = tierup.jit(lambda x: (x + 1, x[1:], x.dtype, SWAPPED.array[1:], np.zeros_like(x)))
+
+    @tierup.jit
+    def written(x):
+        x[0] = 7
+        return x
+
+    for dtype in (">f8", "<f8", ">f8", "<i2", ">i2", "<f8", "<f8"):
+        x = np.arange(4, dtype=dtype)
+        assert [getattr(v, "dtype", v) for v in read(x)] == [(x + 1).dtype, x.dtype, x.dtype, np.dtype(">f4"), x.dtype]
+        assert written(x) is x and x.tolist() == [7, 1, 2, 3] and x.dtype == dtype
+    assert "convert it, for example to float64" in read.explain()

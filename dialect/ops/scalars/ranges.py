@@ -53,7 +53,7 @@ def _arange_length(start: Number, end: Number, step: Number, integral: bool) -> 
 
 
 def _numpy_arange_length(start: Number, end: Number, step: Number) -> int:
-    """ceil((end - start) / step), not below 0. ZeroDivisionError for step 0, as np.arange."""
+    """ceil((end - start) / step), not below 0; 1 where a step is so large that this is 0. ZeroDivisionError for step 0, as np.arange."""
     if step == 0:
         raise ZeroDivisionError("division by zero")
     if all(isinstance(v, int) for v in (start, end, step)):
@@ -61,6 +61,8 @@ def _numpy_arange_length(start: Number, end: Number, step: Number) -> int:
     length = (end - start) / step
     if not math.isfinite(length):
         raise ShapeError("arange: cannot compute length")
+    if length == 0 and start != end:
+        return int((start < end) == (step > 0))
     return max(-int(-length // 1), 0)
 
 

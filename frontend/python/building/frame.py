@@ -330,7 +330,7 @@ def foreign(value: object) -> Foreign | None:
     if isinstance(value, np.ndarray) and not is_plain(value):
         return Foreign(f"a {type(value).__name__}, whose rules are its own")
     dtype = getattr(value, "dtype", None)
-    if not isinstance(dtype, np.dtype) or dtypes.from_numpy(dtypes.native(dtype)) is not None:
+    if not isinstance(dtype, np.dtype) or dtypes.from_numpy(dtype) is not None:
         return None
     return Foreign(f"an array of {dtype}, which programs cannot hold")
 

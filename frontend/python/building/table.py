@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.optable.core import Op
-from tierup.frontend.python.building.frame import NOT_GIVEN, Frame, WillRaise
+from tierup.frontend.python.building.frame import NOT_GIVEN, Frame
 from tierup.frontend.python.building.values import Const, Object, Value
 
 Handler = Callable[..., Value]
@@ -117,14 +117,14 @@ def given(kwargs: Mapping[str, Value]) -> dict[str, Value]:
 def invoke(
     frame: Frame, node: ast.AST, obj: Any, handler: Handler, args: list[Value], kwargs: dict[str, Value], method: str | None = None
 ) -> Value:
-    """Call the handler of `obj`; `method`: as an array's method. TypeError where `obj` does not take such arguments;
-    UnsupportedSyntax where the handler alone does not."""
+    """Call the handler of `obj`; `method`: as an array's method. UnsupportedSyntax where `obj` does not take such arguments,
+    or the handler alone does not."""
     own = _signature(obj)
     if own is not None:
         try:
             own.bind(*args, **kwargs)
         except TypeError as e:
-            raise WillRaise(TypeError(f"{_called(obj, method)}: {e}")) from e
+            raise frame.error(node, f"this call of {_called(obj, method)}", str(e)) from e  # which raises, in NumPy's words
     for value in (*args, *kwargs.values()):
         if isinstance(value, Object) and any(hasattr(type(value.value), name) for name in ("__array_function__", "__array_ufunc__")):
             raise frame.error(node, f"{_called(obj, method)} of a {type(value.value).__name__}, which answers NumPy's calls itself")

@@ -37,6 +37,8 @@ from tierup.frontend.python.operations.scalars import number
 
 KEEP = Const("K")
 
+LEFT_OUT = Const(np._NoValue)  # type: ignore[attr-defined]  # private: what stands for nothing
+
 FLOAT64 = Const(np.dtype(np.float64))
 
 
@@ -108,16 +110,24 @@ def full_like(frame: Frame, node: ast.AST, a: Value, fill_value: Value, dtype: V
 
 
 @function(np.arange)
-def arange(frame: Frame, node: ast.AST, start: Value = NONE, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE) -> Value:
-    """int64 when all of start, stop and step are ints, else float64."""
+def arange(
+    frame: Frame, node: ast.AST, start_or_stop: Value = LEFT_OUT, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE, *,
+    start: Value = LEFT_OUT,
+) -> Value:  # fmt: skip
+    """int64 when all of start, stop and step are ints, else float64. A lone argument is the stop, unless it is named `start`."""
     em = frame.em
-    if is_none(start) and is_none(stop):
+    if start_or_stop is start is LEFT_OUT and is_none(stop):
         raise WillRaise(TypeError("arange() requires stop to be specified."))
-    if is_none(stop) or is_none(start):
-        start, stop = Const(0), stop if is_none(start) else start
+    if is_none(start_or_stop) or start is not LEFT_OUT and (is_none(start) or is_none(stop) or start_or_stop is not LEFT_OUT):
+        raise frame.error(node, "these arguments of np.arange")  # NumPy does not take them either
+    if start is LEFT_OUT:
+        start, stop = (ZERO, start_or_stop) if is_none(stop) else (ZERO if start_or_stop is LEFT_OUT else start_or_stop, stop)
     step = Const(1) if is_none(step) else step
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
-    kind = np.result_type(*(arrays.KIND_DTYPES[number_kind(p)] for p in parts))
+    kinds = [number_kind(p) for p in parts]
+    if not arrays.KIND_DTYPES.keys() >= set(kinds):
+        raise frame.error(node, f"np.arange of {kinds[0]}")
+    kind = np.result_type(*(arrays.KIND_DTYPES[k] for k in kinds))
     code, known = dtype_code(frame, node, Const(kind) if is_none(dtype) else dtype)
     if kind.kind == "f":
         whole = [Const(int(p.value)) if isinstance(p, Const) and _is_whole(p.value) else p for p in parts]

@@ -132,20 +132,25 @@ def argsort(
     return _ordered(frame, node, "argsort", as_array(frame, node, a), axis, order, _is_stable(frame, node, kind, stable))
 
 
+def _places(frame: Frame, node: ast.AST, kth: Value, kind: Value) -> ir.Value:
+    """The places of a partition. NumPy refuses any algorithm but its only one."""
+    if constant(frame, node, kind, "the kind of a partition") != "introselect":
+        raise frame.error(node, "this kind of a partition", "leave it out")
+    return int_list(frame, node, kth)[0]
+
+
 @function(np.partition)
 def partition(
     frame: Frame, node: ast.AST, a: Value, kth: Value, axis: Value = LAST, kind: Value = INTROSELECT, order: Value = NONE
 ) -> Value:
-    how = int_list(frame, node, kth)[0]
-    return _ordered(frame, node, "partition", as_array(frame, node, a), axis, order, how)
+    return _ordered(frame, node, "partition", as_array(frame, node, a), axis, order, _places(frame, node, kth, kind))
 
 
 @function(np.argpartition, method="argpartition")
 def argpartition(
     frame: Frame, node: ast.AST, a: Value, kth: Value, axis: Value = LAST, kind: Value = INTROSELECT, order: Value = NONE
 ) -> Value:
-    how = int_list(frame, node, kth)[0]
-    return _ordered(frame, node, "argpartition", as_array(frame, node, a), axis, order, how)
+    return _ordered(frame, node, "argpartition", as_array(frame, node, a), axis, order, _places(frame, node, kth, kind))
 
 
 def _in_place(name: str, ordered: Handler) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+_MOST = np.iinfo(np.intp).max
 _SETS: Any = np.lib._arraysetops_impl  # private: what NumPy's own code calls
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Of each place the choice of that number."""
-    a, parts, n = np.asarray(a), [np.asarray(c) for c in choices], len(choices)
+    """Of each place the choice of that number. Python's numbers take the dtype of the arrays beside them."""
+    a, parts, n = np.asarray(a), [c if type(c) in (int, float) else np.asarray(c) for c in choices], len(choices)
+    dtype = np.result_type(*parts)
     if mode == "wrap":
         a = a % n
     elif mode == "clip":
@@ -21,9 +23,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise ValueError("invalid entry in choice array")
     if out is not None or a.dtype.kind not in "iu" or n > 32:
         raise ValueError(f"{a}")
-    result = parts[-1].astype(np.result_type(*parts))
+    result = np.asarray(parts[-1]).astype(dtype)
     for i in reversed(range(n)):
-        result = np.where(a == i, parts[i], result)
+        result = np.where(a == i, np.asarray(parts[i]).astype(dtype), result)
     return result
 
 
@@ -42,6 +44,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     ind, v, n = np.asarray(ind).reshape(-1), np.asarray(v).reshape(-1), len(a)
     if a.ndim != 1 or ind.dtype.kind not in "iu" or mode not in ("wrap", "clip") or not np.can_cast(v.dtype, a.dtype):
         raise ValueError(f"{a}")
+    if n == 0 and len(ind) > 0:
+        raise IndexError("cannot replace elements of an empty array")
     if len(v) > 0:
         a[ind % n if mode == "wrap" else np.clip(ind, 0, n - 1)] = v[np.arange(len(ind)) % len(v)]
 
@@ -60,7 +64,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         raise ValueError("Cannot insert from an empty array!")
 
 
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write where the mask holds the values of the same places."""
     mask, values = np.asarray(mask), np.asarray(values).reshape(-1)
     if not np.can_cast(values.dtype, a.dtype):
@@ -74,6 +78,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """The value, or what the function gives, of the last condition that holds; of one more where none does."""
     x = np.asanyarray(x)
+    if x.ndim == 0 or type(condlist) not in (list, tuple, np.ndarray):
+        raise ValueError(f"{x}")
     conditions, n = list(condlist), len(funclist)
     if type(conditions[0]) is not np.ndarray or conditions[0].ndim != x.ndim or conditions[0].dtype != np.bool_:
         raise ValueError(f"{x}")
@@ -98,15 +104,15 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     n = arr.shape[axis]
-    if isinstance(obj, slice):
-        raise ValueError(f"{arr}")
-    if isinstance(obj, np.ndarray) and obj.dtype == np.bool_:
-        if obj.shape != (n,):
-            raise ValueError(f"{obj}")
-        kept = ~obj
+    if type(obj) is int:
+        if obj < -n or obj >= n:
+            raise IndexError(f"{obj}")
     else:
-        kept = np.ones(n, np.bool_)
-        kept[obj] = False
+        obj = np.asarray(obj)
+        if obj.dtype.kind not in "biu" or (obj.dtype == np.bool_ and obj.shape != (n,)):
+            raise ValueError(f"{obj}")
+    kept = np.ones(n, np.bool_)
+    kept[obj] = False
     return arr[kept] if axis % arr.ndim == 0 else np.take(arr, np.flatnonzero(kept), axis)
 
 
@@ -179,9 +185,13 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """The positions in the flat array of these indices along its axes."""
-    arrays = [np.asarray(i) for i in multi_index]
+    arrays, size = [np.asarray(i) for i in multi_index], 1
     if len(arrays) != len(dims) or mode != "raise" or order != "C" or arrays[0].ndim == 0:
         raise ValueError(f"{dims}")
+    for n in reversed(dims):
+        size = size * n
+        if size > _MOST:
+            raise ValueError(f"{dims}")
     found = np.zeros(1, np.intp)
     for i, n in zip(arrays, dims):  # noqa: B905 - as many
         if i.dtype.kind not in "iu":
@@ -200,7 +210,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     size = 1
     for n in shape:
         size = size * n
-    if np.any((left < 0) | (left >= size)):
+    if size > _MOST or np.any((left < 0) | (left >= size)):
         raise ValueError(f"{left}")
     found: tuple[Any, ...] = ()
     left = left.astype(np.intp)

@@ -43,11 +43,19 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
     if type(start) is int and type(stop) is int and type(step) is int and device is None and like is None:
         return np.arange(start, stop, step, dtype)  # type: ignore[call-overload]  # whatever dtype it is
     of = np.dtype(np.float64 if dtype is None else dtype)
-    length = (float(stop) - float(start)) / float(step)
-    if of.kind != "f" or device is not None or like is not None or not -(2.0**40) < length < 2.0**40:
+    kinds = (int, float, np.integer, np.floating)
+    numbers = [isinstance(v, kinds) or isinstance(v, np.ndarray) and v.ndim == 0 for v in (start, stop, step)]
+    if of.kind != "f" or device is not None or like is not None or not all(numbers) or type(stop) is np.timedelta64:
+        raise ValueError(f"{of}")
+    delta, by = float(stop) - float(start), float(step)
+    length = delta / by
+    if not -(2.0**40) < length < 2.0**40:
         raise ValueError(f"{length}")
-    first, second = of.type(float(start)), of.type(float(start) + float(step))
-    at = np.arange(0, max(int(np.ceil(length)), 0))
+    count = max(int(np.ceil(length)), 0)
+    if length == 0 and delta != 0 and (delta > 0) == (by > 0):
+        count = 1  # so far is the first step
+    first, second = of.type(float(start)), of.type(float(start) + by)
+    at = np.arange(0, count)
     return np.where(at == 0, first, np.where(at == 1, second, first + at.astype(of) * (second - first)))  # -0.0 + 0.0 is 0.0
 
 
