@@ -222,6 +222,24 @@ def test_static_info_cast_checks_what_the_type_adds() -> None:
         f(X.T.copy())
 
 
+def test_static_info_cast_of_what_stands_for_no_value_asks_nothing() -> None:
+    f = program("""
+      func.func @main(%x: !t, %c: !b) -> (!b, !t) {
+        %v = torch.prim.If %c -> (!t) {
+          %u = torch.prim.Uninitialized : !t
+          torch.prim.If.yield %u : !t
+        } else {
+          torch.prim.If.yield %x : !t
+        }
+        %y = torch.tensor_static_info_cast %v : !t to !torch.vtensor<[2,3],f64>
+        %z = torch.tensor_static_info_cast %y : !torch.vtensor<[2,3],f64> to !t
+        return %c, %z : !b, !t
+      }""")
+    assert f(X, True)[0] is True
+    with pytest.raises(TypeError, match="expected a tensor of dtype float64"):
+        f(X, False)
+
+
 def test_static_info_cast_to_less_is_free() -> None:
     f = main("(%x: !torch.vtensor<[2,3],f32>) -> !t", """
       %y = torch.tensor_static_info_cast %x : !torch.vtensor<[2,3],f32> to !t
