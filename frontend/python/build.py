@@ -50,6 +50,7 @@ from tierup.frontend.python.building.templates import (
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
+    Complex,
     Const,
     DTypeOf,
     Mapping_,
@@ -260,6 +261,9 @@ class ProgramBuilder:
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
+        if isinstance(value, Complex):
+            (real, a), (imag, b) = (self._outputs(frame, part) for part in (value.real, value.imag))
+            return [*real, *imag], OutputNode("complex", (a, b))
         if isinstance(value, Const) and type(value.value) is tuple:  # folded: divmod(7, 2)
             value = Sequence("tuple", [Const(item) for item in value.value])
         if isinstance(value, Const) and isinstance(value.value, _RETURNABLE):

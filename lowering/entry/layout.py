@@ -139,6 +139,7 @@ class NodeKind(IntEnum):
     LIST = 3
     DICT = 4  # object: PyObject*[count], its keys
     AGAIN = 5  # result number `count`, which was put there before
+    COMPLEX = 7  # of two floats
     UNION = 6  # of `count`, the first is an int that says which of the others it is
 
 

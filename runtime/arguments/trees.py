@@ -56,7 +56,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Node:
-    """A tuple, list or dict; `keys` are a dict's, in its order."""
+    """A tuple, list or dict; `keys` are a dict's, in its order. A complex number of Python's: its real and its imaginary part, which are
+    its attributes."""
 
     kind: str
     items: tuple[Tree, ...]
@@ -64,6 +65,7 @@ class Node:
 
 
 Tree = Leaf | Node
+OF_COMPLEX = Node("complex", (Leaf("float"), Leaf("float")), ("real", "imag"))
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,11 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
             raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
         leaves.append(value)
         return Leaf("array", value.ndim, COMPLEX if value.dtype.kind == "c" else None)
+    if kind is complex:
+        leaves += (value.real, value.imag)
+        return OF_COMPLEX
     if isinstance(value, complex):
-        raise UnsupportedArgument(f"argument {name}: complex numbers are not supported")
+        raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass complex({name})")
     if is_on_device(value):
         leaves.append(value)
         return Leaf("array", value.ndim)
@@ -157,6 +162,9 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
         if not tree.is_static:
             yield name, tree
         return
+    if tree.kind == "complex":
+        yield from zip((f"{name}.real", f"{name}.imag"), tree.items, strict=True)
+        return
     steps = [repr(k) for k in tree.keys] if tree.kind == "dict" else [str(i) for i in range(len(tree.items))]
     for step, item in zip(steps, tree.items, strict=True):
         yield from leaf_names(item, f"{name}[{step}]")
@@ -178,8 +186,8 @@ class Output:
 
 @dataclass(frozen=True)
 class OutputNode:
-    """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; or "scalar_if": an array, and a bool that says whether
-    rank 0 makes it a NumPy scalar."""
+    """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; a "complex" number of two floats; or "scalar_if": an
+    array, and a bool that says whether rank 0 makes it a NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -220,6 +228,8 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
     if tree.kind == "scalar_if":
         array, decays = items
         return array[()] if decays and isinstance(array, np.ndarray) and array.ndim == 0 else array
+    if tree.kind == "complex":
+        return complex(*items)  # type: ignore[call-overload]  # two floats
     return tree.keys[0](*items) if tree.keys else tuple(items) if tree.kind == "tuple" else items  # type: ignore[operator]  # a class
 
 

@@ -140,7 +140,11 @@ class _Ways:
     def take(self, tree: Tree, access: hidden.Access) -> None:
         """The leaves of a tree, and what must hold for it to be one. Raises _NeedsPython."""
         source = self._source(access)
-        if isinstance(tree, Node):
+        if isinstance(tree, Node) and tree.kind == "complex":
+            self.checks.append(Constant(source, complex, is_type=True))
+            for name, item in zip(tree.keys, tree.items, strict=True):
+                self.take(item, access.attribute(str(name)))
+        elif isinstance(tree, Node):
             self._open(source, access, _CONTAINERS[tree.kind], _keys(tree))
             for key, item in zip(_keys(tree), tree.items, strict=True):
                 self.take(item, access.item(key))
@@ -223,6 +227,8 @@ def _made(tree: OutputTree, decays: list[bool], dropped: set[int]) -> Made:
     a union. Raises _NeedsPython."""
     if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
         return Made(tree.kind, tuple(_made(item, decays, dropped) for item in tree.items), tree.keys)
+    if isinstance(tree, OutputNode) and tree.kind == "complex":
+        return Made("complex", tuple(_made(item, decays, dropped) for item in tree.items))
     if isinstance(tree, OutputUnion):
         decays.append(False)
         start = len(decays)

@@ -115,7 +115,10 @@ class _Text:
         if isinstance(tree, Leaf):
             self._leaf(tree, variable, leaves)
             return
-        if tree.kind == "dict":
+        if tree.kind == "complex":
+            self.unless(f"type({variable}) is complex")
+            parts = [(item, f"{variable}.{name}") for name, item in zip(tree.keys, tree.items, strict=True)]
+        elif tree.kind == "dict":
             self.unless(f"type({variable}) is dict and tuple({variable}) == {self.name(tree.keys)}")
             parts = [(item, f"{variable}[{self.name((key,))}[0]]") for key, item in zip(tree.keys, tree.items, strict=True)]
         else:
@@ -220,6 +223,8 @@ class _Text:
             keys = [f"{self.name((key,))}[0]" for key in tree.keys]
             return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, items, strict=True)) + "}"
         inner = "".join(f"{item}, " for item in items)
+        if tree.kind == "complex":
+            return f"complex({inner})"
         if tree.keys:
             return f"{self.name(tree.keys[0])}({inner})"
         return f"({inner})" if tree.kind == "tuple" else f"[{inner}]"

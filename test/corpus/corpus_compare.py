@@ -40,6 +40,9 @@ def assert_same(got: Any, want: Any, tolerance: float, where: str) -> None:
             _assert_close(got, want, tolerance, where)
         elif isinstance(want, float):
             _assert_close(np.float64(got), np.float64(want), tolerance, where)
+        elif isinstance(want, complex):
+            for part in ("real", "imag"):
+                assert_same(getattr(got, part), getattr(want, part), tolerance, f"{where}.{part}")
         else:
             assert got == want, f"{where}: {got!r} is not {want!r}"
 

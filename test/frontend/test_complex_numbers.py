@@ -327,15 +327,3 @@ def test_gradients_are_refused_in_words() -> None:
         tierup.grad(lambda x: np.abs(x * 1j).sum())(np.arange(3.0))
     with pytest.raises(tierup.NotDifferentiable, match="complex numbers"):
         tierup.grad(lambda x: np.abs(x).sum())(np.arange(3) * 1j)
-
-
-def test_pythons_complex_numbers_stay_pythons() -> None:
-    def f(z: complex, c: complex) -> Any:
-        for _ in range(3):
-            z = z * z + c
-        return z
-
-    jitted = tierup.jit(f)
-    for _ in range(3):
-        found = jitted(0.5j, 0.1 + 0.2j)
-        assert type(found) is complex and found == f(0.5j, 0.1 + 0.2j)

@@ -108,14 +108,14 @@ def test_arguments_that_no_program_takes_are_pythons() -> None:
         return x * 2
 
     jitted = tierup.jit(twice)
-    for value in (1j, 2**70, np.ma.array([1.0, 2.0], mask=[True, False])):
+    for value in (2**70, np.ma.array([1.0, 2.0], mask=[True, False])):
         np.testing.assert_equal(jitted(value), twice(value))
     assert jitted(X).sum() == (X * 2).sum() and jitted.stats().calls == 1
-    with tierup.options(strict=True), pytest.raises(TypeError, match="complex numbers are not supported"):
-        jitted(1j)
+    with tierup.options(strict=True), pytest.raises(TypeError, match="does not fit in 64 bits"):
+        jitted(2**70)
     other = tierup.jit(twice)
     for _ in range(10):
-        assert other(1j) == 2j
+        assert other(2**70) == 2**71
     assert "no program takes the arguments of its calls" in other.explain()
 
 

@@ -17,7 +17,7 @@ PAIRS = ("same", "view", "shifted", "transposed")
 
 @dataclass(frozen=True)
 class Parameter:
-    """`dtype`: of an array with these dims; or int, float, bool for a number."""
+    """`dtype`: of an array with these dims; or int, pyfloat, pybool, pycomplex for a number."""
 
     name: str
     dtype: str
@@ -38,7 +38,9 @@ class Call:
     times: int = 1
 
 
-def parameters(chance: random.Random, dtypes: tuple[str, ...] = DTYPES, weights: tuple[int, ...] = WEIGHTS) -> list[Parameter]:
+def parameters(
+    chance: random.Random, dtypes: tuple[str, ...] = DTYPES, weights: tuple[int, ...] = WEIGHTS, *, complex_numbers: bool = False
+) -> list[Parameter]:
     made: list[Parameter] = []
     for name in ("x", "y", "z")[: chance.choice((1, 2, 2, 3))]:
         arrays = [p for p in made if p.dims is not None]
@@ -49,6 +51,8 @@ def parameters(chance: random.Random, dtypes: tuple[str, ...] = DTYPES, weights:
     for name, dtype in (("i", "int"), ("s", "pyfloat"), ("p", "pybool")):
         if chance.random() < (0.35 if name == "i" else 0.2):
             made.append(Parameter(name, dtype))
+    if complex_numbers and chance.random() < 0.15:
+        made.append(Parameter("c", "pycomplex"))
     return made
 
 
@@ -98,6 +102,8 @@ def arguments(made: list[Parameter], call: Call) -> list[Any]:
 def _number(p: Parameter, rng: np.random.Generator) -> Any:
     if p.dtype == "int":
         return int(rng.integers(-1, 5))
+    if p.dtype == "pycomplex":
+        return complex(*map(float, rng.integers(-6, 7, 2) / 4))
     return bool(rng.integers(2)) if p.dtype == "pybool" else float(rng.integers(-6, 7)) / 2
 
 

@@ -142,6 +142,8 @@ def small(value: Any) -> bool:
         return bool(np.all(np.abs(value.astype(np.float64)) <= LARGEST))
     if isinstance(value, (bool, type(None), str)):
         return True
+    if isinstance(value, complex):
+        return small(value.real) and small(value.imag)
     return isinstance(value, (int, float)) and (value != value or abs(value) <= (LARGEST_INT if type(value) is int else LARGEST))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-import family_containers  # noqa: F401 - adds its statements
+import family_complex  # noqa: F401 - adds its statements
+import family_containers  # noqa: F401
 import family_control  # noqa: F401
 import family_elementwise  # noqa: F401
 import family_indexing  # noqa: F401
@@ -38,7 +39,7 @@ class NumpyProgram:
 def numpy_program(seed: object, most: int = 10, *, islands: bool = False) -> NumpyProgram:
     """`islands`: with statements that are not translated, and a list in which they note what happens."""
     chance = random.Random(f"numpy {seed}" + " islands" * islands)
-    made = parameters(chance)
+    made = parameters(chance, complex_numbers=True)
     planned = calls(chance, made)
     values = dict(zip((p.name for p in made), arguments(made, planned[0]), strict=True))
     draft = Draft(chance, values, raises=chance.choice((0.0, 0.0, 0.05)), islands=islands)
@@ -54,7 +55,7 @@ def numpy_program(seed: object, most: int = 10, *, islands: bool = False) -> Num
 def results(draft: Draft) -> str:
     """Some of the values, alone or together."""
     chance = draft.chance
-    names = draft.names(lambda v: is_array(v) or isinstance(v, (bool, int, float)))
+    names = draft.names(lambda v: is_array(v) or isinstance(v, (bool, int, float, complex)))
     local = [n for n in names if n.startswith("v")]
     chosen = [chance.choice(local if local and chance.random() < 0.8 else names) for _ in range(chance.choice((1, 2, 2, 3, 4)))]
     if local and local[-1] not in chosen:

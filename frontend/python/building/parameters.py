@@ -10,7 +10,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.templates import is_handed_over
-from tierup.frontend.python.building.values import NONE, Array, Const, Mapping_, Scalar, Sequence, Value, describe
+from tierup.frontend.python.building.values import NONE, Array, Complex, Const, Mapping_, Scalar, Sequence, Value, describe
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
@@ -71,6 +71,9 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
         if tree.kind == "object":
             return frame.outside_value(None, access.read(arguments), access)
         return Scalar(next(ssa), tree.kind)
+    if tree.kind == "complex":
+        frame.meets_complex(None, f"`{access}`, a complex number")
+        return Complex(*(Scalar(next(ssa), "float") for _ in tree.items))
     keys = tree.keys if tree.kind == "dict" else range(len(tree.items))
     items = [parameter_value(frame, item, access.item(key), arguments, ssa) for key, item in zip(keys, tree.items, strict=True)]
     if tree.kind == "dict":

@@ -109,6 +109,9 @@ def _signature(obj: Any) -> inspect.Signature | None:
     return None if says_less else found
 
 
+LEFT_OUT = Const(NOT_GIVEN)  # the default of a parameter of which None is a value, too
+
+
 def given(kwargs: Mapping[str, Value]) -> dict[str, Value]:
     """Without what NumPy passes on though nobody gave it."""
     return {k: v for k, v in kwargs.items() if not (isinstance(v, Const) and (v.value is NOT_GIVEN or k == "out" and v.value is None))}

@@ -14,6 +14,7 @@ from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.values import (
     VACANT,
     Array,
+    Complex,
     Const,
     Container,
     DTypeOf,
@@ -28,9 +29,11 @@ from tierup.frontend.python.building.values import (
     ShapeOf,
     Slice,
     Value,
+    is_complex_number,
     is_number,
     is_numpy_scalar,
     number_kind,
+    parts_of_complex,
     tie,
 )  # fmt: skip
 from tierup.runtime.arguments.hidden import same_number
@@ -70,7 +73,8 @@ class OneOther:
 
 @dataclass(frozen=True)
 class Structure:
-    """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice."""
+    """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
+    Python complex number, of two floats."""
 
     kind: str
     items: tuple[Template, ...]
@@ -103,11 +107,16 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return Structure("either", (OneScalar("int"), *(template_of(v, generalise=generalise) for v in value.alternatives)))
     if isinstance(value, Slice):
         return Structure("slice", tuple(template_of(v, generalise=generalise) for v in (value.start, value.stop, value.step)))
+    if isinstance(value, Complex) or generalise and is_complex_number(value):
+        return _COMPLEX
     if generalise and is_number(value):
         return OneScalar(number_kind(value))
     if generalise and is_numpy_scalar(value):
         return OneArray(0, 0, value.value.dtype, True)  # type: ignore[union-attr]  # a Const
     return Same(value)
+
+
+_COMPLEX = Structure("complex", (OneScalar("float"), OneScalar("float")))
 
 
 def _is_given(value: Container) -> bool:
@@ -192,10 +201,12 @@ def _choice(a: Template, b: Template) -> Template | None:
     return Structure("either", (OneScalar("int"), *items)) if len(items) <= _MOST_CHOICES else None
 
 
-_KINDS = ("bool", "int", "float", "array")
+_KINDS = ("bool", "int", "float", "complex", "array")
 
 
 def _kind(template: Template) -> str:
+    if template == _COMPLEX:
+        return "complex"
     return template.kind if isinstance(template, OneScalar) else "array" if isinstance(template, OneArray) else ""
 
 
@@ -258,6 +269,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         return _of_choice(em, value, template)
     if isinstance(value, Slice):
         items = [value.start, value.stop, value.step]
+    elif template.kind == "complex":
+        items = [*parts_of_complex(value)]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -318,6 +331,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
         return OneOf(items[0], tuple(items[1:]))
     if template.kind == "slice":
         return Slice(*items)
+    if template.kind == "complex":
+        return Complex(*items)
     if template.kind == "dict":
         return Mapping_(dict(zip(template.keys, items, strict=True)))
     return Sequence(template.kind, items, region, keys=template.keys)  # type: ignore[arg-type]  # a class

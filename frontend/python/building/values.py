@@ -36,6 +36,14 @@ class Scalar:
 
 
 @dataclass(frozen=True, eq=False)
+class Complex:
+    """A Python complex number known at run time only: two floats, of which one may be known now."""
+
+    real: Value
+    imag: Value
+
+
+@dataclass(frozen=True, eq=False)
 class Array:
     """A NumPy array or NumPy scalar.
 
@@ -195,7 +203,7 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-Value = Const | Scalar | Array | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
+Value = Const | Scalar | Complex | Array | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
@@ -251,8 +259,15 @@ def is_number(value: Value) -> bool:
 
 
 def is_complex_number(value: Value) -> bool:
-    """A Python complex number, which is known when the graph is built."""
-    return isinstance(value, Const) and type(value.value) is complex
+    """A Python complex number, known now or later."""
+    return isinstance(value, Complex) or (isinstance(value, Const) and type(value.value) is complex)
+
+
+def parts_of_complex(value: Value) -> tuple[Value, Value]:
+    """The real and the imaginary part of a Python complex number."""
+    if isinstance(value, Complex):
+        return value.real, value.imag
+    return Const(value.value.real), Const(value.value.imag)  # type: ignore[union-attr]  # a Const
 
 
 def is_numpy_scalar(value: Value) -> bool:
@@ -266,7 +281,9 @@ def is_array_like(value: Value) -> bool:
 
 
 def number_kind(value: Value) -> str:
-    """int, float or bool of a Python number."""
+    """int, float, bool or complex of a Python number."""
+    if isinstance(value, Complex):
+        return "complex"
     return value.kind if isinstance(value, Scalar) else type(value.value).__name__  # type: ignore[union-attr]  # is_number holds
 
 
@@ -280,8 +297,8 @@ def describe(value: Value) -> str:
             if isinstance(value.value, (*PYTHON_SCALARS, complex, str, np.generic))
             else f"a {type(value.value).__name__}"
         )
-    if isinstance(value, Scalar):
-        return f"a Python {value.kind}"
+    if isinstance(value, (Scalar, Complex)):
+        return f"a Python {number_kind(value)}"
     if isinstance(value, Array):
         return "an array"
     if isinstance(value, Sequence):

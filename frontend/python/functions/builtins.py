@@ -11,11 +11,13 @@ from typing import Any
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import Handler, constant, function
+from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function
 from tierup.frontend.python.building.values import (
     FALSE,
     ZERO,
     Array,
+    Complex,
     Const,
     Iterable_,
     Mapping_,
@@ -25,12 +27,14 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_array_like,
+    is_complex_number,
     is_number,
     number_kind,
+    parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, iteration, lengths
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
-from tierup.frontend.python.operations.complex_arrays import refuse_complex
+from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import (
@@ -97,6 +101,8 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
 def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
     if isinstance(x, Scalar):
         return absolute(frame, node, x)
+    if is_complex_number(x):
+        return complex_scalars.absolute(frame, node, Complex(*parts_of_complex(x)))
     array = _operand(frame, node, x, abs)
     return Array(frame.em.numpy("aten.abs", [array.ssa]), array.rank, array.min_rank, array.dtype)
 
@@ -113,6 +119,26 @@ def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
 @function(float)
 def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
     return Scalar(_as_float(frame, node, x, float), "float")
+
+
+@function(complex)
+def complex_(frame: Frame, node: ast.AST, real: Value = ZERO_FLOAT, imag: Value = LEFT_OUT) -> Value:
+    """Of real numbers, and of NumPy scalars; of one complex number."""
+    frame.meets_complex(node, "a complex number")
+    if imag is LEFT_OUT and is_complex_number(real):
+        return real
+    if imag is LEFT_OUT and isinstance(real, Array) and real.rank == 0 and is_complex(frame, node, real):
+        return Complex(*(float_(frame, node, part_of(frame, real, part)) for part in ("real", "imag")))
+    parts = [real, ZERO_FLOAT if imag is LEFT_OUT else imag]
+    for part in parts:
+        if not (is_number(part) or is_array_like(part) and _is_real_scalar(frame, node, part)):
+            raise frame.error(node, f"complex() of {describe(part)}")
+    return Complex(*(part if is_number(part) and number_kind(part) == "float" else float_(frame, node, part) for part in parts))
+
+
+def _is_real_scalar(frame: Frame, node: ast.AST, value: Value) -> bool:
+    array = as_array(frame, node, value)
+    return array.rank == 0 and dtype_of(frame, node, array).kind in "iuf"
 
 
 def _as_float(frame: Frame, node: ast.AST, x: Value, function: Callable[[Any], object]) -> ir.Value:

@@ -15,7 +15,20 @@ from tierup.dialect.optable.core import Kind
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import Handler, constant, function, method
-from tierup.frontend.python.building.values import NONE, TRUE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number, number_kind
+from tierup.frontend.python.building.values import (
+    NONE,
+    TRUE,
+    ZERO,
+    Array,
+    Const,
+    Scalar,
+    Sequence,
+    Value,
+    is_complex_number,
+    is_none,
+    is_number,
+    number_kind,
+)
 from tierup.frontend.python.functions.numpy_finding import nonzero
 from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.array_operators import broadcast_rank, ufunc_dtype
@@ -54,7 +67,7 @@ def _named() -> dict[np.ufunc, str]:
 
 def _unary(ufunc: np.ufunc, name: str) -> Handler:
     def handler(frame: Frame, node: ast.AST, x: Value) -> Value:
-        operand = as_array(frame, node, x)
+        operand = strong(frame, node, x) if is_complex_number(x) else as_array(frame, node, x)
         return Array(frame.em.numpy(name, [operand.ssa]), operand.rank, operand.min_rank, ufunc_dtype(ufunc, operand))
 
     return handler

@@ -12,7 +12,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import Handler, constant, function, method
+from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function, method
 from tierup.frontend.python.building.values import (
     FALSE,
     NONE,
@@ -36,8 +36,6 @@ from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_cod
 from tierup.frontend.python.operations.scalars import number
 
 KEEP = Const("K")
-
-LEFT_OUT = Const(np._NoValue)  # type: ignore[attr-defined]  # private: what stands for nothing
 
 FLOAT64 = Const(np.dtype(np.float64))
 

@@ -25,6 +25,7 @@ from tierup.frontend.python.building.values import (
     Slice,
     Value,
     describe,
+    is_complex_number,
     is_number,
     number_kind,
 )
@@ -33,14 +34,14 @@ from tierup.frontend.python.operations.arrays import program_dtype
 from tierup.frontend.python.operations.operators import folded
 
 EMPTY = Sequence("tuple", [])
-PYTHONS = {"int": int, "float": float, "bool": bool}
+PYTHONS = {"int": int, "float": float, "bool": bool, "complex": complex}
 
 
 def class_of(frame: Frame, node: ast.AST, value: Value) -> type:
     """type(value). Raises UnsupportedSyntax where only the run knows it."""
     if isinstance(value, Const):
         return type(value.value)
-    if is_number(value):
+    if is_number(value) or is_complex_number(value):
         return PYTHONS[number_kind(value)]
     if isinstance(value, Array):
         if not value.may_be_scalar:

@@ -16,6 +16,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     Array,
+    Complex,
     Const,
     DTypeOf,
     IntList,
@@ -27,8 +28,9 @@ from tierup.frontend.python.building.values import (
     is_complex_number,
     is_number,
     number_kind,
+    parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.operations.scalars import number, raise_if
+from tierup.frontend.python.operations.scalars import number, raise_if, to_float
 
 KIND_DTYPES = {"bool": np.dtype(bool), "int": np.dtype(np.int64), "float": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 
@@ -57,6 +59,8 @@ def strong(frame: Frame, node: ast.AST | None, value: Value, dtype: np.dtype | N
     if isinstance(value, Const):
         constant = np.asarray(value.value, np_dtype)
         return Array(em.literal(constant, program_dtype(frame, node, np_dtype)), 0, dtype=np_dtype)
+    if isinstance(value, Complex):
+        return weak(frame, value, strong(frame, node, Const(0.0)))
     code = em.int(program_dtype(frame, node, np_dtype).code)
     ssa = em.numpy("aten.full", [em.int_list([]), number(frame, value), code, em.none, em.none, em.none])
     return Array(ssa, 0, dtype=np_dtype)
@@ -68,8 +72,7 @@ def weak(frame: Frame, value: Value, like: Array) -> Array:
     if number_kind(value) == "bool":
         return strong(frame, None, value)  # bool is the lowest dtype: weak and strong are the same
     if is_complex_number(value):
-        number_ = value.value  # type: ignore[union-attr]  # a Const
-        ssa = em.numpy("tierup.weak_complex", [one_like(frame, like).ssa, em.float(number_.real), em.float(number_.imag)])
+        ssa = em.numpy("tierup.weak_complex", [one_like(frame, like).ssa, *(to_float(frame, part) for part in parts_of_complex(value))])
         return Array(ssa, 0, dtype=None if like.dtype is None else np.result_type(like.dtype, 1j))
     if frame.outside.has_complex:
         known = dtype_of(frame, None, like, "a number beside an array of a dtype")

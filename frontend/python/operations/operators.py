@@ -26,10 +26,11 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_array_like,
+    is_complex_number,
     is_number,
     is_numpy_scalar,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars
 from tierup.frontend.python.operations.array_operators import REPEATED, USE, is_operand, refuse_repeats, truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, fits, not_
 
@@ -55,8 +56,12 @@ def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
                 return Sequence(x.kind, x.items * y.value, frame.em.region)
             except TypeError as e:
                 raise WillRaise(e) from e
+    if is_complex_number(a) and (real := complex_scalars.as_real(frame, node, b)) is not None:
+        return operate(frame, node, op, a, real)
     if is_number(a) and is_number(b):
         return binary(frame, node, op, a, b)
+    if all(is_number(v) or is_complex_number(v) for v in (a, b)):
+        return complex_scalars.binary(frame, node, op, a, b)
     if (is_array_like(a) or is_array_like(b)) and is_operand(a) and is_operand(b):
         refuse_repeats(frame, node, op, a, b)
         return array_operators.binary(frame, node, op, a, b)
@@ -164,8 +169,12 @@ def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Va
             return folded(frame, node, lambda: FOLD[op](a.value, b.value))
     if isinstance(a, DTypeOf) or isinstance(b, DTypeOf):
         return _compare_dtypes(frame, node, op, a, b)
+    if is_complex_number(a) and (real := complex_scalars.as_real(frame, node, b)) is not None:
+        return compare_two(frame, node, op, a, real)
     if is_number(a) and is_number(b):
         return compare(frame, op, a, b)
+    if all(is_number(v) or is_complex_number(v) for v in (a, b)):
+        return complex_scalars.compare(frame, node, op, a, b)
     if isinstance(a, (Sequence, ShapeOf)) and isinstance(b, (Sequence, ShapeOf)) and op in (ast.Eq, ast.NotEq):
         found = _equal_sequences(frame, node, a, b)
         return _negated(frame, found) if op is ast.NotEq else found

@@ -151,7 +151,7 @@ def _float_binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value, *, 
     if op in (ast.FloorDiv, ast.Mod):
         refuse_zero(frame, b, lambda: FOLD[op](1.0, 0.0))
         name = "aten.floor_divide" if op is ast.FloorDiv else "aten.remainder.Tensor"
-        return Scalar(_through_arrays(frame, name, x, y), "float")
+        return Scalar(through_arrays(frame, name, x, y), "float")
     raise frame.error(node, f"`{SYMBOLS[op]}` of Python floats", "Python refuses it too")
 
 
@@ -167,7 +167,7 @@ def refuse_zero(frame: Frame, divisor: Value, by_python: Callable[[], object]) -
     raise_if(frame, is_zero, "ZeroDivisionError", python_says(by_python))
 
 
-def _through_arrays(frame: Frame, name: str, *operands: ir.Value) -> ir.Value:
+def through_arrays(frame: Frame, name: str, *operands: ir.Value) -> ir.Value:
     """An op that torch has for tensors only, on floats: NumPy's arithmetic of float64 is Python's."""
     em = frame.em
     tensors = [em.numpy("aten.full", [em.int_list([]), x, em.int(7), em.none, em.none, em.none]) for x in operands]

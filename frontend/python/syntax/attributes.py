@@ -12,7 +12,9 @@ from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
+    ZERO,
     Array,
+    Complex,
     Const,
     DTypeOf,
     Mapping_,
@@ -24,11 +26,16 @@ from tierup.frontend.python.building.values import (
     Slice,
     Value,
     describe,
+    is_complex_number,
+    number_kind,
+    parts_of_complex,
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
+from tierup.frontend.python.operations import complex_scalars
 from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of
+from tierup.frontend.python.operations.scalars import unary
 from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
 
@@ -45,7 +52,7 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
         return _array(frame, node, owner, name)
     if isinstance(owner, Object):
         return _object(frame, node, owner, name)
-    if isinstance(owner, Const):
+    if isinstance(owner, Const) and not is_complex_number(owner):
         return _constant(frame, node, owner, name)
     fields: tuple[str, ...] = getattr(owner.keys[0], "_fields", ()) if isinstance(owner, Sequence) and owner.keys else ()
     if name in fields and isinstance(owner, Sequence):
@@ -54,10 +61,15 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
         return Method(owner, name)
     if isinstance(owner, Slice) and name in ("start", "stop", "step"):
         return {"start": owner.start, "stop": owner.stop, "step": owner.step}[name]
+    if is_complex_number(owner) and name in ("real", "imag", "conjugate"):
+        real, imag = parts_of_complex(owner)
+        return Method(owner, name) if name == "conjugate" else real if name == "real" else imag
+    if isinstance(owner, Scalar) and name in ("real", "imag"):
+        return (Const(0.0) if owner.kind == "float" else ZERO) if name == "imag" else unary(frame, node, ast.UAdd, owner)
     if isinstance(owner, DTypeOf):
         raise frame.error(node, f"`.{name}` of a dtype known only at run time", "compare dtypes with ==")
-    if isinstance(owner, Scalar) and not hasattr(PYTHONS[owner.kind], name):
-        raise WillRaise(AttributeError(f"{owner.kind!r} object has no attribute {name!r}"))
+    if isinstance(owner, (Scalar, Complex)) and not hasattr(PYTHONS[number_kind(owner)], name):
+        raise WillRaise(AttributeError(f"{number_kind(owner)!r} object has no attribute {name!r}"))
     raise frame.error(node, f"`.{name}` of {describe(owner)}")
 
 
@@ -153,6 +165,8 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return _sequence_method(frame, node, owner, name, args)
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
+    if is_complex_number(owner) and not args and not kwargs:  # of those that have one: `conjugate`
+        return complex_scalars.conjugate(frame, node, Complex(*parts_of_complex(owner)))
     if isinstance(owner, Const) and isinstance(owner.value, str):
         found = python_objects.computed(frame, node, getattr(owner.value, name), args, kwargs)
         if found is None:

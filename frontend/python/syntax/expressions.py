@@ -17,6 +17,7 @@ from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
+    Complex,
     Const,
     Mapping_,
     Method,
@@ -30,7 +31,7 @@ from tierup.frontend.python.building.values import (
     describe,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
-from tierup.frontend.python.operations import array_operators, indexing, stores
+from tierup.frontend.python.operations import array_operators, complex_scalars, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.iteration import iterate, static_items
@@ -253,6 +254,8 @@ def _unaryop(frame: Frame, node: ast.UnaryOp, value: Value) -> Value:
         return folded(frame, node, lambda: FOLD[op](value.value))
     if isinstance(value, Scalar):
         return unary(frame, node, op, value)
+    if isinstance(value, Complex):
+        return complex_scalars.unary(frame, node, op, value)
     if isinstance(value, Array):
         return array_operators.unary(frame, node, op, value)
     raise frame.error(node, f"`{SYMBOLS[op]}` of {describe(value)}")

@@ -31,6 +31,8 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyLong_AsLongLongAndOverflow": (I64, (PTR, PTR)),
     "PyLong_FromLongLong": (PTR, (I64,)),
     "PyFloat_FromDouble": (PTR, (F64,)),
+    "PyFloat_AsDouble": (F64, (PTR,)),
+    "PyComplex_FromDoubles": (PTR, (F64, F64)),
     "PyTuple_New": (PTR, (I64,)),
     "PyList_New": (PTR, (I64,)),
     "PyEval_SaveThread": (PTR, ()),

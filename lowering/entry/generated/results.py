@@ -257,6 +257,16 @@ def choose(f: Emitter, node: ir.Value, items: ir.Value) -> None:
     f.b.ret(f.load(f.item(items, place), 0, PTR))
 
 
+@function(PTR, PTR)
+def join_parts(f: Emitter, items: ir.Value) -> None:
+    """ptr join_parts(items): the complex number of two floats, which it takes over; or null."""
+    parts = [f.load(f.item(items, I64(i)), 0, PTR) for i in range(2)]
+    made = api(f, "PyComplex_FromDoubles", *(api(f, "PyFloat_AsDouble", part) for part in parts))
+    for part in parts:
+        f.call(decref, part)
+    f.b.ret(made)
+
+
 @function(PTR, PTR, PTR)
 def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """ptr put_together(version, frame): what the user gets, of more than one object; null with an exception set, user results given up."""
@@ -281,6 +291,9 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             case(NodeKind.TUPLE, NodeKind.LIST, NodeKind.DICT)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(collect, node, f.item(stack, f.load(height))), made)
+            case(NodeKind.COMPLEX)
+            f.store(f.b.sub(f.load(height), I64(2)), height)
+            f.store(f.call(join_parts, f.item(stack, f.load(height))), made)
             case(NodeKind.UNION)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(choose, node, f.item(stack, f.load(height))), made)
