@@ -4,6 +4,7 @@
   from constants and from the facts of guards and checks. A type in the IR that knows more than that is an assumption that nobody checks.
 * A refined result of `tierup.check` is used only where its answer was found true: under a `torch.prim.If` on it.
 * Under a `torch.prim.If` on a `tierup.check_shapes` its operands fit its facts, so casts there may say so.
+* A torch.prim.Uninitialized is no value: it may be of any type, and has no say in what is joined with it.
 * A cast (`torch.tensor_static_info_cast`, `torch.prim.unchecked_cast`) proves nothing: its result must follow as well.
 
     %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor<[4],f32>
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.structure import blocks
+from tierup.dialect.ir.structure import UNSET, blocks
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.contracts import Contract
@@ -50,7 +51,7 @@ class VerifyGuarded(Pass):
                 contract.broken(function, f"the sizes {tie.left} and {tie.right} must be equal, and no guard ensures it")
             unreached = {op for failure in inference.refused for op in _behind(failure.op)}
             for op in walk(function):
-                if op not in unreached:
+                if op not in unreached and op.name != UNSET:
                     _check_types(op, inference, contract)
         contract.raise_if_broken()
 

@@ -261,3 +261,16 @@ func.func @a_round(%x: !torch.vtensor<[4],f32>, %y: !torch.vtensor<[2],f32>, %n:
   } : (!torch.int, !torch.bool, !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32>
   return %0 : !torch.vtensor<[4],f32>
 }
+
+// -----
+// CHECK-LABEL: func.func @what_is_no_value_may_be_of_any_type
+func.func @what_is_no_value_may_be_of_any_type(%x: !torch.vtensor<[?],f64>, %c: !torch.bool) -> !torch.vtensor<[?],f64> {
+  // CHECK: torch.prim.Uninitialized
+  %u = torch.prim.Uninitialized : !torch.vtensor<[?],f64>
+  %0 = torch.prim.If %c -> (!torch.vtensor<[?],f64>) {
+    torch.prim.If.yield %x : !torch.vtensor<[?],f64>
+  } else {
+    torch.prim.If.yield %u : !torch.vtensor<[?],f64>
+  }
+  return %0 : !torch.vtensor<[?],f64>
+}
