@@ -219,7 +219,8 @@ def check(program: Program, passes: str, stage: Stage, promise: Promise) -> None
             want.results = list(flattened(want.results))
         if lost_assumption(want) or (lost_assumption(got) and (want.error is not None or (promise.assumptions and i >= len(recorded)))):
             continue  # who loses an assumption where the program raises comes to raise on the slower way
-        found = difference(got, want, rounding=promise.rounds, sharing=promise.alike)
+        unread = getattr(program, "unread", lambda results: ())(want.results) if want.error is None and not promise.flattens else ()
+        found = difference(got, want, rounding=promise.rounds, sharing=promise.alike, unread=unread)
         assert not found, f"called with {arguments}: {found}\nbefore:\n{before}\nafter {passes}:\n{after}"
     if not promise.again:
         parse(passes).run(module)

@@ -141,10 +141,9 @@ def test_arguments_that_programs_cannot_take():
         return x
 
     for value, message in (
-        (1j, "complex"),
         (2**70, "does not fit in 64 bits"),
         (np.ma.array([1]), "pass numpy.asarray"),
-        ([np.zeros(1), {"k": 1j}], r"x\[1\]\['k'\]"),
+        ([np.zeros(1), {"k": 2**70}], r"x\[1\]\['k'\]"),
     ):
         with pytest.raises(TypeError, match=message):
             graph(f, value)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from interpreter_programs import main, program
 
-from tierup.runtime.base.errors import UnsupportedOp
+from tierup.runtime.base.errors import GuardFailed, UnsupportedOp
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -222,21 +222,26 @@ def test_static_info_cast_checks_what_the_type_adds() -> None:
         f(X.T.copy())
 
 
-def test_static_info_cast_of_what_stands_for_no_value_asks_nothing() -> None:
+def test_casts_guards_and_copies_of_what_stands_for_no_value_ask_nothing() -> None:
     f = program("""
-      func.func @main(%x: !t, %c: !b) -> (!b, !t) {
+      func.func @main(%x: !t, %c: !b) -> (!b, !t, !t) {
         %v = torch.prim.If %c -> (!t) {
           %u = torch.prim.Uninitialized : !t
           torch.prim.If.yield %u : !t
         } else {
           torch.prim.If.yield %x : !t
         }
-        %y = torch.tensor_static_info_cast %v : !t to !torch.vtensor<[2,3],f64>
-        %z = torch.tensor_static_info_cast %y : !torch.vtensor<[2,3],f64> to !t
-        return %c, %z : !b, !t
+        %none = torch.constant.none
+        %copy = torch.aten.clone %v, %none : !t, !torch.none -> !t
+        %g = "tierup.guard"(%copy) {expected = #tierup.profiled<f64[2,3]>} : (!t) -> !torch.vtensor<[2,3],f64>
+        %w = torch.tensor_static_info_cast %v : !t to !torch.vtensor<[2,3],f64>
+        %y = torch.tensor_static_info_cast %w : !torch.vtensor<[2,3],f64> to !t
+        %z = torch.tensor_static_info_cast %g : !torch.vtensor<[2,3],f64> to !t
+        return %c, %y, %z : !b, !t, !t
       }""")
     assert f(X, True)[0] is True
-    with pytest.raises(TypeError, match="expected a tensor of dtype float64"):
+    assert f(X.astype(np.float64), False)[0] is False
+    with pytest.raises(GuardFailed, match=r"expected f64\[2,3\]"):
         f(X, False)
 
 
