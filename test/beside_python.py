@@ -33,6 +33,8 @@ def alike(found: Any, want: Any, rtol: float = 1e-12) -> bool:
     """Whether two endings have the same types, dtypes and shapes, and values that differ by `rtol` at most, relative."""
     if isinstance(want, (tuple, list)):
         return type(found) is type(want) and len(found) == len(want) and all(alike(a, b, rtol) for a, b in zip(found, want, strict=True))
+    if isinstance(want, dict):
+        return isinstance(found, dict) and list(found) == list(want) and alike(list(found.values()), list(want.values()), rtol)
     if isinstance(want, str) or want is None:
         return bool(found == want)
     same = type(found) is type(want) and np.result_type(found) == np.result_type(want) and np.shape(found) == np.shape(want)

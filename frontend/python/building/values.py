@@ -94,6 +94,7 @@ class Sequence:
     access: Access | None = None
     keys: tuple[type, ...] = ()
     perhaps: list[Container] = field(default_factory=list)  # what `tie` put together, itself among them
+    view: tuple[Mapping_, str] | None = None  # of what `.keys()`, `.values()` or `.items()` gives: of which dict, and which of them
 
 
 @dataclass(eq=False)
@@ -155,11 +156,12 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Iterable_:
-    """What a for loop runs over: a length and how to get item i. `items` when every item is static structure."""
+    """What a for loop runs over: a length and how to get item i, as it is by then."""
 
     length: Value  # Const int or Scalar int
     item: Callable[[Value], Value]
     needs_static_index: bool = False  # item() takes a Const only
+    check: Callable[[], None] | None = None  # raises UnsupportedSyntax where a list or dict has another number of items by now
 
 
 @dataclass(frozen=True, eq=False)

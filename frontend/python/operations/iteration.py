@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Keys
 from functools import partial
+from typing import Any
 
 from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
@@ -35,13 +38,45 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
     if isinstance(value, ShapeOf):
         value = Sequence("tuple", arrays.shape_items(frame, node, value))
     if isinstance(value, Mapping_):
-        value = Sequence("tuple", [Const(k) for k in value.items])
+        return _live(frame, node, value, list(value.items), Const)
     if isinstance(value, Sequence):
-        items = list(value.items)
-        return Iterable_(Const(len(items)), lambda i: items[i.value], needs_static_index=True)  # type: ignore[union-attr]  # a Const
+        if value.view is not None:
+            owner, name = value.view
+            made = {"keys": Const, "values": owner.items.__getitem__, "items": lambda k: Sequence("tuple", [Const(k), owner.items[k]])}
+            return _live(frame, node, owner, list(owner.items), made[name])
+        return _live(frame, node, value, range(len(value.items)), value.items.__getitem__)
     if isinstance(value, Array):
         return _rows(frame, node, value, lengths.Use.ITERATION)
     raise frame.error(node, f"iterating over {describe(value)}")
+
+
+def _live(
+    frame: Frame, node: ast.AST, owner: Sequence | Mapping_, keys: Keys[Any], item: Callable[[Any], Value]
+) -> Iterable_:  # fmt: skip
+    """A loop over a list or dict, whose items may be others by the time that it gets there. It may not have other keys then: Python's loop
+    over a list goes on with what was appended, or misses what moved up; over a dict it is a RuntimeError."""
+    kind = owner.kind if isinstance(owner, Sequence) else "dict"
+
+    def check() -> None:
+        if keys != (list(owner.items) if isinstance(owner, Mapping_) else range(len(owner.items))):
+            raise frame.error(node, f"a {kind} that changes in a loop over it", f"loop over a copy of it: {kind}(...)")
+
+    def item_of(i: Value) -> Value:
+        check()
+        return item(keys[i.value])  # type: ignore[union-attr]  # a Const
+
+    return Iterable_(Const(len(keys)), item_of, needs_static_index=True, check=None if kind == "tuple" else check)
+
+
+def _all(checks: Iterable[Callable[[], None] | None]) -> Callable[[], None] | None:
+    """One that does all."""
+    found = [check for check in checks if check is not None]
+
+    def check() -> None:
+        for one in found:
+            one()
+
+    return check if found else None
 
 
 def _rows(frame: Frame, node: ast.AST, array: Array, use: lengths.Use) -> Iterable_:
@@ -130,7 +165,7 @@ def enumerated(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO
     def item(i: Value) -> Value:
         return Sequence("tuple", [add(frame, node, i, start), inner.item(i)])
 
-    return Iterable_(inner.length, item, inner.needs_static_index)
+    return Iterable_(inner.length, item, inner.needs_static_index, inner.check)
 
 
 def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = False) -> Iterable_:
@@ -149,7 +184,7 @@ def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = F
     def item(i: Value) -> Value:
         return Sequence("tuple", [p.item(i) for p in parts])
 
-    return Iterable_(length, item, any(p.needs_static_index for p in parts))
+    return Iterable_(length, item, any(p.needs_static_index for p in parts), _all(p.check for p in parts))
 
 
 def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
@@ -170,7 +205,7 @@ def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
         last = Const(length.value - 1) if isinstance(length, Const) else binary(frame, node, ast.Sub, length, Const(1))
         return inner.item(binary(frame, node, ast.Sub, last, i))
 
-    return Iterable_(inner.length, item, inner.needs_static_index)
+    return Iterable_(inner.length, item, inner.needs_static_index, inner.check)
 
 
 def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Value:

@@ -201,11 +201,11 @@ def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, ar
 
 def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: list[Value]) -> Value:
     if name == "keys" and not args:
-        return Sequence("tuple", [Const(k) for k in owner.items])
+        return Sequence("tuple", [Const(k) for k in owner.items], view=(owner, name))
     if name == "values" and not args:
-        return Sequence("tuple", list(owner.items.values()))
+        return Sequence("tuple", list(owner.items.values()), view=(owner, name))
     if name == "items" and not args:
-        return Sequence("tuple", [Sequence("tuple", [Const(k), v]) for k, v in owner.items.items()])
+        return Sequence("tuple", [Sequence("tuple", [Const(k), v]) for k, v in owner.items.items()], view=(owner, name))
     if name == "get" and 1 <= len(args) <= 2:
         key = table.constant(frame, node, args[0], "a dict key")
         return owner.items.get(key, args[1] if len(args) == 2 else NONE)

@@ -357,10 +357,13 @@ def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) ->
     own = binds([generator.target])
     outer = {name: value for name, value in frame.env.items() if name in own}
     try:
-        for item in static_items(frame, generator.iter, iterate(frame, generator.iter, evaluate(frame, generator.iter))):
+        iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter))
+        for item in static_items(frame, generator.iter, iterable):
             assign_target(frame, generator.target, item)
             if all(_passes(frame, test) for test in generator.ifs):
                 _comprehend(frame, node, depth + 1, add)
+            if iterable.check is not None:
+                iterable.check()
     finally:
         for name in own - set(outer):
             frame.env.pop(name, None)

@@ -87,7 +87,14 @@ def for_(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | Non
     iterated = evaluate(frame, node.iter)
     frame.at(node)
     iterable = iteration.iterate(frame, node.iter, iterated)
-    return _for_from(frame, node, iterable, 0, rest, tail)
+    check = iterable.check
+    if check is None:
+        return _for_from(frame, node, iterable, 0, rest, tail)
+    behind = Step(lambda _rest, _tail: check(), ast.copy_location(ast.Pass(), node))
+    end = _for_from(frame, node, iterable, 0, [behind, *rest], tail)
+    if end is None:
+        check()
+    return end
 
 
 def _for_from(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool) -> Ends | None:
