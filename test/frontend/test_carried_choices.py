@@ -127,6 +127,8 @@ IN_EXPRESSIONS = {
     "condition_in_an_expression": "s = 0.0\nfor i in range(len(x)):\n    s += (x[i] if x[i] > t else 0.25) * 2\nreturn s",
     "comparison": "m = 0.0\nfor v in x:\n    if v > m:\n        m = v\nn = 0\nfor v in x:\n    n += 0.1 < v * 2 <= m\nreturn n, m == x[0]",
     "kept_in_a_list": "m = 0.0\nfor v in x:\n    if v > m:\n        m = v\nkept = [0.0, 1.0]\nkept[0] = m\nkept.append(m)\nreturn kept",
+    "bool_at_first": "v = True\nfor j in range(len(x)):\n    if x[j] > t:\n        v = v + x[j] * 2\n    else:\n        v -= 1\nreturn v + 1",
+    "bool_that_is_added": "n, v = 1, True\nfor j in range(len(x)):\n    if x[j] > t:\n        v = not v\n    n += v\nreturn n, v",
     "walrus": "s = 0.0\nfor v in x:\n    s = s + ((w := max(v, 0.5)) - w / 3)\nreturn s",
 }  # fmt: skip
 

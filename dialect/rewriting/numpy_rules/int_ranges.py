@@ -63,6 +63,8 @@ class Ranges:
         known = self._inference.values.get(value)
         if isinstance(known, (Int, Bool)) and isinstance(known.value, int):
             return int(known.value), int(known.value)
+        if str(value.type) != _INT:
+            return 0, 1  # a bool
         if isinstance(value.owner, ir.Block):
             loop, number = value.owner.owner, ir.BlockArgument(value).arg_number
             if loop.name != "torch.prim.Loop":
