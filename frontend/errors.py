@@ -67,7 +67,7 @@ class UnsupportedSyntax(SyntaxError):
             offset=self.offset or 0,
             text=self.text or "",
         )
-        made.called_at, made.where = self.called_at, self.where
+        vars(made).update({name: value for name, value in vars(self).items() if name not in vars(made)})
         return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.language.text import text_of
@@ -32,10 +32,11 @@ class GraphResult:
     writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
     notes: tuple[str, ...] = ()
     made_by_python: UnsupportedSyntax | None = None  # an exception that Python makes by running the call again: none after a write
+    rooms: tuple[tuple[str, int, int], ...] = ()  # where lists are made that grow (appending.py)
 
 
-def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) -> Built:
-    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`. Raises
+def built(graph: GraphResult, name: str, place: str, *, packed: bool = False, enlarge: Callable[[], None] | None = None) -> Built:
+    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`. `enlarge`: see `Built`. Raises
     UnsupportedSyntax where the program, which writes its arguments, would need Python to make an exception."""
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
     text = text_of(graph.module)
@@ -43,7 +44,7 @@ def built(graph: GraphResult, name: str, place: str, *, packed: bool = False) ->
     if graph.made_by_python is not None and any(p.written for p in tier0.parameters):
         raise graph.made_by_python
     program = Program(name, text, graph.entry, names, tier0, place, packed=packed)
-    return Built(program, graph.output, graph.hidden, graph.constants)
+    return Built(program, graph.output, graph.hidden, graph.constants, enlarge)
 
 
 def new_function(module: ir.Module, name: str, types: Sequence[ir.Type], location: ir.Location, source: str = "") -> ir.Operation:

@@ -19,8 +19,10 @@ from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
 from tierup.frontend.mlir.file import load as load_graph
 from tierup.frontend.mlir.file import load_text
 from tierup.frontend.python.build import build, shape_from_annotations
+from tierup.frontend.python.building.frame import Site
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.source import definition, remember
+from tierup.frontend.python.operations.appending import enlarge
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
@@ -100,10 +102,12 @@ def function_from(
     remember(function)
     place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
     graphs = 0
+    most: dict[Site, int] = {}
 
     def graph(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
         try:
-            return built(build(target, shape, arguments, numbers), target.__name__, place)
+            found = build(target, shape, arguments, numbers, most)
+            return built(found, target.__name__, place, enlarge=partial(enlarge, most, found.rooms) if found.rooms else None)
         except UnsupportedSyntax as e:
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None
 

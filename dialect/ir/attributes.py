@@ -19,6 +19,7 @@ INDEX = "tierup.index"
 PROMOTION = "tierup.promotion"  # of an op: "numpy", by whose dtype rules it goes; without it torch's hold
 LOCKED = "tierup.locked"  # the unit attribute of a view that NumPy locks, which was NumPy's before tierup-explicit-promotion
 IN_NO_GRAD = "tierup.in_no_grad"  # the unit attribute of an aten.detach that says what a no_grad block gives
+UNREAD = "tierup.unread"  # the unit attribute of an empty tensor of which nobody reads an element before it was written
 REQUIRES_GRAD = "tierup.requires_grad"  # of a function's argument: true or false (`requires_grad.py`)
 _OPEN, _CLOSE = "#tierup.profiled<", ">"
 

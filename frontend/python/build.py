@@ -28,7 +28,10 @@ from tierup.frontend.python.building.frame import (
     NeedsDtypes,
     NeedsIndexDtypes,
     NeedsMutation,
+    NeedsRoom,
     Outside,
+    Room,
+    Site,
     WillRaise,
     is_numpys,
 )
@@ -53,6 +56,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
+    Growing,
     Mapping_,
     Object,
     OneOf,
@@ -81,6 +85,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     scipy_special,
     tierup_functions,
 )
+from tierup.frontend.python.operations import appending, growing
 from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.binding import signature_of
@@ -92,28 +97,33 @@ Target = FunctionType | GradientSpec
 
 
 def build(
-    target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset()
+    target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset(),
+    most: dict[Site, int] | None = None,
 ) -> GraphResult:
     """The graph of a function, or of its gradients, for calls of this shape.
 
     `arguments` are needed for parameters that are objects (`self`): their attributes are read now. `numbers`: those from outside that
-    are read at every call. Raises UnsupportedSyntax
+    are read at every call. `most`: how many items lists that grow have room for. Raises UnsupportedSyntax
     for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for arguments and results
     that have none.
     """
     context = thread_context()
     mutable, knows_dtypes = False, "no" if arguments else None
+    most = {} if most is None else most
+    rooms: dict[Site, Room | None] = {site: None for site, count in most.items() if count > appending.MOST}
     has_complex = any(leaf.is_complex for name, tree in shape.parameters for _, leaf in leaf_names(tree, name))
     if has_complex and arguments:
         knows_dtypes = "all"
     try:
         with context:
             while True:
-                outside = Outside(numbers, knows_dtypes, has_complex=has_complex)
+                outside = Outside(numbers, knows_dtypes, has_complex=has_complex, rooms=rooms)
                 try:
                     return ProgramBuilder(context, mutable, outside=outside).build(target, shape, arguments or {})
                 except NeedsMutation:
                     mutable = True
+                except NeedsRoom as e:
+                    rooms[e.site] = Room(e.item, most.setdefault(e.site, appending.FIRST))
                 except NeedsIndexDtypes:
                     knows_dtypes = "indices"
                 except NeedsDtypes as e:
@@ -218,6 +228,7 @@ class ProgramBuilder:
             self.mutable,
             tuple(self.outside.notes),
             self.outside.made_by_python,
+            tuple(site for site, room in self.outside.rooms.items() if room is not None),
         )
 
     def _function(
@@ -261,6 +272,11 @@ class ProgramBuilder:
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
+        if isinstance(value, Growing):
+            if any(value is other for other in self.returned):
+                raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")
+            self.returned.append(value)
+            return [c.ssa for c in growing.columns(frame, None, value)], OutputNode("each", (growing.output(value.room.item),))
         if isinstance(value, Complex):
             (real, a), (imag, b) = (self._outputs(frame, part) for part in (value.real, value.imag))
             return [*real, *imag], OutputNode("complex", (a, b))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.ir.attributes import UNREAD
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import items_of
 from tierup.lowering.building import builders as b
@@ -115,12 +116,19 @@ def _numbers(value: ir.Value) -> list[Parameter]:
     return [found]
 
 
+def _empty(c: Call) -> Tensor:
+    """Zeros, but of what nobody reads before it was written."""
+    if UNREAD in c.op.attributes:
+        return tensors.empty(c.fitted(c.sizes_list(0)), c.dtype())
+    return _of_sizes(0, None)(c)
+
+
 _from_number = _filled(lambda c: [], 0)
 
 LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.zeros": _of_sizes(0, None),
     "aten.ones": _of_sizes(0, None, 1),
-    "aten.empty.memory_format": _of_sizes(0, None),
+    "aten.empty.memory_format": _empty,
     "aten.full": _of_sizes(0, 1),
     "aten.zeros_like": _like(None),
     "aten.zero": _like(None),

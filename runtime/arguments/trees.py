@@ -186,8 +186,8 @@ class Output:
 
 @dataclass(frozen=True)
 class OutputNode:
-    """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; a "complex" number of two floats; or "scalar_if": an
-    array, and a bool that says whether rank 0 makes it a NumPy scalar."""
+    """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; a "complex" number of two floats; "each": a list whose
+    items' numbers are in arrays; or "scalar_if": an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -222,6 +222,8 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
     if isinstance(tree, OutputUnion):
         tag = next(rest)
         return [_value(alternative, results, rest) for alternative in tree.alternatives][tag]
+    if tree.kind == "each":
+        return _items(tree.items[0], rest)
     items = [_value(item, results, rest) for item in tree.items]
     if tree.kind == "dict":
         return dict(zip(tree.keys, items, strict=True))
@@ -231,6 +233,16 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
     if tree.kind == "complex":
         return complex(*items)  # type: ignore[call-overload]  # two floats
     return tree.keys[0](*items) if tree.keys else tuple(items) if tree.kind == "tuple" else items  # type: ignore[operator]  # a class
+
+
+def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
+    """The items of a list whose numbers the results are, place by place."""
+    if isinstance(tree, Output):
+        column = next(rest)
+        return list(column) if tree.decays else column.tolist()
+    assert isinstance(tree, OutputNode)
+    columns = [_items(part, rest) for part in tree.items]
+    return list(map(complex, *columns)) if tree.kind == "complex" else list(zip(*columns, strict=True))
 
 
 def output_leaves(tree: OutputTree) -> Iterator[Output]:

@@ -207,11 +207,23 @@ class Function(Weighed, Generic[P, R]):
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
         python = self._python
+        if python is not None and isinstance(error, MemoryError) and self._enlarge(program):
+            return python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
         if python is None or any(p.written for p in program.tier0.parameters):
             raise unanswered(error)
         return functools.partial(_only_raises, python, error) if self.is_strict else python
+
+    def _enlarge(self, program: Program) -> bool:
+        """Have the next graph made with more room than this, and let go of it; whether it has said that it may want more."""
+        with self._changing:
+            gone = {v for found in self._variants.values() for v in found if v.built.program is program and v.built.enlarge is not None}
+            for variant in gone:
+                assert variant.built.enlarge is not None
+                variant.built.enlarge()
+            self._drop(gone)
+        return bool(gone)
 
     @property
     def is_strict(self) -> bool:
@@ -288,6 +300,10 @@ class Function(Weighed, Generic[P, R]):
         """Drop the graphs that have a constant which a new one reads at every call; how many."""
         constants = [(v, c) for found in self._variants.values() for v in found for c in v.built.constants]
         gone = {v for v, constant in constants if constant.kind == "value" and constant.access in newly_read}
+        return self._drop(gone)
+
+    def _drop(self, gone: set[Variant]) -> int:
+        """Let go of graphs; how many."""
         if not gone:
             return 0
         kept = {shape: tuple(v for v in found if v not in gone) for shape, found in self._variants.items()}

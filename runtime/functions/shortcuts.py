@@ -216,7 +216,7 @@ class _Text:
                 return value
             self.lines.append(f"{(decayed := self.name())} = {value}")
             return f"({decayed}[()] if isinstance({decayed}, ndarray) and {decayed}.ndim == 0 else {decayed})"
-        if not isinstance(tree, OutputNode) or tree.kind == "scalar_if":
+        if not isinstance(tree, OutputNode) or tree.kind in ("scalar_if", "each"):
             raise _NoShortcut
         items = [self.result(item, numbers) for item in tree.items]
         if tree.kind == "dict":

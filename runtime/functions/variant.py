@@ -23,6 +23,7 @@ class Built:
     output: OutputTree
     hidden: tuple[HiddenInput, ...]
     constants: tuple[Constant, ...]
+    enlarge: Callable[[], None] | None = None  # lets the next graph have more room where a call of this one runs out of it
 
 
 Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]

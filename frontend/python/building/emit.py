@@ -18,7 +18,7 @@ from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Value as Fact
 from tierup.dialect.ir import constants, literals, torch_types
-from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION
+from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION, UNREAD
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
@@ -173,6 +173,12 @@ class Emitter:
         if None not in ranks:
             attributes = {**attributes, RANKS: ir.DenseI64ArrayAttr.get(list(ranks), self.context)}
         return self._compute(name, operands, results, attributes)[0]
+
+    def room(self, sizes: ir.Value, code: ir.Value) -> ir.Value:
+        """An array of which nobody reads an element before it was written."""
+        operands = [sizes, code, self.none, self.none, self.none, self.none]
+        attributes = {**self.numpy_attribute, UNREAD: ir.UnitAttr.get(self.context)}
+        return self._compute("aten.empty.memory_format", operands, [self.types.tensor], attributes)[0]
 
     def write_output(self, target: ir.Value, result: ir.Value) -> None:
         """Write a ufunc's result into the tensor that it was given for it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -46,6 +47,31 @@ class NeedsStatic(UnsupportedSyntax):
     """Unsupported unless a value were known at build time: an enclosing loop may be unrolled instead."""
 
 
+Site = tuple[str, int, int]  # of a list: the function that makes it, line and column
+
+
+class GrowsList(NeedsStatic):
+    """A list changes in a branch or loop that the run decides. `grows`: where it is made, and of what kind the item is that is appended."""
+
+    grows: tuple[Site, Any] | None = None
+
+
+class NeedsRoom(Exception):
+    """A list must be built as one that grows."""
+
+    def __init__(self, site: Site, item: Any) -> None:
+        super().__init__(site)
+        self.site, self.item = site, item
+
+
+@dataclass(frozen=True)
+class Room:
+    """Of a list that grows: the template of its items, and how many there may be."""
+
+    item: Any
+    most: int
+
+
 class Follows(UnsupportedSyntax):
     """What cannot be built because another statement was refused."""
 
@@ -84,9 +110,16 @@ class Outside:
     are no inputs yet."""
 
     def __init__(
-        self, numbers: frozenset[Access] = frozenset(), knows_dtypes: str | None = None, *, has_complex: bool = False
-    ) -> None:  # fmt: skip
-        """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py)."""
+        self,
+        numbers: frozenset[Access] = frozenset(),
+        knows_dtypes: str | None = None,
+        *,
+        has_complex: bool = False,
+        rooms: Mapping[Site, Room | None] | None = None,
+    ) -> None:
+        """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py). `rooms`: of the
+        lists that are built as ones that grow; None of those that had too many items."""
+        self.rooms = rooms or {}
         self.numbers = numbers
         self.knows_dtypes, self.has_complex = knows_dtypes, has_complex
         self.dtypes: dict[Access, np.dtype | None] = {}
@@ -190,6 +223,8 @@ class Frame:
         tried_again = self.blocks > 1 and isinstance(error, (NeedsStatic, Unjoinable))
         if not self.is_entry or tried_again or not isinstance(node, ast.stmt):
             return False
+        if isinstance(error, GrowsList) and error.grows is not None and error.grows[0] not in self.outside.rooms:
+            raise NeedsRoom(*error.grows)
         last = node.end_lineno or node.lineno
         known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)
         if not known and not isinstance(error, Follows):

@@ -18,6 +18,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Container,
     DTypeOf,
+    Growing,
     IntList,
     Iterable_,
     Mapping_,
@@ -153,7 +154,7 @@ def is_handed_over(value: Value) -> bool:
     template, as an iterator and an array's method do."""
     if isinstance(value, (Sequence, Mapping_)):
         return all(map(is_handed_over, value.items.values() if isinstance(value, Mapping_) else value.items))
-    return not isinstance(value, Iterable_) and (not isinstance(value, Method) or isinstance(value.owner, Object))
+    return not isinstance(value, (Iterable_, Growing)) and (not isinstance(value, Method) or isinstance(value.owner, Object))
 
 
 def is_vacant(template: Template) -> bool:

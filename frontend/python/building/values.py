@@ -95,6 +95,18 @@ class Sequence:
     keys: tuple[type, ...] = ()
     perhaps: list[Container] = field(default_factory=list)  # what `tie` put together, itself among them
     view: tuple[Mapping_, str] | None = None  # of what `.keys()`, `.values()` or `.items()` gives: of which dict, and which of them
+    site: tuple[str, int, int] | None = None  # of a list: where it is made, by a display
+
+
+@dataclass(eq=False)
+class Growing:
+    """A list that a loop appends to (operations/appending.py): arrays of its items' numbers, and a rank-0 array of how many there are. All
+    are written in place, so that every name of the list has what another one appended."""
+
+    room: Any  # a Room
+    buffers: tuple[Array, ...]
+    count: Array
+    region: int
 
 
 @dataclass(eq=False)
@@ -205,7 +217,7 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-Value = Const | Scalar | Complex | Array | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
+Value = Const | Scalar | Complex | Array | Growing | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
@@ -308,7 +320,7 @@ def describe(value: Value) -> str:
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
         Method: "a method", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
-        OneOf: "a value whose kind only the run knows", Vacant: "no value",
+        Growing: "a list that grows", OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"

@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Complex,
     Const,
+    Growing,
     Iterable_,
     Mapping_,
     Scalar,
@@ -32,7 +33,7 @@ from tierup.frontend.python.building.values import (
     number_kind,
     parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, iteration, lengths
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
@@ -92,6 +93,8 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
             return obj.length
         em = frame.em
         return Scalar(em.scalar("prim.max.int", [arrays.as_int(frame, node, obj.length), em.int(0)], em.types.int), "int")
+    if isinstance(obj, Growing):
+        return growing.length(frame, obj)
     if isinstance(obj, Array):
         return lengths.length(frame, node, obj, lengths.Use.LENGTH)
     raise frame.error(node, f"len() of {describe(obj)}")

@@ -18,6 +18,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Complex,
     Const,
+    Growing,
     Scalar,
     Sequence,
     ShapeOf,
@@ -29,7 +30,7 @@ from tierup.frontend.python.building.values import (
     is_numpy_scalar,
     number_kind,
 )
-from tierup.frontend.python.operations import complex_scalars
+from tierup.frontend.python.operations import complex_scalars, growing
 from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_one, is_scalar, one_like, weak
 from tierup.frontend.python.operations.scalars import number, python_says, raise_if, to_bool, to_float
 
@@ -237,6 +238,8 @@ def truth(frame: Frame, node: ast.AST | None, value: Value) -> ir.Value:
         return frame.em.bool(bool(value.value))
     if isinstance(value, Scalar):
         return to_bool(frame, value)
+    if isinstance(value, Growing):
+        return to_bool(frame, growing.length(frame, value))
     if isinstance(value, Complex):
         return complex_scalars.truth(frame, node, value)
     raise frame.error(node, f"the truth of {describe(value)}")

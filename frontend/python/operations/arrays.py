@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
+    Growing,
     IntList,
     Scalar,
     Sequence,
@@ -30,6 +31,7 @@ from tierup.frontend.python.building.values import (
     number_kind,
     parts_of_complex,
 )  # fmt: skip
+from tierup.frontend.python.operations import growing
 from tierup.frontend.python.operations.scalars import number, raise_if, to_float
 
 KIND_DTYPES = {"bool": np.dtype(bool), "int": np.dtype(np.int64), "float": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
@@ -124,6 +126,8 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
         return strong(frame, node, value)
     if isinstance(value, (Sequence, ShapeOf)):
         return _from_sequence(frame, node, value)
+    if isinstance(value, Growing):
+        return growing.as_array(frame, node, value)
     raise frame.error(node, f"{describe(value)} where NumPy needs an array")
 
 

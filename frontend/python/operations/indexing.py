@@ -11,6 +11,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import (
     Array,
     Const,
+    Growing,
     IntList,
     Mapping_,
     Scalar,
@@ -22,7 +23,7 @@ from tierup.frontend.python.building.values import (
     is_array_like,
     is_none,
 )
-from tierup.frontend.python.operations import arrays, lengths
+from tierup.frontend.python.operations import arrays, growing, lengths
 from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
 from tierup.frontend.python.operations.index_items import (
     Items,
@@ -42,6 +43,8 @@ def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
         return _load_array(frame, node, as_array(frame, node, owner), index)
     if isinstance(owner, Sequence):
         return _load_sequence(frame, node, owner, index)
+    if isinstance(owner, Growing):
+        return growing.load(frame, node, owner, index)
     if isinstance(owner, Mapping_):
         key = index.value if isinstance(index, Const) else None
         if not isinstance(index, Const):

@@ -13,7 +13,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import each, select
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
@@ -314,7 +314,7 @@ def require_own(frame: Frame, node: ast.AST, owner: Sequence | Mapping_) -> None
         raise frame.error(node, f"changing a {kind} that may be another one of the function's, by the path taken", f"change a new {kind}")
     if owner.region != frame.em.region:
         remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
-        raise frame.error(node, f"changing a {kind} inside a branch or loop that the run decides", remedy, NeedsStatic)
+        raise frame.error(node, f"changing a {kind} inside a branch or loop that the run decides", remedy, GrowsList)
 
 
 def update_item(frame: Frame, node: ast.AST, op: type, owner: Value, index: Value, value: Callable[[], Value]) -> None:

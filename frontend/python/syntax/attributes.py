@@ -8,7 +8,7 @@ import types
 import numpy as np
 
 from tierup.frontend.python.building import table
-from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.frame import Frame, GrowsList, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
@@ -17,6 +17,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
+    Growing,
     Mapping_,
     Method,
     Object,
@@ -32,7 +33,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
-from tierup.frontend.python.operations import complex_scalars
+from tierup.frontend.python.operations import appending, complex_scalars
 from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of
 from tierup.frontend.python.operations.scalars import unary
@@ -57,7 +58,7 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
     fields: tuple[str, ...] = getattr(owner.keys[0], "_fields", ()) if isinstance(owner, Sequence) and owner.keys else ()
     if name in fields and isinstance(owner, Sequence):
         return owner.items[fields.index(name)]
-    if isinstance(owner, (Sequence, Mapping_)):
+    if isinstance(owner, (Sequence, Mapping_, Growing)):
         return Method(owner, name)
     if isinstance(owner, Slice) and name in ("start", "stop", "step"):
         return {"start": owner.start, "stop": owner.stop, "step": owner.step}[name]
@@ -163,6 +164,11 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return frame.call_function(frame, node, method.function, [owner, *args], kwargs)
     if isinstance(owner, Sequence):
         return _sequence_method(frame, node, owner, name, args)
+    if isinstance(owner, Growing):
+        if name != "append" or len(args) != 1 or kwargs:
+            raise frame.error(node, f"the list method `.{name}` of a list that grows", "lists that grow have .append here")
+        appending.append(frame, node, owner, args[0])
+        return NONE
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
     if is_complex_number(owner) and not args and not kwargs:  # of those that have one: `conjugate`
@@ -178,7 +184,10 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
 
 def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:
     if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
-        require_own(frame, node, owner)
+        try:
+            require_own(frame, node, owner)
+        except GrowsList as e:
+            raise appending.refuse(frame, node, owner, args[0], e) if name == "append" and len(args) == 1 else e from None
         if name == "append" and len(args) == 1:
             owner.items.append(args[0])
             return NONE

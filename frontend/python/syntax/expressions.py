@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Complex,
     Const,
+    Growing,
     Mapping_,
     Method,
     Object,
@@ -31,7 +32,7 @@ from tierup.frontend.python.building.values import (
     describe,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
-from tierup.frontend.python.operations import array_operators, complex_scalars, indexing, stores
+from tierup.frontend.python.operations import appending, array_operators, complex_scalars, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.iteration import iterate, static_items
@@ -455,7 +456,7 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
         else:
             raise frame.error(keyword.value, f"`**` of {describe(value)}")
     frame.at(node)
-    if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_)):
+    if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_, Growing)):
         return call(frame, node, callee, args, kwargs)  # which keeps a value of any kind
     count = len(args)
     with_ = lambda *v: call(frame, node, callee, list(v[:count]), dict(zip(kwargs, v[count:], strict=True)))
@@ -468,7 +469,7 @@ _TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: lambda frame, node: frame.lookup(node),
     ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
-    ast.List: lambda frame, node: Sequence("list", _items(frame, node.elts), frame.em.region),
+    ast.List: lambda frame, node: appending.made(frame, node, _items(frame, node.elts)),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
     ast.BinOp: lambda frame, node, left: each(
         frame, node, [left, right_operand(frame, node.right, left)], partial(operate, frame, node, type(node.op))

@@ -1,0 +1,92 @@
+"""Lists that a loop appends to: the items stand in arrays with room for so many, and how many there are in another one.
+
+    out = []                          x0 = empty(room)        # one array for each number of an item
+    for v in x:                       n = zeros(())
+        if v > 0:             ->      for v in x:
+            out.append(2 * v)             if v > 0:
+    return out                                if n >= room: Python answers the call, and the next graph has more room
+                                              x0[n] = 2 * v; n += 1
+                                      return x0[:n].tolist()
+
+A list is built so once a statement is refused that appends to it in a branch or loop that the run decides. All items are of one kind: a
+Python number, a NumPy scalar, or a tuple of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+import numpy as np
+
+from tierup.dialect.mlir import ir
+from tierup.frontend.python.building.frame import Frame, GrowsList, Site
+from tierup.frontend.python.building.knowledge import with_certain_dtypes
+from tierup.frontend.python.building.templates import OneScalar, lower, template_of, unify
+from tierup.frontend.python.building.values import Array, Const, Growing, Scalar, Sequence, Value, describe
+from tierup.frontend.python.operations import array_operators, arrays, stores
+from tierup.frontend.python.operations.growing import DTYPES, dtypes, leaves, length
+from tierup.frontend.python.operations.scalars import binary, compare, raise_if
+
+FIRST, TIMES, MOST = 1024, 16, 1 << 26  # items of the first graph; how many times more the next has; more are Python's
+
+
+def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing:
+    """The list that a display of items makes."""
+    site = _site(frame, node)
+    room = frame.outside.rooms.get(site)
+    if room is None:
+        return Sequence("list", items, frame.em.region, site=site)
+    array_operators.require_mutation(frame)
+    sizes = arrays.int_list(frame, node, Const(room.most))[0]
+    buffers = [_empty(frame, sizes, 1, dtype) for dtype in dtypes(room.item)]
+    count = _empty(frame, frame.em.int_list([]), 0, DTYPES["int"])
+    stores.fill(frame, node, count, Const(0))
+    growing = Growing(room, tuple(buffers), count, frame.em.region)
+    for item in items:
+        append(frame, node, growing, item)
+    return growing
+
+
+def enlarge(most: dict[Site, int], sites: Iterable[Site]) -> None:
+    """Let the lists that are made there have room for more items in the next graph."""
+    most.update((site, most[site] * TIMES) for site in sites)
+
+
+def _site(frame: Frame, node: ast.AST) -> Site:
+    return frame.source.function.__qualname__, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _empty(frame: Frame, sizes: ir.Value, rank: int, dtype: np.dtype) -> Array:
+    em = frame.em
+    code = em.int(arrays.program_dtype(frame, None, dtype).code)
+    return Array(em.room(sizes, code), rank, dtype=dtype, decays=False)
+
+
+def refuse(frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: Exception) -> Exception:
+    """The error of an append that stands where only the run decides whether it happens; another try builds the list as one that grows."""
+    if owner.site is None or owner.external or owner.perhaps or not isinstance(error, GrowsList):
+        return error
+    item = template_of(with_certain_dtypes(frame, value), generalise=True)
+    try:
+        list(leaves(item))
+    except LookupError:
+        return error
+    error.grows = owner.site, item
+    return error
+
+
+def append(frame: Frame, node: ast.AST, owner: Growing, value: Value) -> None:
+    """`owner.append(value)`. Raises UnsupportedSyntax for an item of another kind than those before."""
+    item = owner.room.item
+    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) != item:
+        raise frame.error(node, f"{describe(value)} in a list of others", "append items of one kind, for example floats")
+    n = length(frame, owner)
+    what = f"a list of more than {owner.room.most} items"
+    is_full = compare(frame, ast.GtE, n, Const(owner.room.most)).ssa
+    raise_if(frame, is_full, "MemoryUnanswerable", what)
+    frame.outside.made_by_python = frame.error(node, "a list that grows, in a function that writes its arguments", "use an array")
+    for leaf, ssa, buffer in zip(leaves(item), lower(frame.em, value, item), owner.buffers, strict=True):
+        number: Value = Scalar(ssa, leaf.kind) if isinstance(leaf, OneScalar) else Array(ssa, 0, dtype=leaf.dtype)
+        stores.store(frame, node, buffer, n, number)
+    stores.fill(frame, node, owner.count, binary(frame, node, ast.Add, n, Const(1)))
