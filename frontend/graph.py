@@ -36,8 +36,8 @@ class GraphResult:
 
 
 def built(graph: GraphResult, name: str, place: str, *, packed: bool = False, enlarge: Callable[[], None] | None = None) -> Built:
-    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`. `enlarge`: see `Built`. Raises
-    UnsupportedSyntax where the program, which writes its arguments, would need Python to make an exception."""
+    """A front end's graph as the runtime keeps it: text, tier 0, and how calls map to it. `packed`: see `Program`, `enlarge`: `Built`.
+    Raises UnsupportedSyntax where the program, which writes its arguments, would need Python to make an exception."""
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
     text = text_of(graph.module)
     tier0 = translate(graph.module, graph.entry)

@@ -106,7 +106,7 @@ class Growing:
     room: Any  # a Room
     buffers: tuple[Array, ...]
     count: Array
-    region: int
+    appended: int = 0  # how often that was built
 
 
 @dataclass(eq=False)

@@ -20,15 +20,16 @@ from collections.abc import Iterable
 import numpy as np
 
 from tierup.dialect.mlir import ir
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.frame import Frame, GrowsList, Site
 from tierup.frontend.python.building.knowledge import with_certain_dtypes
 from tierup.frontend.python.building.templates import OneScalar, lower, template_of, unify
 from tierup.frontend.python.building.values import Array, Const, Growing, Scalar, Sequence, Value, describe
 from tierup.frontend.python.operations import array_operators, arrays, stores
-from tierup.frontend.python.operations.growing import DTYPES, dtypes, leaves, length
+from tierup.frontend.python.operations.growing import DTYPES, dtypes, leaves, length, position
 from tierup.frontend.python.operations.scalars import binary, compare, raise_if
 
-FIRST, TIMES, MOST = 1024, 16, 1 << 26  # items of the first graph; how many times more the next has; more are Python's
+FIRST, TIMES, MOST = 1024, 8, 1 << 26  # items of the first graph; how many times more the next has; more are Python's
 
 
 def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing:
@@ -42,7 +43,7 @@ def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing:
     buffers = [_empty(frame, sizes, 1, dtype) for dtype in dtypes(room.item)]
     count = _empty(frame, frame.em.int_list([]), 0, DTYPES["int"])
     stores.fill(frame, node, count, Const(0))
-    growing = Growing(room, tuple(buffers), count, frame.em.region)
+    growing = Growing(room, tuple(buffers), count)
     for item in items:
         append(frame, node, growing, item)
     return growing
@@ -63,30 +64,56 @@ def _empty(frame: Frame, sizes: ir.Value, rank: int, dtype: np.dtype) -> Array:
     return Array(em.room(sizes, code), rank, dtype=dtype, decays=False)
 
 
-def refuse(frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: Exception) -> Exception:
+def refuse(frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: UnsupportedSyntax) -> UnsupportedSyntax:
     """The error of an append that stands where only the run decides whether it happens; another try builds the list as one that grows."""
-    if owner.site is None or owner.external or owner.perhaps or not isinstance(error, GrowsList):
+    sites = {one.site for one in owner.perhaps or [owner] if isinstance(one, Sequence) and one.site is not None}
+    if len(sites) != 1 or any(one.external for one in (owner, *owner.perhaps)):
         return error
     item = template_of(with_certain_dtypes(frame, value), generalise=True)
     try:
         list(leaves(item))
     except LookupError:
         return error
-    error.grows = owner.site, item
-    return error
+    found = frame.error(node, error.construct, error.remedy, GrowsList)
+    assert isinstance(found, GrowsList)
+    found.grows = sites.pop(), item
+    return found
 
 
 def append(frame: Frame, node: ast.AST, owner: Growing, value: Value) -> None:
     """`owner.append(value)`. Raises UnsupportedSyntax for an item of another kind than those before."""
-    item = owner.room.item
-    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) != item:
-        raise frame.error(node, f"{describe(value)} in a list of others", "append items of one kind, for example floats")
+    check_item(frame, node, owner, value)
+    owner.appended += 1
     n = length(frame, owner)
     what = f"a list of more than {owner.room.most} items"
     is_full = compare(frame, ast.GtE, n, Const(owner.room.most)).ssa
     raise_if(frame, is_full, "MemoryUnanswerable", what)
     frame.outside.made_by_python = frame.error(node, "a list that grows, in a function that writes its arguments", "use an array")
+    _write(frame, node, owner, n, value)
+    stores.fill(frame, node, owner.count, binary(frame, node, ast.Add, n, Const(1)))
+
+
+def extend(frame: Frame, node: ast.AST, owner: Growing, items: list[Value]) -> None:
+    """`owner += items`"""
+    for item in items:
+        append(frame, node, owner, item)
+
+
+def store(frame: Frame, node: ast.AST, owner: Growing, index: Value, value: Value) -> None:
+    """`owner[index] = value`, of an int."""
+    check_item(frame, node, owner, value)
+    _write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
+
+
+def check_item(frame: Frame, node: ast.AST, owner: Growing, value: Value) -> None:
+    """Raises UnsupportedSyntax for an item of another kind than those of the list."""
+    item = owner.room.item
+    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) != item:
+        raise frame.error(node, f"{describe(value)} in a list of others", "give a list items of one kind, for example floats")
+
+
+def _write(frame: Frame, node: ast.AST, owner: Growing, at: Value, value: Value) -> None:
+    item = owner.room.item
     for leaf, ssa, buffer in zip(leaves(item), lower(frame.em, value, item), owner.buffers, strict=True):
         number: Value = Scalar(ssa, leaf.kind) if isinstance(leaf, OneScalar) else Array(ssa, 0, dtype=leaf.dtype)
-        stores.store(frame, node, buffer, n, number)
-    stores.fill(frame, node, owner.count, binary(frame, node, ast.Add, n, Const(1)))
+        stores.store(frame, node, buffer, at, number)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.templates import OneArray, OneScalar, Structure, Template, raise_
-from tierup.frontend.python.building.values import Array, Const, Growing, Scalar, Value, describe, is_number, number_kind
+from tierup.frontend.python.building.values import Array, Const, Growing, Iterable_, Scalar, Value, describe, is_number, number_kind
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 
@@ -41,9 +41,26 @@ def length(frame: Frame, owner: Growing) -> Scalar:
 
 def load(frame: Frame, node: ast.AST, owner: Growing, index: Value) -> Value:
     """`owner[index]`, of an int."""
-    if not (is_number(index) and number_kind(index) == "int"):
-        raise frame.error(node, f"{describe(index)} as the index of a list that grows", "make an array of it: np.array(...)")
-    at, em = _position(frame, node, owner, index, "list index out of range"), frame.em
+    return _item(frame, owner, position(frame, node, owner, index, "list index out of range"))
+
+
+def iterate(frame: Frame, node: ast.AST, owner: Growing) -> Iterable_:
+    """iter(owner), to which nothing may be appended meanwhile."""
+    before = owner.appended
+
+    def check() -> None:
+        if owner.appended != before:
+            raise frame.error(node, "a list that changes in a loop over it", "loop over a copy of it: list(...)")
+
+    def item(i: Value) -> Value:
+        check()
+        return _item(frame, owner, i)
+
+    return Iterable_(length(frame, owner), item, check=check)
+
+
+def _item(frame: Frame, owner: Growing, at: Value) -> Value:
+    em = frame.em
     found = []
     for leaf, buffer in zip(leaves(owner.room.item), owner.buffers, strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
@@ -51,8 +68,10 @@ def load(frame: Frame, node: ast.AST, owner: Growing, index: Value) -> Value:
     return raise_(owner.room.item, iter(found), em.region, em.writes)
 
 
-def _position(frame: Frame, node: ast.AST, owner: Growing, index: Value, message: str) -> Value:
+def position(frame: Frame, node: ast.AST, owner: Growing, index: Value, message: str) -> Value:
     """The place of an index, which may count from the end. Raises IndexError in the run where there is none."""
+    if not (is_number(index) and number_kind(index) == "int"):
+        raise frame.error(node, f"{describe(index)} as the index of a list that grows", "make an array of it: np.array(...)")
     n = length(frame, owner)
     if isinstance(index, Const):
         if index.value < 0:

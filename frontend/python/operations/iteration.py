@@ -14,6 +14,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
+    Growing,
     Iterable_,
     Mapping_,
     OneOf,
@@ -25,7 +26,7 @@ from tierup.frontend.python.building.values import (
     is_array_like,
     is_number,
 )
-from tierup.frontend.python.operations import array_operators, arrays, indexing, lengths
+from tierup.frontend.python.operations import array_operators, arrays, growing, indexing, lengths
 from tierup.frontend.python.operations.scalars import binary, compare, of_ints
 
 MAX_UNROLLED = 512
@@ -45,6 +46,8 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
             made = {"keys": Const, "values": owner.items.__getitem__, "items": lambda k: Sequence("tuple", [Const(k), owner.items[k]])}
             return _live(frame, node, owner, list(owner.items), made[name])
         return _live(frame, node, value, range(len(value.items)), value.items.__getitem__)
+    if isinstance(value, Growing):
+        return growing.iterate(frame, node, value)
     if isinstance(value, Array):
         return _rows(frame, node, value, lengths.Use.ITERATION)
     raise frame.error(node, f"iterating over {describe(value)}")

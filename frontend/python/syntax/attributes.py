@@ -7,8 +7,9 @@ import types
 
 import numpy as np
 
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
-from tierup.frontend.python.building.frame import Frame, GrowsList, WillRaise
+from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
     NONE,
@@ -165,9 +166,11 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
     if isinstance(owner, Sequence):
         return _sequence_method(frame, node, owner, name, args)
     if isinstance(owner, Growing):
-        if name != "append" or len(args) != 1 or kwargs:
-            raise frame.error(node, f"the list method `.{name}` of a list that grows", "lists that grow have .append here")
-        appending.append(frame, node, owner, args[0])
+        is_extended = name == "extend" and len(args) == 1 and isinstance(args[0], Sequence)
+        if not is_extended and (name != "append" or len(args) != 1):
+            remedy = "lists that grow have .append and .extend here"
+            raise frame.error(node, f"this call of the method `.{name}` of a list that grows", remedy)
+        appending.extend(frame, node, owner, args[0].items if isinstance(args[0], Sequence) and is_extended else args)
         return NONE
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
@@ -186,7 +189,7 @@ def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, ar
     if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
         try:
             require_own(frame, node, owner)
-        except GrowsList as e:
+        except UnsupportedSyntax as e:
             raise appending.refuse(frame, node, owner, args[0], e) if name == "append" and len(args) == 1 else e from None
         if name == "append" and len(args) == 1:
             owner.items.append(args[0])

@@ -409,7 +409,10 @@ def _has_items(value: Value, target: ast.Tuple | ast.List) -> bool:
 
 
 def _stored(frame: Frame, target: ast.Subscript, owner: Value, index: Value, value: Value) -> Value:
-    stores.store(frame, target, owner, index, value)
+    if isinstance(owner, Growing):
+        appending.store(frame, target, owner, index, value)
+    else:
+        stores.store(frame, target, owner, index, value)
     return NONE
 
 

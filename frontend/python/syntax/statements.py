@@ -26,6 +26,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Ends,
     GoOn,
+    Growing,
     Jump,
     OneOf,
     Raised,
@@ -40,7 +41,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import always_leaves, blocks_of
-from tierup.frontend.python.operations import array_operators, stores
+from tierup.frontend.python.operations import appending, array_operators, growing, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
@@ -162,7 +163,10 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
             frame.at(node)
             return found
 
-        stores.update_item(frame, node, op, owner, index, right)
+        if isinstance(owner, Growing):
+            appending.store(frame, node, owner, index, operate(frame, node, op, growing.load(frame, node, owner, index), right()))
+        else:
+            stores.update_item(frame, node, op, owner, index, right)
         return None
     if isinstance(target, ast.Attribute):
         current = load_attribute(frame, target, evaluate(frame, target.value), target.attr)
@@ -184,8 +188,13 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
     elif isinstance(value, OneOf):
         frame.env[target.id] = each(frame, node, [value], partial(operate, frame, node, op, current))
     elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Sequence):
-        stores.require_own(frame, node, current)
+        try:
+            stores.require_own(frame, node, current)
+        except UnsupportedSyntax as e:
+            raise appending.refuse(frame, node, current, value.items[0], e) if value.items else e from None
         current.items.extend(value.items)
+    elif isinstance(current, Growing) and op is ast.Add and isinstance(value, Sequence):
+        appending.extend(frame, node, current, value.items)
     else:
         new = operate(frame, node, op, current, value)
         if isinstance(current, Sequence) and current.kind == "list" and isinstance(new, Sequence):  # `*=`: of the list itself
