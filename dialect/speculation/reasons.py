@@ -73,6 +73,7 @@ class Reason(Enum):
     EVICTED = "the bound on versions was reached; the least used one was dropped"
     STRIDES = "how an operand lies in memory decides whether there is a view of it, which native code does not follow"
     GRAPH_EVICTED = "the bound on graphs was reached; the least used one was dropped"
+    LIST_IS_FULL = "a list got more items than its graph has room for, and Python answered; the next graph has room for more"
     NUMBER_CHANGED = "a number from outside changed from graph to graph; it is read at every call from then on"
     PAIR_EVICTED = "the bound on gradients was reached; the pair of programs that was used longest ago was dropped"
     PLAN_EVICTED = "the bound on plans was reached; the one that was used longest ago was dropped"

@@ -238,7 +238,7 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
 def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
     """The items of a list whose numbers the results are, place by place."""
     if isinstance(tree, Output):
-        column = next(rest)
+        column = np.asarray(next(rest))
         return list(column) if tree.decays else column.tolist()
     assert isinstance(tree, OutputNode)
     columns = [_items(part, rest) for part in tree.items]

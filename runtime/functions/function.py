@@ -207,7 +207,7 @@ class Function(Weighed, Generic[P, R]):
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
         python = self._python
-        if python is not None and isinstance(error, MemoryError) and self._enlarge(program):
+        if python is not None and isinstance(error, MemoryError) and self._enlarge(program, error):
             return python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
@@ -215,13 +215,14 @@ class Function(Weighed, Generic[P, R]):
             raise unanswered(error)
         return functools.partial(_only_raises, python, error) if self.is_strict else python
 
-    def _enlarge(self, program: Program) -> bool:
+    def _enlarge(self, program: Program, error: MemoryError) -> bool:
         """Have the next graph made with more room than this, and let go of it; whether it has said that it may want more."""
         with self._changing:
             gone = {v for found in self._variants.values() for v in found if v.built.program is program and v.built.enlarge is not None}
             for variant in gone:
                 assert variant.built.enlarge is not None
                 variant.built.enlarge()
+                variant.executor.history.emit(EventKind.EVICTED, Reason.LIST_IS_FULL, action=str(error))
             self._drop(gone)
         return bool(gone)
 

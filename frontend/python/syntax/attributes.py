@@ -190,7 +190,10 @@ def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, ar
         try:
             require_own(frame, node, owner)
         except UnsupportedSyntax as e:
-            raise appending.refuse(frame, node, owner, args[0], e) if name == "append" and len(args) == 1 else e from None
+            item = args[0] if len(args) == 1 else None
+            if name == "extend" and isinstance(item, Sequence) and item.items:
+                item = item.items[0]
+            raise appending.refuse(frame, node, owner, item, e) if name in ("append", "extend") and item is not None else e from None
         if name == "append" and len(args) == 1:
             owner.items.append(args[0])
             return NONE

@@ -1,0 +1,130 @@
+"""Lists that branches and loops append to: native, and what plain Python gives, with more items than the first graph has room for."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beside_python import alike, both, ending
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tierup
+
+FEW, MANY = 7, 1500  # the first graph has room for 1024
+X = {n: np.random.default_rng(n).standard_normal(n) for n in (0, FEW, MANY)}
+# of an array: bodies that are native as a whole
+NATIVE = {
+    "where an element is positive": "out = []\nfor i in range(len(x)):\n    if x[i] > 0:\n        out.append(float(x[i]) * 2)\nreturn out",
+    "NumPy's scalars": "out = []\nfor v in x:\n    if v > 0:\n        out.append(v)\nreturn out",
+    "bools": "out = []\nfor v in x:\n    out.append(v > 0)\nreturn out",
+    "ints": "out = [-1, -1]\nfor i in range(len(x)):\n    if x[i] < 0:\n        out.append(i)\nreturn out, len(out)",
+    "tuples": "out = []\nfor i, v in enumerate(x):\n    if v > 0:\n        out.append((i, v, (float(v), v > 1)))\nreturn out",
+    "complex numbers": "out = []\nfor v in x:\n    out.append(complex(v, 1.0) ** 2)\nreturn out",
+    "an array of it": "out = []\nfor v in x:\n    if v > 0.5:\n        out.append(v * 2)\nreturn np.array(out), np.array(out).sum() + 1, np.asarray(out)[:2]",
+    "an array of pairs": "out = []\nfor v in x:\n    out.append((float(v), 2.0))\nreturn np.array(out)",
+    "an array of ints": "out = []\nfor i in range(len(x)):\n    out.append(i)\nreturn np.array(out)",
+    "the last items": "f = [1.0, 1.0]\nfor v in x:\n    f.append(f[-1] / 2 + f[-2] * float(v) / 4)\nreturn f[-1], f[len(f) - 1], f",
+    "in a while": "out = []\nt = 0.0\nwhile t < len(x):\n    out.append(t)\n    t += 0.75\nreturn out, t",
+    "until one is found": "out = []\nfor v in x:\n    if v > 2:\n        break\n    out.append(float(v))\nelse:\n    out.append(100.0)\nreturn out",
+    "in loops in one another": "out = []\nfor i in range(len(x)):\n    for j in range(i, min(i + 3, len(x))):\n        if x[i] > x[j]:\n            out.append((i, j))\nreturn out",
+    "one in each round": "total = 0.0\nfor i in range(3):\n    row = []\n    for v in x:\n        if v > i:\n            row.append(float(v))\n    total += len(row)\nreturn total",
+    "by +=": "out = []\nfor v in x:\n    out += [float(v), 0.5]\nreturn out",
+    "by extend": "out = []\nfor v in x:\n    if v > 0:\n        out.extend((v, v))\nreturn out",
+    "by another name": "out = []\nother = out\nfor v in x:\n    other.append(float(v))\nreturn out is other, len(out), out",
+    "two of them": "a, b = [], []\nfor v in x:\n    if v > 0:\n        a.append(float(v))\n    else:\n        b.append(v)\nreturn a, b",
+    "looped over": "out = []\nfor v in x:\n    out.append(float(v))\ns = 0.0\nfor v in out:\n    s = s * 0.5 + v\nreturn s, out",
+    "items written": "out = []\nfor v in x:\n    out.append(float(v))\n    if len(out) > 3:\n        out[-2] += 10.0\nfor i in range(len(out)):\n    out[i] = out[i] * 2\nreturn out",
+    "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
+}  # fmt: skip
+# bodies of which some statements are Python's
+IN_PART = {
+    "of several kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
+    "rows": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
+    "a choice of lists": "a, b = [], []\nfor v in x:\n    (a if v > 0 else b).append(float(v))\nreturn a, b",
+    "returned twice": "out = []\nfor v in x:\n    out.append(float(v))\nreturn [out, (out,)]",
+    "in a function that writes its argument": "out = []\nfor i in range(len(x)):\n    x[i] += 1\n    out.append(float(x[i]))\nreturn out",
+    "random numbers": "out = []\nfor v in x:\n    out.append(np.random.rand() + float(v))\nreturn out",
+    "slices and sorting": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[1:3], sorted(out)[:2], sum(out), tuple(out)",
+    "appended to while it is looped over": "out = [4.0]\nfor v in out:\n    if v > 0.5:\n        out.append(v / 2)\nreturn out",
+    "appended to behind a loop over it": "out = []\nfor i in range(len(x)):\n    for v in out:\n        if v > x[i]:\n            break\n    out.append(float(x[i]))\nreturn out",
+    "the best of lists": "best = []\nfor i in range(3):\n    cur = []\n    for v in x:\n        if v > i * 0.1:\n            cur.append(float(v))\n    if len(cur) > len(best):\n        best = cur\nreturn best",
+    "popped": "stack = []\nfor v in x:\n    stack.append(float(v))\n    if len(stack) > 2:\n        stack.pop()\nreturn stack",
+    "printed": "out = []\nfor v in x:\n    out.append(float(v))\nprint(len(out))\nout.append(3.0)\nreturn out",
+    "an index that is none": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[len(x)]",
+}  # fmt: skip
+
+
+def check(body: str, folder: Path, sizes: tuple[int, ...] = (FEW, FEW, 0, MANY, MANY, MANY, FEW)) -> Any:
+    jitted, plainly = both("x", body, folder)
+    for n in sizes:
+        ours, theirs = X[n].copy(), X[n].copy()
+        np.random.seed(n)
+        found = ending(jitted, ours)
+        state = copy.deepcopy(np.random.get_state())
+        np.random.seed(n)
+        wanted = ending(plainly, theirs)
+        assert alike(found, wanted, 0), (n, found, wanted)
+        np.testing.assert_equal((ours, state), (theirs, np.random.get_state()))
+    return jitted
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_lists_that_loops_append_to_are_native(name: str, tmp_path: Path) -> None:
+    jitted = check(NATIVE[name], tmp_path)
+    assert jitted.stats().hits >= 2, jitted.explain()
+    assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
+
+
+@pytest.mark.parametrize("name", IN_PART)
+def test_other_lists_are_pythons_where_they_change(name: str, tmp_path: Path) -> None:
+    check(IN_PART[name], tmp_path)
+
+
+def test_a_list_with_more_items_than_the_graph_has_room_for_is_pythons_once(tmp_path: Path) -> None:
+    jitted = check(NATIVE["by +="], tmp_path, (FEW, FEW, FEW))
+    jitted(X[MANY])
+    assert "more items than its graph has room for" in jitted.explain()
+    for _ in range(3):
+        jitted(X[MANY])
+    assert jitted.stats().hits >= 3 and jitted.explain().count("more items than") <= 1, jitted.explain()
+
+
+def test_strict_functions_have_lists_that_grow_too(tmp_path: Path) -> None:
+    def until(n: float) -> list[float]:
+        out, s = [], 0.0
+        while s < n:
+            out.append(s)
+            s += 1
+        return out
+
+    jitted = tierup.jit(until, strict=True)
+    for n in (10.0, 2000.0, 2000.0, 2000.0):
+        assert jitted(n) == until(n)
+    assert jitted.stats().hits
+
+
+def test_every_call_gives_a_list_of_its_own(tmp_path: Path) -> None:
+    jitted, _ = both("x", NATIVE["where an element is positive"], tmp_path)
+    first, second = jitted(X[FEW]), jitted(X[FEW])
+    first.append(None)
+    assert second == jitted(X[FEW]) and first is not second
+
+
+STEPS = st.lists(
+    st.sampled_from((
+        "out.append({a})", "if v > {b}:\n    out.append({a})", "if len(out) > 1:\n    out[-1] = {a}", "if out:\n    s += out[0] - out[-1]",
+        "out += [{a}, s]", "if len(out) > i:\n    s += out[i]", "s += 1.5", "if v < {b}:\n    continue", "out.append(out[len(out) // 2] + {b} if out else s)",
+    )), min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5")), st.sampled_from(("0", "0.5", "-1.0")))
+def test_any_steps_in_a_loop_leave_the_list_that_python_has(tmp_path_factory: pytest.TempPathFactory, steps: list[str], a: str, b: str) -> None:
+    lines = "\n".join(steps).format(a=a, b=b).replace("\n", "\n    ")
+    body = f"out = []\ns = 0.0\nfor i, v in enumerate(x):\n    {lines}\nreturn out, s, len(out)"
+    check(body, tmp_path_factory.mktemp("lists"), (FEW, FEW, 0, FEW))
