@@ -41,9 +41,9 @@ def explain(
         lines = [f"{name}: calls go to the undecorated function at once, and are not counted"]
     if before.calls:
         lines.append(
-            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, made for a number "
-            "that is read now, or with too little room for a list: each structure of the arguments, and each change of a constant from outside, "
-            "makes a graph"
+            f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, made for a "
+            "number that is read now, or with too little room for a list: each structure of the arguments, and each change of a constant "
+            "from outside, makes a graph"
         )
     if read:
         lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
