@@ -57,6 +57,7 @@ from tierup.frontend.python.building.values import (
     Const,
     DTypeOf,
     Growing,
+    Grown,
     Mapping_,
     Object,
     OneOf,
@@ -111,6 +112,7 @@ def build(
     mutable, knows_dtypes = False, "no" if arguments else None
     most = {} if most is None else most
     rooms: dict[Site, Room | None] = {site: None for site, count in most.items() if count > appending.MOST}
+    otherwise: UnsupportedSyntax | None = None  # what is refused where no list grows
     has_complex = any(leaf.is_complex for name, tree in shape.parameters for _, leaf in leaf_names(tree, name))
     if has_complex and arguments:
         knows_dtypes = "all"
@@ -123,13 +125,15 @@ def build(
                 except NeedsMutation:
                     mutable = True
                 except NeedsRoom as e:
-                    rooms[e.site] = Room(e.item, most.setdefault(e.site, appending.FIRST))
+                    otherwise = e.otherwise
+                    rooms |= {site: Room(item, most.setdefault(site, appending.FIRST)) for site, item in e.items.items()}
                 except NeedsIndexDtypes:
                     knows_dtypes = "indices"
                 except NeedsDtypes as e:
                     knows_dtypes, has_complex = "all", has_complex or isinstance(e, NeedsComplex)
     except UnsupportedSyntax as e:
-        raise e if len(e.errors) > 1 else e.plain() from None
+        refused = e if otherwise is None or len(e.errors) < len(otherwise.errors) else otherwise
+        raise refused if len(refused.errors) > 1 else refused.plain() from None
 
 
 def shape_from_annotations(function: FunctionType) -> CallShape:
@@ -208,7 +212,8 @@ class ProgramBuilder:
             value = self._value(frame, target)
             if self.outside.refused:
                 first, *others = self.outside.refused
-                raise first.with_others(others)
+                refused = first.with_others(others)
+                raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
             results, output = each_once(*self._outputs(frame, value))
             em.create("func.return", results, [])
         if self.outside.has_complex:
@@ -276,7 +281,9 @@ class ProgramBuilder:
             if any(value is other for other in self.returned):
                 raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")
             self.returned.append(value)
-            return [c.ssa for c in growing.columns(frame, None, value)], OutputNode("each", (growing.output(value.room.item),))
+            value = Grown(value.room.item, tuple(growing.columns(frame, None, value)))
+        if isinstance(value, Grown):
+            return [c.ssa for c in value.columns], OutputNode("each", (growing.output(value.item),))
         if isinstance(value, Complex):
             (real, a), (imag, b) = (self._outputs(frame, part) for part in (value.real, value.imag))
             return [*real, *imag], OutputNode("complex", (a, b))

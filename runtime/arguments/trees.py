@@ -220,8 +220,14 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
             return value[()]
         return value
     if isinstance(tree, OutputUnion):
-        tag = next(rest)
-        return [_value(alternative, results, rest) for alternative in tree.alternatives][tag]
+        tag, found = next(rest), None
+        for i, alternative in enumerate(tree.alternatives):
+            if i == tag:
+                found = _value(alternative, results, rest)
+            else:  # no part of it is a value
+                for _ in output_leaves(alternative):
+                    next(rest)
+        return found
     if tree.kind == "each":
         return _items(tree.items[0], rest)
     items = [_value(item, results, rest) for item in tree.items]

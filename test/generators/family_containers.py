@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draft import Draft, Nothing, is_array
+from draft import Draft, Nothing, indented, is_array
 from families import statement
 
 
@@ -41,3 +41,28 @@ def unpack(d: Draft) -> bool:
     if v == w:
         raise Nothing
     return d.keep([f"{v}, {w} = {x}"])
+
+
+ITEMS = ("float(E)", "E", "I", "float(E) * 2 + I", "(I, float(E))", "E > 0", "complex(E, I)", "(E, (I, E > 1))", "1.5")
+STEPS = (
+    "L.append(T)", "if E > 0:\n    L.append(T)", "if E > 0:\n    L.append(T)\nelse:\n    L += [T]", "if len(L) > 2:\n    break\nL.append(T)", "L.extend([T, T])",
+    "L.append(T)\nif len(L) > 1:\n    L[-2] = T", "if I % 2:\n    continue\nL.append(T)", "for _ in range(I):\n    L.append(T)", "L.append(T)\nif L and E < 0:\n    L[0] = L[-1]",
+)  # fmt: skip
+AFTERWARDS = (
+    "V = len(L)", "V = np.array(L)", "V = L[-1] if L else 0", "V = [len(L), L]", "V = tuple(L)", "V = L", "V = 0\nfor w in L:\n    V = V + 1", "L.append(L[0])\nV = len(L)", "V = bool(L)", "V = np.array(L)[1:]",
+)  # fmt: skip
+
+
+@statement("containers", 1.5)
+def growing(d: Draft) -> bool:
+    """A list that a loop appends to, and what is asked of it then."""
+    x, name, found, i = d.array("fi", least=1), d.new(), d.new(), d.new()
+    if len({name, found, i}) < 3:
+        return False
+    element = f"{x}[{i}]" + ".sum()" * (d.env[x].ndim > 1)
+    texts = [d.of(*STEPS), d.of(*AFTERWARDS)]
+    item = d.of(*ITEMS)
+    filled = [t.replace("T", item).replace("E", element).replace("I", i).replace("L", name).replace("V", found) for t in texts]
+    start = d.of("[]", "[]", "[]", f"[{d.of('1.0', '0', 'True')}]")
+    lines = [f"{name} = {start}", f"for {i} in range(len({x})):", *indented(filled[0].splitlines()), *filled[1].splitlines()]
+    return d.keep(lines, lambda n: n not in (i, "w", "_"))

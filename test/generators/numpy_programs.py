@@ -55,7 +55,7 @@ def numpy_program(seed: object, most: int = 10, *, islands: bool = False) -> Num
 def results(draft: Draft) -> str:
     """Some of the values, alone or together."""
     chance = draft.chance
-    names = draft.names(lambda v: is_array(v) or isinstance(v, (bool, int, float, complex)))
+    names = draft.names(lambda v: is_array(v) or isinstance(v, (bool, int, float, complex)) or type(v) is list)
     local = [n for n in names if n.startswith("v")]
     chosen = [chance.choice(local if local and chance.random() < 0.8 else names) for _ in range(chance.choice((1, 2, 2, 3, 4)))]
     if local and local[-1] not in chosen:

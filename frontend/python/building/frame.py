@@ -57,11 +57,11 @@ class GrowsList(NeedsStatic):
 
 
 class NeedsRoom(Exception):
-    """A list must be built as one that grows."""
+    """Lists may be built as ones that grow: where they are made, and the templates of their items. `otherwise`: what is refused else."""
 
-    def __init__(self, site: Site, item: Any) -> None:
-        super().__init__(site)
-        self.site, self.item = site, item
+    def __init__(self, items: Mapping[Site, Any], otherwise: UnsupportedSyntax) -> None:
+        super().__init__(items)
+        self.items, self.otherwise = items, otherwise
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ class Outside:
         """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py). `rooms`: of the
         lists that are built as ones that grow; None of those that had too many items."""
         self.rooms = rooms or {}
+        self.growing: dict[Site, Any] = {}  # the lists that were refused and may be built so: the templates of their items
         self.numbers = numbers
         self.knows_dtypes, self.has_complex = knows_dtypes, has_complex
         self.dtypes: dict[Access, np.dtype | None] = {}
@@ -224,7 +225,7 @@ class Frame:
         if not self.is_entry or tried_again or not isinstance(node, ast.stmt):
             return False
         if isinstance(error, GrowsList) and error.grows is not None and error.grows[0] not in self.outside.rooms:
-            raise NeedsRoom(*error.grows)
+            self.outside.growing.setdefault(*error.grows)
         last = node.end_lineno or node.lineno
         known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)
         if not known and not isinstance(error, Follows):

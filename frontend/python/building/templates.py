@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tierup.frontend.python.building.values import (
     Container,
     DTypeOf,
     Growing,
+    Grown,
     IntList,
     Iterable_,
     Mapping_,
@@ -75,7 +77,7 @@ class OneOther:
 @dataclass(frozen=True)
 class Structure:
     """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
-    Python complex number, of two floats."""
+    Python complex number, of two floats. A Grown, of arrays; `keys` has its item."""
 
     kind: str
     items: tuple[Template, ...]
@@ -88,6 +90,9 @@ Template = Same | OneScalar | OneArray | OneOther | Structure
 
 def template_of(value: Value, *, generalise: bool = False) -> Template:
     """How one value crosses. `generalise`: as a loop carries it, numbers of any value."""
+    inner = partial(template_of, generalise=generalise)
+    if isinstance(value, Grown):
+        return Structure("grown", tuple(map(inner, value.columns)), (value.item,))
     if isinstance(value, Scalar):
         return OneScalar(value.kind)
     if isinstance(value, Array):
@@ -100,14 +105,13 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
             return OneOther(IntList)
         return Structure("tuple", tuple(OneScalar("int") for _ in range(value.array.rank)))
     if isinstance(value, Sequence):
-        return Structure(value.kind, tuple(template_of(v, generalise=generalise) for v in value.items), value.keys, _is_given(value))
+        return Structure(value.kind, tuple(map(inner, value.items)), value.keys, _is_given(value))
     if isinstance(value, Mapping_):
-        items = tuple(template_of(v, generalise=generalise) for v in value.items.values())
-        return Structure("dict", items, tuple(value.items), _is_given(value))
+        return Structure("dict", tuple(map(inner, value.items.values())), tuple(value.items), _is_given(value))
     if isinstance(value, OneOf):
-        return Structure("either", (OneScalar("int"), *(template_of(v, generalise=generalise) for v in value.alternatives)))
+        return Structure("either", (OneScalar("int"), *map(inner, value.alternatives)))
     if isinstance(value, Slice):
-        return Structure("slice", tuple(template_of(v, generalise=generalise) for v in (value.start, value.stop, value.step)))
+        return Structure("slice", tuple(map(inner, (value.start, value.stop, value.step))))
     if isinstance(value, Complex) or generalise and is_complex_number(value):
         return _COMPLEX
     if generalise and is_number(value):
@@ -272,6 +276,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         items = [value.start, value.stop, value.step]
     elif template.kind == "complex":
         items = [*parts_of_complex(value)]
+    elif isinstance(value, Grown):
+        items = [*value.columns]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -334,6 +340,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
         return Slice(*items)
     if template.kind == "complex":
         return Complex(*items)
+    if template.kind == "grown":
+        return Grown(template.keys[0], tuple(items))  # type: ignore[arg-type]  # arrays
     if template.kind == "dict":
         return Mapping_(dict(zip(template.keys, items, strict=True)))
     return Sequence(template.kind, items, region, keys=template.keys)  # type: ignore[arg-type]  # a class

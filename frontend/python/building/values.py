@@ -109,6 +109,14 @@ class Growing:
     appended: int = 0  # how often that was built
 
 
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A list that has grown, as it is returned: the template of its items, and the numbers of all of them by their places in an item."""
+
+    item: Any
+    columns: tuple[Array, ...]
+
+
 @dataclass(eq=False)
 class Mapping_:
     """A dict with constant keys. One made by the body may change in the region that made it; one from outside may not."""
@@ -217,7 +225,7 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-Value = Const | Scalar | Complex | Array | Growing | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
+Value = Const | Scalar | Complex | Array | Growing | Grown | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
@@ -320,7 +328,7 @@ def describe(value: Value) -> str:
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
         Method: "a method", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
-        Growing: "a list that grows", OneOf: "a value whose kind only the run knows", Vacant: "no value",
+        Growing: "a list that grows", Grown: "a list that grew", OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"

@@ -5,12 +5,29 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.templates import OneArray, OneScalar, Structure, Template, raise_
-from tierup.frontend.python.building.values import Array, Const, Growing, Iterable_, Scalar, Value, describe, is_number, number_kind
+from tierup.frontend.python.building.values import (
+    Array,
+    Const,
+    Growing,
+    Grown,
+    Iterable_,
+    Mapping_,
+    Scalar,
+    Sequence,
+    Value,
+    containers_in,
+    describe,
+    is_number,
+    number_kind,
+    parts_of,
+)  # fmt: skip
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 
@@ -35,7 +52,14 @@ def dtypes(item: Template) -> list[np.dtype]:
 
 
 def length(frame: Frame, owner: Growing) -> Scalar:
-    """`len(owner)`"""
+    """`len(owner)`. Raises UnsupportedSyntax behind the path or the round of a loop that made it."""
+    block, made_in = frame.em.ip.block, owner.count.ssa.owner
+    made_in = made_in if isinstance(made_in, ir.Block) else made_in.operation.block
+    while block != made_in:
+        parent = block.owner
+        if parent.operation.parent is None:
+            raise frame.error(None, "a list that only a path, or a round of a loop, makes", "make it before")
+        block = parent.operation.block
     return Scalar(frame.em.numpy("aten.Int.Tensor", [owner.count.ssa], frame.em.types.int), "int")
 
 
@@ -115,6 +139,30 @@ def as_array(frame: Frame, node: ast.AST | None, owner: Growing) -> Array:
     em = frame.em
     ssa = em.numpy("aten.stack", [em.tensor_list([c.ssa for c in found]), em.int(1)])
     return replace(found[0], ssa=ssa, rank=2)
+
+
+def grown(frame: Frame, value: Value) -> Value:
+    """A value that a path returns, with the lists in it that grow as they are by then."""
+    lists: list[Growing] = []
+    made = _grown(frame, value, lists)
+    others = [c for part in parts_of(value) for c in containers_in(part)] if isinstance(value, (Sequence, Mapping_)) else []
+    if len({*map(id, lists)}) < len(lists) or lists and others:
+        raise frame.error(None, "returning lists in one another, or one twice, on one of several paths", "return arrays, or one list")
+    return made
+
+
+def _grown(frame: Frame, value: Value, lists: list[Growing]) -> Value:
+    if isinstance(value, Growing):
+        lists.append(value)
+        return Grown(value.room.item, tuple(columns(frame, None, value)))
+    inner = partial(_grown, frame, lists=lists)
+    if isinstance(value, Sequence):
+        found = list(map(inner, value.items))
+        return replace(value, items=found) if lists else value
+    if isinstance(value, Mapping_):
+        values = {k: inner(v) for k, v in value.items.items()}
+        return replace(value, items=values) if lists else value
+    return value
 
 
 def output(item: Template) -> OutputTree:

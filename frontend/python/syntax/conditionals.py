@@ -11,6 +11,7 @@ from tierup.frontend.python.building.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Value, describe
 from tierup.frontend.python.flow.parts import always_leaves, jumps
+from tierup.frontend.python.operations import growing
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
 
 MAX_DUPLICATES = 64
@@ -168,6 +169,9 @@ def _merge(frame: Frame, node: ast.AST, pending: PendingIf, ends: list[Ends], ta
         values = [first.value, second.value]
         joined = None if frame.is_entry and _are_apart(frame, values) else join_values(pending, values)
         if joined is None:
+            for index, value in enumerate(values):
+                with pending.arm(index):
+                    values[index] = growing.grown(frame, value)
             joined = either(frame, pending, values)
         if joined is None:
             remedy = "return the same kind of value on every path, for example np.float64(0) for 0.0"
