@@ -40,12 +40,12 @@ NATIVE = {
     "looped over": "out = []\nfor v in x:\n    out.append(float(v))\ns = 0.0\nfor v in out:\n    s = s * 0.5 + v\nreturn s, out",
     "items written": "out = []\nfor v in x:\n    out.append(float(v))\n    if len(out) > 3:\n        out[-2] += 10.0\nfor i in range(len(out)):\n    out[i] = out[i] * 2\nreturn out",
     "on one of several paths": "out = []\nfor v in x:\n    out.append(float(v))\nif len(out) < 3:\n    return None\nif out[0] > 9:\n    return 1.5, out\nreturn out, len(out)",
-    "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
     "made on a path": "n = 3\nif len(x) > 3:\n    out = []\n    for v in x:\n        out.append(float(v))\n    n = len(out)\nreturn n",
     "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
 }  # fmt: skip
-# bodies of which some statements are Python's
+# bodies of which some statements are Python's, or that have no native code
 IN_PART = {
+    "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
     "of several kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
     "rows": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
     "a choice of lists": "a, b = [], []\nfor v in x:\n    (a if v > 0 else b).append(float(v))\nreturn a, b",
