@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tierup
+from tierup.frontend.python.operations import complex_scalars
 
 SPECIAL = (0.0, -0.0, 1.0, -1.5, math.inf, -math.inf, math.nan, 1e-320, 1e300, -1e200, 3.0, 1e-200)
 COMPLEX = st.builds(complex, *[st.one_of(st.sampled_from(SPECIAL), st.floats(-1e3, 1e3))] * 2)
@@ -111,6 +112,19 @@ def test_a_call_with_complex_numbers_reaches_native_code_without_python(tmp_path
         jitted("1j", 3j)
     for other in (np.complex128(1j), 2, 1.5):
         assert jitted(other, 3j)[0] == other * 3j and type(jitted(other, 3j)[0]) is type(other * 3j)
+
+
+@pytest.mark.parametrize("stays_real", [False, True], ids=["to 3.13", "from 3.14 on"])
+def test_real_operands_of_every_release_give_the_same_numbers(stays_real: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 3.14 on they stay real, which zeros and infinities tell."""
+    monkeypatch.setattr(complex_scalars, "_STAYS_REAL", stays_real)
+    for rule in ("sum", "difference", "product", "quotient", "quotient by a real", "quotient of a real", "powers", "with what is written down"):
+        jitted, plainly = both("z, w, a", f"return {RULES[rule]}", tmp_path)
+        for z, w, a in ((1 + 2j, 0.5 - 3j, 2.5), (-1.5 + 0.25j, 3 + 1j, -4.0), (2 - 7j, -0.5 - 0.125j, 3.0)):
+            assert ending(jitted, z, w, a) == ending(plainly, z, w, a), rule
+    jitted, plainly = both("z, w, a", "return z / w, z / a, a / z", tmp_path)
+    for numbers in ((1j, 0j, 1.0), (1j, 1j, 0.0), (0j, 1j, 1.0)):
+        assert type(ending(jitted, *numbers)) is type(ending(plainly, *numbers))
 
 
 def test_what_no_complex_number_takes_is_pythons_error(tmp_path: Path) -> None:
