@@ -176,7 +176,7 @@ def _quotient(of: _Arithmetic, a: Value, b: Value | None, c: Value, d: Value | N
 
     found = select(of.frame, of.node, of.holds("ge", of.size(c), of.size(d)), by_real, by_imaginary)
     assert isinstance(found, Complex)
-    return found if b is None else _known_to_python(of, found)
+    return _known_to_python(of, found)
 
 
 def _power(of: _Arithmetic, base: Value, exponent: Value) -> Complex:
