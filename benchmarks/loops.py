@@ -230,6 +230,59 @@ def clusters(a, centers):
     return centers
 
 
+def mandelbrot(width, height, most):
+    rounds = np.zeros((height, width), np.int64)
+    for i in range(height):
+        for j in range(width):
+            c = complex(-2 + 3 * j / width, -1 + 2 * i / height)
+            z, k = 0j, 0
+            while abs(z) <= 2 and k < most:
+                z = z * z + c
+                k += 1
+            rounds[i, j] = k
+    return rounds
+
+
+def root(a, b, c, rounds):
+    z = 0.5 + 0.5j
+    for _ in range(rounds):
+        z = z - (z**3 + a * z**2 + b * z + c) / (3 * z**2 + 2 * a * z + b)
+    return z.real, z.imag
+
+
+def positive(a):
+    kept = []
+    for i in range(len(a)):
+        if a[i] > 0:
+            kept.append(a[i] * 2)
+    return np.array(kept)
+
+
+def primes(n):
+    found = []
+    for i in range(2, n):
+        is_one = True
+        for p in found:
+            if p * p > i:
+                break
+            if i % p == 0:
+                is_one = False
+                break
+        if is_one:
+            found.append(i)
+    return found
+
+
+def path(steps, dt):
+    t, x, v, xs = 0.0, 1.0, 0.0, []
+    while t < steps * dt:
+        v -= x * dt
+        x += v * dt
+        xs.append(x)
+        t += dt
+    return xs
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple[Any, ...]]]] = {
     "two stores to one element": (two_stores, lambda r: (r.random(20000),)),
     "exponential smoothing": (smoothed, lambda r: (r.random(20000), 0.3)),
@@ -253,6 +306,11 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple
     "moving average": (moving_average, lambda r: (r.random(3000), 9)),
     "clusters of numbers": (clusters, lambda r: (r.random(2000), r.random(6))),
     **KERNELS,
+    "Mandelbrot by complex numbers": (mandelbrot, lambda r: (60, 40, 100)),
+    "Newton's method, complex": (root, lambda r: (1.0, -2.0, 3.0, 200)),
+    "list of some elements": (positive, lambda r: (r.standard_normal(10000),)),
+    "list of primes": (primes, lambda r: (5000,)),
+    "list of positions": (path, lambda r: (5000, 0.01)),
 }
 
 
