@@ -8,7 +8,8 @@ Free of MLIR: read on every call that the native entry does not take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
 DEEPEST = 100  # walks of trees recurse
+MOST_NUMBERS, MOST_ALIKE = 100, 200  # numbers, and arrays of one shape, of a list: each is an argument of a graph, which compiles for long
 
 S = TypeVar("S")
 
@@ -104,9 +106,11 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return Leaf("str", value=value)
     if kind is tuple or kind is list:
         _refuse_depth(name, depth)
+        _refuse_many(name, value)
         return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]", depth + 1) for i, v in enumerate(value)))
     if kind is dict:
         _refuse_depth(name, depth)
+        _refuse_many(name, value.values())
         items = tuple(flatten(v, leaves, f"{name}[{k!r}]", depth + 1) for k, v in value.items())
         return Node("dict", items, tuple(value))
     if isinstance(value, np.generic):
@@ -138,6 +142,18 @@ def _refuse_depth(name: str, depth: int) -> None:
     if depth == DEEPEST:
         first = name.split("[", 1)[0]
         raise UnsupportedArgument(f"argument {first}: it is nested {DEEPEST} deep, or contains itself; pass what the function reads of it")
+
+
+def _refuse_many(name: str, items: Collection[object]) -> None:
+    """Raises UnsupportedArgument for more numbers, or arrays of one shape, in a list or dict than a graph is made for: they are data."""
+    if len(items) <= MOST_NUMBERS:
+        return
+    numbers = sum(isinstance(v, (int, float, complex, np.generic)) for v in items)
+    shapes = Counter(v.shape for v in items if isinstance(v, np.ndarray))
+    found = (numbers, MOST_NUMBERS, "numbers"), (max(shapes.values(), default=0), MOST_ALIKE, "arrays of one shape")
+    for count, most, what in found:
+        if count > most:
+            raise UnsupportedArgument(f"argument {name}: {count} {what}, each an argument of its own; pass one array of them")
 
 
 def explain_recursion(args: Sequence[object], kwargs: Mapping[str, object]) -> None:

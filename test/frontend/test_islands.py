@@ -103,6 +103,28 @@ def test_strings_of_every_kind_do_not_make_graphs_without_end() -> None:
     assert len(jitted.variants) <= 64 and "another structure each time" in jitted.explain()
 
 
+@pytest.mark.parametrize("items", [[0.5 * i for i in range(300)], [np.full(3, i) for i in range(300)]], ids=["numbers", "arrays of one shape"])
+def test_long_lists_are_pythons_and_no_graphs_of_as_many_arguments(items: list[Any]) -> None:
+    def whole(items: list[Any]) -> Any:
+        return np.array(items) * 2
+
+    def made(x: Any) -> Any:
+        out = []
+        for v in x:
+            out.append(np.atleast_1d(v) if len(out) < 2 else v)
+        return max(map(float, out)), np.sum(x) * 2
+
+    jitted = tierup.jit(whole, weigh=False)
+    for n in (2, 2, 2, 300, 300, 300, 2):
+        np.testing.assert_equal(jitted(items[:n]), whole(items[:n]))
+    assert jitted.stats().hits >= 2 and jitted.stats().compiles == 1, jitted.explain()
+    with tierup.options(strict=True), pytest.raises(TypeError, match="300 .* each an argument of its own; pass one array"):
+        jitted(items)
+    jitted = tierup.jit(made, weigh=False)
+    for _ in range(4):
+        assert jitted(np.arange(300.0)) == made(np.arange(300.0))
+
+
 def test_arguments_that_no_program_takes_are_pythons() -> None:
     def twice(x: Any) -> Any:
         return x * 2
