@@ -282,8 +282,9 @@ class Tensors(ctypes.Structure):
         ("keys_at", c_int64),  # in the TensorImpl: its dispatch keys
         ("keys", c_int64),  # of a plain tensor in the CPU's memory
         ("inference_keys", c_int64),  # of one that was made in inference mode
-        ("dtypes", c_void_p),  # TensorDType[n_dtypes]
-        ("n_dtypes", c_int64),
+        ("dtypes", c_void_p),  # TensorDType[n_made]
+        ("n_dtypes", c_int64),  # the first of them, which arguments may have
+        ("n_made", c_int64),  # those that results may have: complex ones too
         ("export", c_void_p),  # i32 (object, DLTensor*): of DLPack's exchange API
         ("allocate", c_void_p),  # i32 (DLTensor* prototype, DLManagedTensorVersioned**, void*, error function): of the same
         ("wrap", c_void_p),  # object (Tensor*)

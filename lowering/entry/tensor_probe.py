@@ -176,7 +176,7 @@ class _Finder:
         export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.tensors.export)
         view = (ctypes.c_int64 * (layout.DL_SIZE // 8))()
         found = []
-        for dtype in (dtypes.f32, *dtypes.OF_TORCH):  # the likeliest first
+        for dtype in (dtypes.f32, *dtypes.OF_TORCH, *dtypes.COMPLEX):  # the likeliest first
             sample = self.torch.zeros(2, dtype=getattr(self.torch, _NAMES.get(dtype.name, dtype.numpy.name)))
             if export(sample, view):
                 raise ProbeFailed(f"DLPack does not export {dtype.name}")
@@ -185,7 +185,8 @@ class _Finder:
                 raise ProbeFailed(f"DLPack exports {dtype.name} with other bits")
             found.append(layout.TensorDType(word, id(dtype.numpy)))
         self._table = (layout.TensorDType * len(found))(*found)
-        self.tensors.dtypes, self.tensors.n_dtypes = ctypes.addressof(self._table), len(found)
+        self.tensors.dtypes, self.tensors.n_made = ctypes.addressof(self._table), len(found)
+        self.tensors.n_dtypes = len(found) - len(dtypes.COMPLEX)
         _forever.append(self._table)
 
     def _undefined(self) -> int:

@@ -260,7 +260,8 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
 def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
     """The items of a list whose numbers the results are, place by place."""
     if isinstance(tree, Output):
-        column = np.asarray(next(rest))
+        column = next(rest)
+        column = column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
         return list(column) if tree.decays else column.tolist()
     assert isinstance(tree, OutputNode)
     columns = [_items(part, rest) for part in tree.items]

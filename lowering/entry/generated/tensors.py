@@ -131,7 +131,7 @@ def fresh_tensor(f: Emitter, record: ir.Value, sizes: ir.Value, result: ir.Value
     tensors = _of_process(f)
     wanted, word = f.get(record, ResultRecord, "descr"), f.variable(I64, I64(0))
     dtypes = f.get(tensors, Tensors, "dtypes")
-    with f.loop(f.get(tensors, Tensors, "n_dtypes")) as i:
+    with f.loop(f.get(tensors, Tensors, "n_made")) as i:
         entry = f.item(dtypes, i, DTYPE_SIZE)
         with f.when(f.equal(f.get(entry, TensorDType, "descr"), wanted)):
             f.store(f.get(entry, TensorDType, "word"), word)
