@@ -246,7 +246,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def monotonicity(x: Any) -> int:
     """1 where a vector never falls, -1 where it never rises, else 0."""
     x = np.asarray(x)
-    if x.ndim != 1:
+    if x.ndim != 1 or x.dtype.kind not in "biuf":
         raise ValueError(f"{x.shape}")
     a, b = x[:-1], x[1:]
     if np.all(a <= b):
