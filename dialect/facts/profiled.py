@@ -235,11 +235,16 @@ unset: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
 """What stands in tier 0 for arrays that are not set, by their ids: of no dtype or size that means anything."""
 
 
+def is_unset(value: object) -> bool:
+    """Whether a value stands for an array that is not set: no cast, guard or copy of it is one of a value."""
+    return id(value) in unset
+
+
 def observe(value: object) -> Fact | None:
     """The facts of a run-time value that `tierup.profile` records: arrays, None (an undefined tensor, an absent optional), numbers;
     of a list that it is there. None for anything else (strings), and for what stands for an array that is not set: there is nothing to
     assume of it. An array on a device is one as NumPy's."""
-    if unset.get(id(value)) is value and value is not None:
+    if is_unset(value):
         return None
     if value is None or isinstance(value, np.ndarray):
         return Profiled.of(value)

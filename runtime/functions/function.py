@@ -207,7 +207,8 @@ class Function(Weighed, Generic[P, R]):
     def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
         """The Python function, where it can take over a call that a program began. Else raises the error."""
         python = self._python
-        if python is not None and isinstance(error, MemoryError) and self._enlarge(program, error):
+        if python is not None and isinstance(error, MemoryError):  # too little room for a list, which is no error of the program's
+            self._enlarge(program, error)
             return python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
@@ -215,8 +216,8 @@ class Function(Weighed, Generic[P, R]):
             raise unanswered(error)
         return functools.partial(_only_raises, python, error) if self.is_strict else python
 
-    def _enlarge(self, program: Program, error: MemoryError) -> bool:
-        """Have the next graph made with more room than this, and let go of it; whether it has said that it may want more."""
+    def _enlarge(self, program: Program, error: MemoryError) -> None:
+        """Have the next graph made with more room than this, and let go of it, unless another thread has."""
         with self._changing:
             gone = {v for found in self._variants.values() for v in found if v.built.program is program and v.built.enlarge is not None}
             for variant in gone:
@@ -224,7 +225,6 @@ class Function(Weighed, Generic[P, R]):
                 variant.built.enlarge()
                 variant.executor.history.emit(EventKind.EVICTED, Reason.LIST_IS_FULL, action=str(error))
             self._drop(gone)
-        return bool(gone)
 
     @property
     def is_strict(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.facts.profiled import Fact, Profiled, unset
+from tierup.dialect.facts.profiled import Fact, Profiled, is_unset
 from tierup.dialect.optable.kernels.axes import quiet
 from tierup.runtime.base.errors import GuardFailed
 
@@ -48,7 +48,7 @@ def fits(fact: Fact, symbols: dict[str, int] | None, value: Any) -> bool:
 
 def guard(fact: Fact, symbols: dict[str, int] | None, value: Any, forced: bool = False) -> None:
     """Raises GuardFailed when `value` does not fit, or when it is `forced`. What stands for no value fits."""
-    if forced or id(value) not in unset and not fits(fact, symbols, value):
+    if forced or not is_unset(value) and not fits(fact, symbols, value):
         actual = Profiled.of(value) if isinstance(value, np.ndarray) else value
         raise GuardFailed(f"expected {fact}, got {actual}{_binding(fact, symbols)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.facts.profiled import unset
+from tierup.dialect.facts.profiled import is_unset
 from tierup.runtime.interpreter.parameters import fits, shape_text
 
 
@@ -24,7 +24,7 @@ def overwrite(target: np.ndarray, value: np.ndarray) -> None:
 def static_cast(tensor: np.ndarray, dtype: str | None, sizes: tuple[int | None, ...] | None) -> np.ndarray:
     """`tensor`, checked to be what the program's types say; what stands for no value is not looked at. Raises TypeError for a dtype and
     ValueError for a shape that is not."""
-    if id(tensor) in unset:
+    if is_unset(tensor):
         return tensor
     if dtype is not None and tensor.dtype != dtypes.BY_NAME[dtype].numpy:
         raise TypeError(f"expected a tensor of dtype {dtypes.BY_NAME[dtype].numpy.name}, got {tensor.dtype.name}")

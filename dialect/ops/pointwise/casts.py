@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tierup.dialect.facts.profiled import unset
+from tierup.dialect.facts.profiled import is_unset
 from tierup.dialect.facts.values import NoneValue, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import (
@@ -179,7 +179,7 @@ def _same(ctx: Infer, operands: Sequence[Value]) -> Tensor:
 )  # fmt: skip
 def clone(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
     """a fresh copy; strides kept in order unless contiguous_format is asked for."""
-    if id(x) in unset:
+    if is_unset(x):
         return x  # no value has no copy
     return x.copy() if memory_format == _CONTIGUOUS else overlap.copy(x)
 
@@ -187,7 +187,7 @@ def clone(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
 @clone.under_numpy(form="as_is")
 def _(x: np.ndarray, memory_format: int | None = None) -> np.ndarray:
     """np.copy(x), or x.copy() where contiguous_format is asked for."""
-    if id(x) in unset:
+    if is_unset(x):
         return x
     return x.copy(order="C" if memory_format == _CONTIGUOUS else "K")
 
