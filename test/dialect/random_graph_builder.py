@@ -207,7 +207,7 @@ class Builder:
             if found is None:
                 return
             arguments.append(self.edge(parameter, found))
-        results = [self.value(r.known, r.memory) for r in helper.results]
+        results = [self.value(r.known, r.memory, number=r.number) for r in helper.results]
         self.node("func.call", arguments, results, f"callee = @{helper.name}", targets=helper.body.arguments)
         self.bind(*results)
 
