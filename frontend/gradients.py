@@ -12,7 +12,7 @@ from tierup.frontend.jit import function_from
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.gradient_spec import GradientSpec, argument_numbers, function_of
-from tierup.frontend.python.building.values import FALSE, ZERO, Const, Method, Sequence, Value
+from tierup.frontend.python.building.values import FALSE, ZERO, Closure, Const, Method, Sequence, Value
 from tierup.runtime.functions.function import Function
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def _handler(with_value: bool) -> table.Handler:
         """Python's own call, when the graph is built."""
         numbers, aux = _static(frame, node, argnums), table.constant(frame, node, has_aux, "`has_aux`")
         try:
+            if isinstance(fn, Closure):
+                return replace(fn, target=_spec(fn.target, numbers, aux, with_value, is_method=False))
             if isinstance(fn, Method) and fn.function is not None:
                 return replace(fn, function=_spec(fn.function, numbers, aux, with_value, is_method=True))
             return Const(_gradient_function(table.constant(frame, node, fn, "`fn`"), numbers, aux, with_value, {}))

@@ -37,13 +37,12 @@ from tierup.frontend.python.building.frame import (
 )
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.knowledge import noted, settled
-from tierup.frontend.python.building.parameters import bind, external, parameter_value
+from tierup.frontend.python.building.parameters import bind, external, handed_over, parameter_value
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
     Same,
     Template,
     given_in,
-    is_handed_over,
     lower,
     raise_,
     scalar_ssa,
@@ -53,6 +52,7 @@ from tierup.frontend.python.building.templates import (
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
+    Closure,
     Complex,
     Const,
     DTypeOf,
@@ -314,7 +314,8 @@ class ProgramBuilder:
                 tuple(value.items) if isinstance(value, Mapping_) else value.keys,
             )
             return [s for ssa, _ in parts for s in ssa], tree
-        raise frame.error(None, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
+        node = parse(function_of(value.target)).tree if isinstance(value, Closure) else None
+        raise frame.error(node, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
 
     def _drop_unused(self, entry: ir.Operation) -> None:
         """Private functions that only an abandoned attempt called."""
@@ -338,11 +339,13 @@ class ProgramBuilder:
     # --- calls of other tierup functions -------------------------------------------------------------------------------
 
     def call(
-        self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
+        self, frame: Frame, node: ast.AST, target: Target, args: list[Value], kwargs: dict[str, Value], access: Access | None = None,
+        closure: Closure | None = None,
     ) -> Value:
-        """A func.call of a private function, built once for each kind of arguments. `access`: see Frame."""
+        """A func.call of a private function, built once for each kind of arguments. `access`: see Frame. `closure`: one of the program,
+        with all values that it has."""
         function = function_of(target)
-        bound = bind(frame, node, function, args, kwargs, access)
+        bound = bind(frame, node, function, args, kwargs, access, closure)
         place = str(frame.em.location) if is_numpys(function) else ""  # which is the user's
         key = (target, access, place, tuple(self.key(v) for v in bound.values()))
         if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
@@ -409,8 +412,7 @@ class ProgramBuilder:
                 if frame.is_numpys and found is not None:
                     found = settled(frame, found)
                 value = (found or NONE) if result_of is None else result_of(frame, found)
-                if not is_handed_over(value):
-                    raise frame.error(None, f"{describe(value)} as what `{function.__name__}` gives", "give what it is made of")
+                value = handed_over(frame, None, value, f"as what `{function.__name__}` gives", "give what it is made of")
                 result = template_of(value)
                 results = lower(em, value, result)
                 em.create("func.return", results, [])

@@ -19,7 +19,7 @@ def parsed(text: str) -> list[ast.stmt]:
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("[v * k for v in x]", "x k"), ("{v: w for v in x for w in v}", "x"), ("sum(v for v in x if v > n)", "sum x n"), ("[v for v in v]", "v"), ("x += 1", "x"),
-    ("y[i] = x", "y i x"), ("lambda q: q + a", "q a"), ("del x", "x"), ("(y := x)", "x"),
+    ("y[i] = x", "y i x"), ("lambda q: q + a", "a"), ("def g(q, r=b):\n c = q\n return c + a", "a b"), ("def g():\n nonlocal s\n s += 1", "s"), ("lambda: [lambda q: q + r for r in s]", "s"), ("del x", "x"), ("(y := x)", "x"),
 ])  # fmt: skip
 def test_names_that_are_read(text: str, expected: str) -> None:
     assert reads(parsed(text)) == set(expected.split())

@@ -217,7 +217,7 @@ MANY = """def f(x):
     except ValueError:
         v = z
     u = z + 1
-    return lambda: u
+    return lambda: (yield u)
 """
 
 

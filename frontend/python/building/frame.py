@@ -17,7 +17,7 @@ from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.emit import Emitter
-from tierup.frontend.python.building.source import Definition, Source
+from tierup.frontend.python.building.source import Source
 from tierup.frontend.python.building.values import (
     PYTHON_SCALARS,
     Array,
@@ -34,7 +34,8 @@ from tierup.frontend.python.building.values import (
     Unset,
     Value,
 )
-from tierup.frontend.python.flow.names import Names, binds
+from tierup.frontend.python.flow.names import NONE, binds, names_of, own_nodes, reads
+from tierup.frontend.python.flow.parts import SCOPES
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype_of, index_dtype_of, is_number_to_read, structure_of
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device, is_plain
@@ -168,7 +169,11 @@ class Frame:
         self._execute = execute  # (frame, statements, tail) -> how they end
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
-        self.locals = local_names(source.tree)
+        self.locals = names_of(source.tree)
+        inside = [node for node in own_nodes(source.tree) if isinstance(node, SCOPES)]
+        self.cells = reads(inside) & self.locals if inside else NONE  # names that functions inside read, whenever they run
+        self.functions: dict[ast.AST, FunctionType] = {}  # those inside, by their definitions
+        self.comprehended = NONE  # names of the comprehensions around the expression at hand
         self.has_choices = False  # whether some name may be a value of one kind or another
         self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
         # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
@@ -285,7 +290,9 @@ class Frame:
             return value
         if name in self.locals:
             raise WillRaise(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
-        function = self.source.function
+        if name in self.source.around:
+            raise WillRaise(NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"))
+        function = self.source.outermost
         root = "closure" if name in function.__code__.co_freevars else "global"
         access = Access(root, name, (), function)
         if root == "closure" and self.access is not None:
@@ -385,10 +392,3 @@ def _has_state(value: object) -> bool:
     """Whether a callable is an object whose attributes a method body may read, not a function or class."""
     plain = (type, FunctionType, np.ufunc, type(len), type(np.sum), type("".join))
     return not isinstance(value, plain) and not hasattr(value, "__tierup_function__") and hasattr(value, "__dict__")
-
-
-def local_names(tree: Definition) -> Names:
-    """The names that the body binds: Python never looks them up outside."""
-    body = [tree.body] if isinstance(tree, ast.Lambda) else tree.body
-    return binds(body) | {a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)}
-

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import FunctionType
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
+from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.templates import is_handed_over
-from tierup.frontend.python.building.values import NONE, Array, Complex, Const, Mapping_, Scalar, Sequence, Value, describe
+from tierup.frontend.python.building.values import (
+    NONE,
+    Array,
+    Closure,
+    Complex,
+    Const,
+    Mapping_,
+    Perhaps,
+    Scalar,
+    Sequence,
+    Unset,
+    Value,
+    describe,
+    parts_of,
+)
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
 
 
 def bind(
-    frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None
+    frame: Frame, node: ast.AST, function: FunctionType, args: list[Value], kwargs: dict[str, Value], access: Access | None = None,
+    closure: Closure | None = None,
 ) -> dict[str, Value]:
-    """The value of each parameter, defaults filled in. Raises WillRaise where Python's call is a TypeError, UnsupportedSyntax where only a
-    version of ours of a function of NumPy's does not take them."""
+    """The value of each parameter, defaults filled in, and of the names around a `closure` that it reads. Raises WillRaise
+    where Python's call is a TypeError, UnsupportedSyntax where only a version of ours of a function of NumPy's does not take them."""
     signature = signature_of(function)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -40,13 +57,54 @@ def bind(
             given = Sequence("tuple", [])
         elif parameter.kind is parameter.VAR_KEYWORD:
             given = Mapping_({})
+        elif closure is not None:
+            given = closure.values[name]
         else:
             way = Access("default", name, (), function) if access is None else _to_default(access, function, name)
             given = frame.outside_value(node, parameter.default, way)
-        if not is_handed_over(given):
-            raise frame.error(node, f"{describe(given)} for `{name}` of `{function.__name__}`", "call it, or write it in the function")
-        values[name] = given
+        values[name] = handed_over(frame, node, given, f"for `{name}` of `{function.__name__}`", "call it, or write it in the function")
+    if closure is not None:
+        values |= {name: value for name, value in closure.values.items() if name not in values}
+        values |= dict.fromkeys(closure.itself, closure)
     return values
+
+
+def handed_over(frame: Frame, node: ast.AST | None, value: Value, what: str, remedy: str) -> Value:
+    """A value as another function has it. Raises UnsupportedSyntax for what only the one that made it can have."""
+    value = captured(frame, node, value)
+    if not is_handed_over(value):
+        raise frame.error(node, f"{describe(value)} {what}", remedy)
+    return value
+
+
+def captured(frame: Frame, node: ast.AST | None, value: Value, of: tuple[Closure, ...] = ()) -> Value:
+    """A value with what functions in it read from around them. `of`: those that read it. Raises UnsupportedSyntax for functions that read
+    one another."""
+    if isinstance(value, Sequence) and any(map(_reads_around, value.items)):
+        return replace(value, items=[captured(frame, node, item, of) for item in value.items])
+    if isinstance(value, Mapping_) and any(map(_reads_around, value.items.values())):
+        return replace(value, items={key: captured(frame, node, item, of) for key, item in value.items.items()})
+    if not isinstance(value, Closure) or value.scope is None:
+        return value
+    assert value.scope is frame, "no function has one of another's that reads names there"
+    function = function_of(value.target)
+    if any(function is function_of(other.target) for other in of):
+        raise frame.error(node, f"functions inside that read one another, as `{function.__name__}` does", "define them outside")
+    read = {n: frame.env[n] for n in function.__code__.co_freevars if n in frame.env and n in frame.locals | frame.source.around}
+    itself = tuple(name for name, found in read.items() if isinstance(found, Closure) and found.target is function)
+    around = {
+        name: Unset(found.why) if isinstance(found, Perhaps) else captured(frame, node, found, (*of, value))
+        for name, found in read.items()
+        if name not in itself
+    }
+    return replace(value, values={**value.values, **around}, scope=None, itself=itself)
+
+
+def _reads_around(value: Value) -> bool:
+    """Whether there is a function in a value that reads names of the one that made it."""
+    if isinstance(value, (Sequence, Mapping_)):
+        return any(map(_reads_around, parts_of(value)))
+    return isinstance(value, Closure) and value.scope is not None
 
 
 def _to_default(access: Access, function: FunctionType, name: str) -> Access:

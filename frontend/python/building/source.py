@@ -8,11 +8,11 @@ import inspect
 import linecache
 import weakref
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from tokenize import TokenError
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from tierup.dialect.base import forking
@@ -38,6 +38,13 @@ class Source:
     tree: Definition
     filename: str
     handed_on: frozenset[str] = frozenset()  # names whose values go on to be used by the code around this part of a function
+    around: frozenset[str] = frozenset()  # names of the functions around it, of one that the body of another makes
+    inside: Any = None  # the outermost of these functions
+
+    @property
+    def outermost(self) -> Any:
+        """The function whose globals, and names from around it, the code reads; a FunctionType."""
+        return self.inside or self.function
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -80,12 +87,31 @@ def remember(function: FunctionType) -> None:
     linecache.getlines(function.__code__.co_filename, function.__globals__)
 
 
-_given: weakref.WeakKeyDictionary[FunctionType, tuple[Definition, frozenset[str]]] = weakref.WeakKeyDictionary()
+_given: weakref.WeakKeyDictionary[FunctionType, Callable[[FunctionType], Source]] = weakref.WeakKeyDictionary()
 
 
-def given_source(function: FunctionType, tree: Definition, handed_on: frozenset[str]) -> None:
-    """Say what the definition of a function is that was made of a tree, and stands in no file as it is. `handed_on`: as in `Source`."""
-    _given[function] = tree, handed_on
+def given_source(function: FunctionType, tree: Definition, **more: Any) -> None:
+    """Say what the definition of a function is that was made of a tree, and stands in no file as it is. `more`: as in `Source`."""
+    file = function.__code__.co_filename
+    _given[function] = lambda function: Source(function, tree, file, **more)
+
+
+def compiled(definition: Definition, like: FunctionType, inside: Mapping[str, CellType]) -> FunctionType:
+    """A function of this definition, with the other's globals and what it reads from around it, and cells of its own."""
+    cells = {**dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)), **inside}
+    name = getattr(definition, "name", "<lambda>")
+    around = ast.arguments([], [ast.arg(n) for n in cells], None, [], [], None, [])
+    declared: list[ast.stmt] = [] if name in cells or not name.isidentifier() else [ast.Global([name])]
+    statement = ast.Expr(definition) if isinstance(definition, ast.Lambda) else definition
+    outer = ast.FunctionDef("_", around, [*declared, statement], [], None, None)
+    module = ast.Module([ast.fix_missing_locations(ast.copy_location(outer, definition))], [])
+    code = compile(module, like.__code__.co_filename, "exec", futures_of(like.__code__), True)
+    for inner in ("_", name):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == inner)
+    code = code.replace(co_qualname=like.__qualname__) if name == like.__name__ else code
+    made = FunctionType(code, like.__globals__, name, None, tuple(cells[n] for n in code.co_freevars))
+    made.__module__, made.__qualname__ = like.__module__, like.__qualname__
+    return made
 
 
 def parse(function: FunctionType) -> Source:
@@ -100,8 +126,7 @@ def definition(function: FunctionType) -> Source:
     """The source of a function of any kind. Raises UnsupportedSyntax when it has none."""
     code = function.__code__
     if function in _given:
-        given, handed_on = _given[function]
-        return Source(function, given, code.co_filename, handed_on)
+        return _given[function](function)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _found(function, lines)
     if tree is None:  # what was read before may be an older file's

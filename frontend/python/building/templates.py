@@ -15,6 +15,7 @@ from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.values import (
     VACANT,
     Array,
+    Closure,
     Complex,
     Const,
     Container,
@@ -36,6 +37,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     is_numpy_scalar,
     number_kind,
+    parts_of,
     parts_of_complex,
     tie,
 )  # fmt: skip
@@ -77,7 +79,7 @@ class OneOther:
 @dataclass(frozen=True)
 class Structure:
     """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
-    Python complex number, of two floats. A Grown, of arrays; `keys` has its item."""
+    Python complex number, of two floats. A Grown, of arrays; `keys` has its item. A Closure, of its values; `keys` has all else of it."""
 
     kind: str
     items: tuple[Template, ...]
@@ -110,6 +112,9 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return Structure("dict", tuple(map(inner, value.items.values())), tuple(value.items), _is_given(value))
     if isinstance(value, OneOf):
         return Structure("either", (OneScalar("int"), *map(inner, value.alternatives)))
+    if isinstance(value, Closure):
+        rest = (value.target, value.scope, value.access, value.itself)
+        return Structure("function", tuple(map(inner, value.values.values())), (*rest, *value.values))
     if isinstance(value, Slice):
         return Structure("slice", tuple(map(inner, (value.start, value.stop, value.step))))
     if isinstance(value, Complex) or generalise and is_complex_number(value):
@@ -156,8 +161,8 @@ def tie_to(value: Value, other: Value | None) -> None:
 def is_handed_over(value: Value) -> bool:
     """Whether a function can be given a value, or give it: not what holds SSA values of the function that made it elsewhere than in its
     template, as an iterator and an array's method do."""
-    if isinstance(value, (Sequence, Mapping_)):
-        return all(map(is_handed_over, value.items.values() if isinstance(value, Mapping_) else value.items))
+    if isinstance(value, (Sequence, Mapping_, Closure)):
+        return all(map(is_handed_over, parts_of(value)))
     return not isinstance(value, (Iterable_, Growing)) and (not isinstance(value, Method) or isinstance(value.owner, Object))
 
 
@@ -278,6 +283,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         items = [*parts_of_complex(value)]
     elif isinstance(value, Grown):
         items = [*value.columns]
+    elif isinstance(value, Closure):
+        items = [*value.values.values()]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -340,6 +347,9 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
         return Slice(*items)
     if template.kind == "complex":
         return Complex(*items)
+    if template.kind == "function":
+        target, scope, access, itself, *names = template.keys
+        return Closure(target, dict(zip(names, items, strict=True)), scope, access, itself)  # type: ignore[arg-type]  # names
     if template.kind == "grown":
         return Grown(template.keys[0], tuple(items))  # type: ignore[arg-type]  # arrays
     if template.kind == "dict":

@@ -175,6 +175,18 @@ class Method:
 
 
 @dataclass(frozen=True, eq=False)
+class Closure:
+    """A function that the body makes, by `def` or `lambda`. `values`: the defaults of its parameters; and of the names around it that it
+    reads, what they have in another function that was given it. In the one that made it (`scope`) it reads them at each call."""
+
+    target: Any  # a FunctionType of its code, or a GradientSpec of one
+    values: dict[str, Value]
+    scope: Any = None  # a Frame; None in others
+    access: Access | None = None  # of the function around it, as in Frame
+    itself: tuple[str, ...] = ()  # names by which it reads itself, in others
+
+
+@dataclass(frozen=True, eq=False)
 class Iterable_:
     """What a for loop runs over: a length and how to get item i, as it is by then."""
 
@@ -225,7 +237,7 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-Value = Const | Scalar | Complex | Array | Growing | Grown | _Structure | Object | Method | Iterable_ | Unset | OneOf | Vacant
+Value = Const | Scalar | Complex | Array | Growing | Grown | _Structure | Object | Method | Closure | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
@@ -237,17 +249,19 @@ ZERO, ONE, LAST = Const(0), Const(1), Const(-1)
 Container = Sequence | Mapping_
 
 
-def parts_of(value: Sequence | Mapping_ | OneOf) -> Iterable[Value]:
+def parts_of(value: Sequence | Mapping_ | OneOf | Closure) -> Iterable[Value]:
     """The values that a value consists of."""
     if isinstance(value, OneOf):
         return value.alternatives
+    if isinstance(value, Closure):
+        return value.values.values()
     return value.items.values() if isinstance(value, Mapping_) else value.items
 
 
 def containers_in(value: Value) -> Iterator[Container]:
     """The lists and dicts in a value, itself among them: those that may change."""
-    if isinstance(value, (Sequence, Mapping_)):
-        if isinstance(value, Mapping_) or value.kind == "list":
+    if isinstance(value, (Sequence, Mapping_, Closure)):
+        if isinstance(value, Mapping_) or isinstance(value, Sequence) and value.kind == "list":
             yield value
         for item in parts_of(value):
             yield from containers_in(item)
@@ -265,7 +279,7 @@ def copies_in(value: Value) -> Iterator[Array]:
     """The arrays in a value that are copies where NumPy has views."""
     if isinstance(value, Array) and value.detached:
         yield value
-    elif isinstance(value, (Sequence, Mapping_, OneOf)):
+    elif isinstance(value, (Sequence, Mapping_, OneOf, Closure)):
         for item in parts_of(value):
             yield from copies_in(item)
 
@@ -327,7 +341,7 @@ def describe(value: Value) -> str:
         return f"a {value.kind}"
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
-        Method: "a method", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
+        Method: "a method", Closure: "a function", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
         Growing: "a list that grows", Grown: "a list that grew", OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):

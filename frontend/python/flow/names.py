@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
-from tierup.frontend.python.flow.parts import SCOPES
+from tierup.frontend.python.flow.parts import FUNCTIONS, SCOPES
 
 Names = frozenset[str]
 NONE: Names = frozenset()
@@ -27,20 +28,38 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
 
 def reads(nodes: Iterable[ast.AST]) -> Names:
     """The names that may be read by code in the nodes, that of functions inside included. `x += 1` reads `x`; a comprehension does not read
-    the names of its own."""
+    the names of its own, nor does a function inside."""
     found: set[str] = set()
     stack: list[tuple[ast.AST, Names]] = [(node, NONE) for node in nodes]
     while stack:
         node, own = stack.pop()
         if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Load, ast.Del)) and node.id not in own:
             found.add(node.id)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id not in own:
             found.add(node.target.id)
+        elif isinstance(node, FUNCTIONS):
+            body = body_of(node)
+            stack.extend((inner, own | names_of(node)) for inner in body)
+            stack.extend((inner, own) for inner in ast.iter_child_nodes(node) if inner not in body)  # defaults and decorators
+            continue
         if isinstance(node, _COMPREHENSIONS):
             stack.append((node.generators[0].iter, own))
             own = own | binds(c.target for c in node.generators)
         stack.extend((inner, own) for inner in ast.iter_child_nodes(node))
     return frozenset(found)
+
+
+def body_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[Any]:
+    """The statements of a function; of a lambda its expression."""
+    return [definition.body] if isinstance(definition, ast.Lambda) else definition.body
+
+
+def names_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Names:
+    """A function's own names, parameters among them: it never looks them up around it."""
+    body, args = body_of(definition), definition.args
+    parameters = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+    declared = (n for top in body for n in [top, *own_nodes(top)] if isinstance(n, (ast.Global, ast.Nonlocal)))
+    return (binds(body) | {a.arg for a in parameters if a is not None}).difference(*(n.names for n in declared))
 
 
 def binds(nodes: Iterable[ast.AST]) -> Names:

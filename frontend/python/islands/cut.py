@@ -81,10 +81,13 @@ def cut(
     body: Sequence[ast.stmt], name: str, arguments: Names, local: Names, islands: Collection[ast.stmt], temporary: Names = NONE
 ) -> Cut:
     """Cut the body of a function. `local`: its names; `islands`: what stays Python; `temporary`: names that are not the user's."""
-    inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
+    flow = Flow.of(body, arguments & local)
+    calm = _calm(body, flow, local, arguments)
+    inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp)) and n not in calm]
     cells = reads(inside) & local
+    flow = Flow.of(body, arguments & local, cells) if cells else flow
     rebound = frozenset(name for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names)
-    cutter = _Cutter(name, Flow.of(body, arguments & local, cells), local, local | reads(body), cells, rebound, islands, temporary)
+    cutter = _Cutter(name, flow, local, local | reads(body), cells, calm, rebound, islands, temporary)
     made = cutter.block(body, end=True)
     elsewhere = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: `t: None` says that they are no globals
     declared = [_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
@@ -98,6 +101,7 @@ class _Cutter:
     local: Names
     taken: Names  # local ones and others
     cells: Names  # that functions inside read, whenever they run
+    calm: Collection[ast.AST]  # functions inside that a region may hold
     rebound: Names  # that the function and those inside declare, to bind what is not their own
     islands: Collection[ast.stmt]
     temporary: Names
@@ -128,14 +132,15 @@ class _Cutter:
 
     def _stays(self, node: ast.stmt, seen: Names) -> bool:
         """`seen`: names whose values others may see while the statement runs, or when it has raised."""
-        if node in self.islands or isinstance(node, _PYTHONS_OWN):
+        if node in self.islands or isinstance(node, _PYTHONS_OWN) and node not in self.calm:
             return True
         if (reads([node]) | binds([node])) & self.rebound:
             return True
         inside = list(own_nodes(node))
         if binds([node]) & seen and (blocks_of(node) or any(isinstance(n, ast.NamedExpr) for n in inside)):
             return True
-        return any(isinstance(n, (*_SUSPENDS, *_PYTHONS_OWN, *SCOPES)) or n in self.islands or _asks_frame(n) for n in inside)
+        others = (n for n in inside if n not in self.calm)
+        return any(isinstance(n, (*_SUSPENDS, *_PYTHONS_OWN, *SCOPES)) or n in self.islands or _asks_frame(n) for n in others)
 
     def _handed_over(self, run: Sequence[ast.stmt], *, end: bool) -> list[ast.stmt]:
         """The statements, or a call of the region that they are; of those that may return only the last ones can be one."""
@@ -190,6 +195,22 @@ class _Cutter:
         if isinstance(made, ast.With) and isinstance(node, ast.With) and len(self.regions) > regions:
             made.body = [_at(ast.If(ast.Call(ast.Name(self.asks, ast.Load()), [], []), node.body, made.body), node.body[0])]
         return made
+
+
+def _calm(body: Sequence[ast.stmt], flow: Flow, local: Names, arguments: Names) -> set[ast.AST]:
+    """The functions inside of which it makes no difference where they are made: what they read of the names around them has a value by
+    then, and keeps it."""
+    bound = [binds([node]) for node in body]
+    kept = {name for name in local if [name in names for names in bound].count(True) == (name not in arguments)}
+    kept -= {name for node, names in zip(body, bound, strict=True) if blocks_of(node) for name in names}
+    found: set[ast.AST] = set()
+    for node, before in flow.bound_before.items():
+        for n in [node, *own_nodes(node)] if not blocks_of(node) else ():
+            if isinstance(n, (ast.FunctionDef, ast.Lambda)) and not getattr(n, "decorator_list", None):
+                strange = any(isinstance(m, (*_SUSPENDS, *_PYTHONS_OWN)) or _asks_frame(m) for m in own_nodes(n))
+                if not strange and reads([n]) & local - {getattr(n, "name", "")} <= kept & before:
+                    found.add(n)
+    return found
 
 
 def _hears_numbers(node: ast.stmt) -> bool:

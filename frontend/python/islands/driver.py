@@ -11,14 +11,13 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, islice
-from types import CellType, CodeType, FunctionType
-from typing import Any
+from types import CellType, FunctionType
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.spelling import printable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.errors import Position, UnsupportedSyntax
-from tierup.frontend.python.building.source import Source, futures_of, given_source
+from tierup.frontend.python.building.source import Source, compiled, given_source
 from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.flow.names import NONE, Names, certainly_binds, own_nodes
 from tierup.frontend.python.flow.parts import blocks_of
@@ -161,7 +160,7 @@ class Driver:
             definition = type(tree)(tree.name, tree.args, made.body, [], None, None)
             ast.fix_missing_locations(ast.copy_location(definition, tree))
             inside = {name: self._parts[r.statements].cell for name, r in regions.items()} | {made.asks: CellType(is_heard)}
-            self._code = _compiled(definition, function, inside)
+            self._code = compiled(definition, function, inside)
             self._code.__defaults__, self._code.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         else:
             self._code = function
@@ -180,8 +179,8 @@ class Driver:
 
     def _part(self, name: str, region: Region) -> _Part:
         definition = region.definition(name)
-        plain = _compiled(definition, self._source.function, {})
-        given_source(plain, definition, NONE if region.returns else frozenset(region.outputs))
+        plain = compiled(definition, self._source.function, {})
+        given_source(plain, definition, handed_on=NONE if region.returns else frozenset(region.outputs))
         cell = CellType()
 
         def refused(error: UnsupportedSyntax) -> None:
@@ -196,22 +195,6 @@ class Driver:
 
 def _place(file: str, first: int, last: int | None = None) -> str:
     return printable(f"{file}:{first}") + (f" to {last}" if last not in (None, first) else "")
-
-
-def _compiled(definition: Any, like: FunctionType, inside: dict[str, CellType]) -> FunctionType:
-    """A function of this definition, with the other's globals and what it reads from around it, and cells of its own."""
-    cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True)) | inside
-    around = ast.arguments([], [ast.arg(n) for n in cells], None, [], [], None, [])
-    declared: list[ast.stmt] = [] if definition.name in cells else [ast.Global([definition.name])]
-    outer = ast.FunctionDef("_", around, [*declared, definition], [], None, None)
-    module = ast.Module([ast.fix_missing_locations(ast.copy_location(outer, definition))], [])
-    code = compile(module, like.__code__.co_filename, "exec", futures_of(like.__code__), True)
-    for name in ("_", definition.name):
-        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
-    code = code.replace(co_qualname=like.__qualname__) if definition.name == like.__name__ else code
-    made = FunctionType(code, like.__globals__, definition.name, None, tuple(cells[n] for n in code.co_freevars))
-    made.__module__, made.__qualname__ = like.__module__, like.__qualname__
-    return made
 
 
 def _refused(statements: tuple[ast.stmt, ...], error: UnsupportedSyntax) -> list[ast.stmt]:

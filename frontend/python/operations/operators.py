@@ -15,6 +15,7 @@ from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import NOT_GIVEN, Frame, NeedsStatic, Unjoinable, WillRaise
 from tierup.frontend.python.building.values import (
     Array,
+    Closure,
     Const,
     DTypeOf,
     Mapping_,
@@ -103,7 +104,7 @@ def static_truth(frame: Frame, node: ast.AST, value: Value) -> bool | None:
         return None if value.array.rank is None else value.array.rank > 0
     if isinstance(value, Object):
         return _truth_of_object(frame, node, value)
-    return True if isinstance(value, (Method, DTypeOf)) else None
+    return True if isinstance(value, (Method, DTypeOf, Closure)) else None
 
 
 def _truth_of_object(frame: Frame, node: ast.AST, value: Object) -> bool:

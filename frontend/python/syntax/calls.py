@@ -15,15 +15,17 @@ from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, NeedsStatic
 from tierup.frontend.python.building.knowledge import settled
-from tierup.frontend.python.building.values import Const, Method, Object, Value, describe
+from tierup.frontend.python.building.values import Closure, Const, Method, Object, Value, describe
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
-from tierup.frontend.python.syntax import attributes, helpers
+from tierup.frontend.python.syntax import attributes, helpers, nested
 
 
 def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A call of a NumPy function, a builtin, an array method or another tierup function."""
     if isinstance(callee, Method):
         return attributes.call_method(frame, node, callee, args, kwargs)
+    if isinstance(callee, Closure):
+        return nested.call(frame, node, callee, args, kwargs)
     if isinstance(callee, Object) and callable(callee.value):
         return _call_object(frame, node, callee, args, kwargs)
     if not isinstance(callee, Const):

@@ -38,7 +38,7 @@ from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.iteration import iterate, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, fits, not_, unary
-from tierup.frontend.python.syntax import attributes, helpers
+from tierup.frontend.python.syntax import attributes, helpers, nested
 from tierup.frontend.python.syntax.calls import call
 
 
@@ -123,7 +123,6 @@ _HEADS = {
 """The part of an expression that is evaluated first, whatever comes of it; handlers get its value."""
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    ast.Lambda: ("a lambda inside the function", "define a function outside"),
     ast.Yield: ("`yield`", "return a tuple or list"),
     ast.YieldFrom: ("`yield from`", "return a tuple or list"),
     ast.Await: ("`await`", ""),
@@ -323,6 +322,11 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     )
 
 
+def function_inside(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Value:
+    """A function that a definition in the body makes: the defaults of its parameters are evaluated now."""
+    return nested.made(frame, node, {name: evaluate(frame, default) for name, default in nested.parameters_with_defaults(node)})
+
+
 # --- comprehensions and calls --------------------------------------------------------------------------------------------
 
 
@@ -357,6 +361,7 @@ def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) ->
     generator = node.generators[depth]
     own = binds([generator.target])
     outer = {name: value for name, value in frame.env.items() if name in own}
+    around, frame.comprehended = frame.comprehended, frame.comprehended | own
     try:
         iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter))
         for item in static_items(frame, generator.iter, iterable):
@@ -366,6 +371,7 @@ def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) ->
             if iterable.check is not None:
                 iterable.check()
     finally:
+        frame.comprehended = around
         for name in own - set(outer):
             frame.env.pop(name, None)
         frame.env.update(outer)  # `:=` binds outside of it
@@ -482,5 +488,5 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ),
     ast.Constant: _constant, ast.Dict: _dict, ast.Slice: _slice, ast.Subscript: _subscript, ast.NamedExpr: _named,
     ast.JoinedStr: _joined_string, ast.UnaryOp: _unaryop, ast.Compare: _compare, ast.IfExp: _ifexp, ast.ListComp: _listcomp,
-    ast.DictComp: _dictcomp, ast.Call: _call, ast.GeneratorExp: _generator,
+    ast.DictComp: _dictcomp, ast.Call: _call, ast.GeneratorExp: _generator, ast.Lambda: function_inside,
 }  # fmt: skip

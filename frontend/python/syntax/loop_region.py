@@ -85,7 +85,7 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
     around = frozenset(frame.boundary or ()) if frame.boundary != ALL_NAMES else NONE  # what the loop around this one reads later
-    wanted = sorted(assigned.difference(carried) & (Flow(managers_end=False).live_before(rest) | around))
+    wanted = sorted(assigned.difference(carried) & (Flow(managers_end=False).live_before(rest) | around | frame.cells))
     plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
         wider = _attempt(frame, body, outer, plan, assigned, wanted)

@@ -45,7 +45,7 @@ from tierup.frontend.python.operations import appending, array_operators, growin
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.syntax import conditionals, loops, trying
 from tierup.frontend.python.syntax.attributes import load as load_attribute
-from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, right_operand
+from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, function_inside, right_operand
 from tierup.frontend.stopping import no_grad
 from tierup.runtime.arguments.hidden import Access
 
@@ -98,7 +98,6 @@ def _look_inside(frame: Frame, node: ast.stmt) -> None:
 
 
 _REFUSED: dict[type, tuple[str, str]] = {
-    ast.FunctionDef: ("a function inside the function", "define it outside"),
     ast.ClassDef: ("a class inside the function", "define it outside"),
     ast.Global: ("`global`", "return the new value"),
     ast.Nonlocal: ("`nonlocal`", "return the new value"),
@@ -122,6 +121,11 @@ def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends
     frame.at(node)
     for target in node.targets:
         assign_target(frame, target, value)
+    return None
+
+
+def _function(frame: Frame, node: ast.FunctionDef, rest: list[Any], tail: bool) -> Ends | None:
+    frame.env[node.name] = function_inside(frame, node)
     return None
 
 
@@ -379,7 +383,7 @@ def _arms(frame: Frame, node: ast.If) -> tuple[list[Any], list[Any]]:
 
 
 _HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
-    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
+    ast.FunctionDef: _function, ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Expr: _expression,
     ast.Pass: lambda frame, node, rest, tail: None,
     ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Raise: _raise, ast.Assert: _assert,
     ast.Break: lambda frame, node, rest, tail: Jump(dict(frame.env), Const(True)),
