@@ -43,6 +43,18 @@ def unpack(d: Draft) -> bool:
     return d.keep([f"{v}, {w} = {x}"])
 
 
+@statement("containers", 0.8)
+def iterator(d: Draft) -> bool:
+    """An iterator with a name, which may be used again when it is used up or left."""
+    x, v, i = d.array("fi", least=1), d.new(), d.new()
+    if v == i:
+        raise Nothing
+    made = d.of(f"iter({x})", f"enumerate({x})", f"zip({x}, range(3))", f"reversed({x})", "iter([1.0, 2.0])", f"range(len({x}))", f"map(abs, {x})")
+    item = "b_[0]" if "enumerate" in made or "zip" in made else "b_"
+    loop = [f"for b_ in {i}:", f"    {v} = {v} + {item}", *d.of([], ["    break"], [f"    for c_ in {i}:", f"        {v} = {v} * 2"])]
+    return d.keep([f"{v} = 0", f"{i} = {made}", *loop, *d.of(loop, [f"{v} = {v} + len(list({i}))"], [])], lambda name: name == v)
+
+
 ITEMS = ("float(E)", "E", "I", "float(E) * 2 + I", "(I, float(E))", "E > 0", "complex(E, I)", "(E, (I, E > 1))", "1.5")
 STEPS = (
     "L.append(T)", "if E > 0:\n    L.append(T)", "if E > 0:\n    L.append(T)\nelse:\n    L += [T]", "if len(L) > 2:\n    break\nL.append(T)", "L.extend([T, T])",

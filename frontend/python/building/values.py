@@ -188,11 +188,12 @@ class Closure:
 
 @dataclass(frozen=True, eq=False)
 class Iterable_:
-    """What a for loop runs over: a length and how to get item i, as it is by then."""
+    """What a for loop runs over: a length and how to get item i, as it is by then. `once`: an iterator, which is used up by then."""
 
     length: Value  # Const int or Scalar int
     item: Callable[[Value], Value]
     needs_static_index: bool = False  # item() takes a Const only
+    once: bool = True
     check: Callable[[], None] | None = None  # raises UnsupportedSyntax where a list or dict has another number of items by now
 
 

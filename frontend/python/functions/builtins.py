@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -64,7 +65,7 @@ function(reversed)(iteration.reversed_)
 def iter_(frame: Frame, node: ast.AST, object: Value) -> Value:
     if isinstance(object, (Const, Scalar)):
         raise WillRaise(TypeError(f"{type(object.value).__name__ if isinstance(object, Const) else object.kind!r} object is not iterable"))
-    return iteration.iterate(frame, node, object)
+    return replace(iteration.iterate(frame, node, object), once=True)
 
 
 @function(zip)

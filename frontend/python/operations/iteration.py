@@ -53,6 +53,13 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
     raise frame.error(node, f"iterating over {describe(value)}")
 
 
+def kept(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """A value that something keeps. Raises UnsupportedSyntax for an iterator, of which only the run may know what it still has."""
+    if isinstance(value, Iterable_) and value.once:
+        raise frame.error(node, "an iterator that is kept", "write it where it is used, or make a list of it: list(...)")
+    return value
+
+
 def _live(
     frame: Frame, node: ast.AST, owner: Sequence | Mapping_, keys: Keys[Any], item: Callable[[Any], Value]
 ) -> Iterable_:  # fmt: skip
@@ -123,7 +130,7 @@ def range_of(frame: Frame, node: ast.AST, *args: Value) -> Iterable_:
             return add(frame, node, start, multiply(frame, node, i, step))
         return Scalar(of_ints(frame, "aten.__derive_index", *(arrays.as_int(frame, node, v) for v in (i, start, step))), "int")
 
-    return Iterable_(length, item)
+    return Iterable_(length, item, once=False)
 
 
 def _integer(frame: Frame, node: ast.AST, value: Value) -> Value:
@@ -168,7 +175,7 @@ def enumerated(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO
     def item(i: Value) -> Value:
         return Sequence("tuple", [add(frame, node, i, start), inner.item(i)])
 
-    return Iterable_(inner.length, item, inner.needs_static_index, inner.check)
+    return Iterable_(inner.length, item, inner.needs_static_index, check=inner.check)
 
 
 def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = False) -> Iterable_:
@@ -187,7 +194,7 @@ def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = F
     def item(i: Value) -> Value:
         return Sequence("tuple", [p.item(i) for p in parts])
 
-    return Iterable_(length, item, any(p.needs_static_index for p in parts), _all(p.check for p in parts))
+    return Iterable_(length, item, any(p.needs_static_index for p in parts), check=_all(p.check for p in parts))
 
 
 def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
@@ -208,7 +215,7 @@ def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
         last = Const(length.value - 1) if isinstance(length, Const) else binary(frame, node, ast.Sub, length, Const(1))
         return inner.item(binary(frame, node, ast.Sub, last, i))
 
-    return Iterable_(inner.length, item, inner.needs_static_index, inner.check)
+    return Iterable_(inner.length, item, inner.needs_static_index, check=inner.check)
 
 
 def pick(frame: Frame, node: ast.AST, a: Value, b: Value, *, larger: bool) -> Value:

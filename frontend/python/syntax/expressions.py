@@ -20,6 +20,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     Growing,
+    Iterable_,
     Mapping_,
     Method,
     Object,
@@ -35,7 +36,7 @@ from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.operations import appending, array_operators, complex_scalars, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.arrays import as_int
-from tierup.frontend.python.operations.iteration import iterate, static_items
+from tierup.frontend.python.operations.iteration import iterate, kept, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, fits, not_, unary
 from tierup.frontend.python.syntax import attributes, helpers, nested
@@ -170,6 +171,10 @@ def _items(frame: Frame, nodes: list[ast.expr]) -> list[Value]:
     return out
 
 
+def _kept_items(frame: Frame, node: ast.Tuple | ast.List) -> list[Value]:
+    return [kept(frame, node, value) for value in _items(frame, node.elts)]
+
+
 def _dict(frame: Frame, node: ast.Dict) -> Value:
     items: dict[Any, Value] = {}
     for key_node, value_node in zip(node.keys, node.values, strict=True):
@@ -180,7 +185,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
             items.update(spread.items)
             continue
         key = evaluate(frame, key_node)
-        items[table.constant(frame, key_node, key, "a dict key")] = evaluate_any(frame, value_node)
+        items[table.constant(frame, key_node, key, "a dict key")] = kept(frame, value_node, evaluate_any(frame, value_node))
     return Mapping_(items, region=frame.em.region)
 
 
@@ -210,7 +215,7 @@ def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Valu
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
-    value = evaluate_any(frame, node.value)
+    value = kept(frame, node, evaluate_any(frame, node.value))
     frame.env[node.target.id] = value
     frame.has_choices |= isinstance(value, OneOf)
     return value
@@ -332,7 +337,7 @@ def function_inside(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Value:
 
 def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     out: list[Value] = []
-    _comprehend(frame, node, 0, lambda: out.append(evaluate_any(frame, node.elt)))
+    _comprehend(frame, node, 0, lambda: out.append(kept(frame, node.elt, evaluate_any(frame, node.elt))))
     return Sequence("list", out, frame.em.region)
 
 
@@ -348,7 +353,7 @@ def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
 
     def add() -> None:
         key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
-        out[key] = evaluate_any(frame, node.value)
+        out[key] = kept(frame, node.value, evaluate_any(frame, node.value))
 
     _comprehend(frame, node, 0, add)
     return Mapping_(out, region=frame.em.region)
@@ -386,6 +391,8 @@ def _passes(frame: Frame, node: ast.expr) -> bool:
 
 def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a name or a tuple of them, or write. What is of one kind or another is written as each, and so it is where that is an index."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        kept(frame, target, value)
     if isinstance(target, ast.Name):
         if (frame.em.mutable or target.id in frame.source.handed_on) and any(copies_in(value)):
             raise frame.error(target, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
@@ -424,6 +431,8 @@ def _stored(frame: Frame, target: ast.Subscript, owner: Value, index: Value, val
 
 def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
     stars = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if isinstance(value, Iterable_):
+        value = Sequence("tuple", static_items(frame, target, value))
     if not stars:
         for element, item in zip(target.elts, indexing.unpack(frame, target, value, len(target.elts)), strict=True):
             assign_target(frame, element, item)
@@ -466,7 +475,7 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
             raise frame.error(keyword.value, f"`**` of {describe(value)}")
     frame.at(node)
     if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_, Growing)):
-        return call(frame, node, callee, args, kwargs)  # which keeps a value of any kind
+        return call(frame, node, callee, [kept(frame, node, a) for a in args], kwargs)  # which keeps a value of any kind
     count = len(args)
     with_ = lambda *v: call(frame, node, callee, list(v[:count]), dict(zip(kwargs, v[count:], strict=True)))
     return each(frame, node, [*args, *kwargs.values()], with_)
@@ -477,8 +486,8 @@ _TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: lambda frame, node: frame.lookup(node),
-    ast.Tuple: lambda frame, node: Sequence("tuple", _items(frame, node.elts), frame.em.region),
-    ast.List: lambda frame, node: appending.made(frame, node, _items(frame, node.elts)),
+    ast.Tuple: lambda frame, node: Sequence("tuple", _kept_items(frame, node), frame.em.region),
+    ast.List: lambda frame, node: appending.made(frame, node, _kept_items(frame, node)),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
     ast.BinOp: lambda frame, node, left: each(
         frame, node, [left, right_operand(frame, node.right, left)], partial(operate, frame, node, type(node.op))
