@@ -127,11 +127,12 @@ def _nudged(value: Any, random: np.random.Generator) -> Any:
     return type(value)(_nudged(item, random) for item in value) if type(value) in (list, tuple) else value
 
 
+_EMPTY = np.empty, np.empty_like
+
+
 @contextmanager
 def _memory_of(content: int) -> Iterator[None]:
     """What np.empty gives is full of this in here: under another content a program that reads it does other things."""
-    kept = np.empty, np.empty_like
-
     def filling(make: Any) -> Any:
         @wraps(make)  # np.ma, which a first call may import, wants its name and docstring
         def filled(*args: Any, **options: Any) -> Any:
@@ -142,11 +143,11 @@ def _memory_of(content: int) -> Iterator[None]:
 
         return filled
 
-    np.empty, np.empty_like = map(filling, kept)
+    np.empty, np.empty_like = map(filling, _EMPTY)
     try:
         yield
     finally:
-        np.empty, np.empty_like = kept
+        np.empty, np.empty_like = _EMPTY
 
 
 def _differ(got: Any, want: Any) -> bool:
@@ -179,7 +180,16 @@ def _called(call: Callable[[Any], Any], program: MutatedProgram, seed: int, nudg
     result, said = call(arguments)
     if isinstance(result, tuple) and len(result) == 5 and result[0] is RAISED:
         result = RAISED, NameError if issubclass(result[1], NameError) else result[1]
-    return result, said, arguments
+    return _unwrapped(result), said, arguments
+
+
+def _unwrapped(value: Any) -> Any:
+    """A result with NumPy's own functions in it, not those of `_memory_of`."""
+    if type(value) in (tuple, list):
+        return type(value)(map(_unwrapped, value))
+    if type(value) is dict:
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return value.__wrapped__ if getattr(value, "__wrapped__", None) in _EMPTY else value
 
 
 class _TooLong(BaseException):
