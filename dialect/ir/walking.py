@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from tierup.dialect.base.shielded import shielded
 from tierup.dialect.mlir import address, ir
 
 
@@ -193,7 +194,7 @@ def names_in(op: ir.Operation) -> set[str]:
         found.add(inner.operation.name)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    shielded(lambda: op.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there
     return found
 
 

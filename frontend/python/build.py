@@ -84,6 +84,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     numpy_shape,
     python_objects,
     scipy_special,
+    summing,
     tierup_functions,
 )
 from tierup.frontend.python.operations import appending, growing

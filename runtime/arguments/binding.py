@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -13,11 +13,23 @@ from tierup.dialect.base.records import cached_property
 def signature_of(function: Any) -> inspect.Signature:
     """The signature of a function, whatever it wraps and whatever `__signature__` it shows, neither of which its calls know of; without
     annotations: from Python 3.14 on, looking at them runs them, and they may name what is not there."""
-    if isinstance(function, FunctionType):
-        bare = FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
-        bare.__kwdefaults__ = function.__kwdefaults__
-        function = bare
-    return inspect.signature(function, follow_wrapped=False)
+    return inspect.signature(_bare(function) if isinstance(function, FunctionType) else function, follow_wrapped=False)
+
+
+def _bare(function: FunctionType) -> FunctionType:
+    """A function of the same code, of which nothing says that it is another."""
+    bare = FunctionType(function.__code__, {}, function.__name__, function.__defaults__, function.__closure__)
+    bare.__kwdefaults__, bare.__qualname__ = function.__kwdefaults__, function.__qualname__
+    return bare
+
+
+def refusal(function: FunctionType, positional: int, named: Iterable[str]) -> TypeError:
+    """What Python raises for a call with so many arguments by position, and these by name, which its signature does not take."""
+    try:
+        _bare(function)(*[None] * positional, **dict.fromkeys(named))
+    except TypeError as e:
+        return TypeError(str(e))
+    raise AssertionError(f"{function.__qualname__}() takes the call")
 
 
 class Binding:

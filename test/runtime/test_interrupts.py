@@ -18,6 +18,9 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.dialect.ir.walking import names_in
+from tierup.dialect.language.context import thread_context
+from tierup.dialect.mlir import ir
 from tierup.lowering.externals import polling
 
 MANY = 1 << 36  # iterations: minutes
@@ -339,3 +342,27 @@ def test_a_kernel_that_gets_no_memory_is_a_memory_error_and_frees_what_it_had(op
     program.write_text(MEMORY.format(options=options))
     ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env={**os.environ, "TIERUP_CACHE": "0"})
     assert ran.stdout == "fine\n", ran.stderr[-2000:]
+
+
+def test_a_walk_over_ops_raises_what_a_handler_raises_meanwhile() -> None:
+    body = "".join(f"  %{i} = torch.constant.int {i}\n" for i in range(3000))
+    with thread_context():
+        module = ir.Module.parse(f"func.func @f() {{\n{body}  return\n}}")
+    seen = 0
+
+    def ring(*_: object) -> None:
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        while seen < 20:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.002)
+                for _ in range(100):
+                    names_in(module.operation)
+            except Alarm:
+                seen += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert names_in(module.operation) == {"builtin.module", "func.func", "torch.constant.int", "func.return"}

@@ -173,6 +173,7 @@ class Frame:
         inside = [node for node in own_nodes(source.tree) if isinstance(node, SCOPES)]
         self.cells = reads(inside) & self.locals if inside else NONE  # names that functions inside read, whenever they run
         self.functions: dict[ast.AST, FunctionType] = {}  # those inside, by their definitions
+        self.values_named = 0
         self.comprehended = NONE  # names of the comprehensions around the expression at hand
         self.has_choices = False  # whether some name may be a value of one kind or another
         self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
@@ -266,7 +267,8 @@ class Frame:
     @contextmanager
     def named(self, value: Value) -> Iterator[str]:
         """A name that no program has for a value, inside the `with`."""
-        name = f"a value at {len(self.env)}"
+        self.values_named += 1
+        name = f"value {self.values_named}"
         self.env[name] = value
         self.has_choices |= isinstance(value, OneOf)
         try:

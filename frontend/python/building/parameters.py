@@ -27,7 +27,7 @@ from tierup.frontend.python.building.values import (
     describe,
     parts_of,
 )
-from tierup.runtime.arguments.binding import signature_of
+from tierup.runtime.arguments.binding import refusal, signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
 
@@ -44,7 +44,7 @@ def bind(
     except TypeError as e:
         if is_rewritten(function):
             raise frame.error(node, f"these arguments of `{function.__name__}`", str(e)) from None
-        raise WillRaise(TypeError(f"{function.__name__}() {e}")) from e
+        raise WillRaise(refusal(function, len(args), kwargs)) from e
     values: dict[str, Value] = {}
     for name, parameter in signature.parameters.items():
         if name in bound.arguments:

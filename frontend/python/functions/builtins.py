@@ -16,6 +16,7 @@ from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function
 from tierup.frontend.python.building.values import (
     FALSE,
+    NONE,
     ZERO,
     Array,
     Complex,
@@ -30,11 +31,12 @@ from tierup.frontend.python.building.values import (
     describe,
     is_array_like,
     is_complex_number,
+    is_none,
     is_number,
     number_kind,
     parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing, iteration, lengths
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, consuming, growing, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
@@ -79,7 +81,9 @@ def tuple_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
 
 
 @function(list)
-def list_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
+def list_(frame: Frame, node: ast.expr, iterable: Value = EMPTY) -> Value:
+    if isinstance(iterable, Growing) or isinstance(iterable, Iterable_) and not isinstance(iterable.length, Const):
+        return consuming.listed(frame, node, iterable, *consuming.every_item())
     return Sequence("list", static_items(frame, node, iterable), frame.em.region)
 
 
@@ -166,31 +170,29 @@ def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
     return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else array_operators.truth(frame, node, x), "bool")
 
 
-def _extreme(name: str) -> Handler:
-    def handler(frame: Frame, node: ast.AST, *args: Value) -> Value:
-        if len(args) == 1:
-            if isinstance(args[0], Array):
-                raise frame.error(node, f"the built-in {name}() of an array", f"use np.{name}")
-            args = tuple(static_items(frame, node, args[0]))
-        if not args:
-            raise WillRaise(ValueError(f"{name}() iterable argument is empty"))
-        return reduce(partial(iteration.pick, frame, node, larger=name == "max"), args)
+def _extreme(name: str, of: Callable[..., Any]) -> Handler:
+    def handler(frame: Frame, node: ast.expr, *args: Value, key: Value = NONE) -> Value:
+        items = iteration.iterate(frame, node, args[0] if len(args) == 1 else Sequence("tuple", list(args)))
+        by_key = None if is_none(key) else key
+        if by_key is None and isinstance(items.length, Const):
+            found = static_items(frame, node, items)
+            return reduce(partial(iteration.pick, frame, node, larger=of is max), found) if found else _empty(of)
+        if isinstance(items.length, Const) and not items.length.value:
+            return _empty(of)
+        if not isinstance(items.length, Const):
+            is_empty = compare(frame, ast.LtE, items.length, ZERO).ssa
+            raise_if(frame, is_empty, "ValueError", python_says(lambda: of(())))
+        return consuming.extreme(frame, node, *iteration.first_and_rest(frame, node, items), larger=of is max, key=by_key)
 
     return handler
 
 
-function(max)(_extreme("max"))
-function(min)(_extreme("min"))
+def _empty(of: Callable[..., Any]) -> Value:
+    raise WillRaise(ValueError(python_says(lambda: of(()))))
 
 
-@function(sum)
-def sum_(frame: Frame, node: ast.AST, iterable: Value, start: Value = ZERO) -> Value:
-    if isinstance(iterable, Array):
-        raise frame.error(node, "the built-in sum() of an array", "use np.sum(x, axis=0)")
-    total = start
-    for item in static_items(frame, node, iterable):
-        total = operate(frame, node, ast.Add, total, item)
-    return total
+function(max)(_extreme("max", max))
+function(min)(_extreme("min", min))
 
 
 @function(pow)
@@ -238,32 +240,14 @@ def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 
 
-def _any_all(is_all: bool) -> Handler:
-    def handler(frame: Frame, node: ast.AST, iterable: Value) -> Value:
-        if isinstance(iterable, Array):
-            raise frame.error(node, "the built-in any() or all() of an array", "use np.any or np.all")
-        result: Value = Const(is_all)
-        for item in reversed(static_items(frame, node, iterable)):
-            if is_number(item) and isinstance(item, Const):
-                if bool(item.value) is not is_all:
-                    result = Const(not is_all)
-                continue
-            if not (is_number(item) or is_array_like(item)):
-                raise frame.error(node, f"any() or all() over {describe(item)}")
-            test = array_operators.truth(frame, node, item)
-            later, decided = partial(_same, result), partial(Const, not is_all)
-            result = select(frame, node, test, later, decided) if is_all else select(frame, node, test, decided, later)
-        return result
-
-    return handler
+@function(any)
+def any_(frame: Frame, node: ast.expr, iterable: Value) -> Value:
+    return consuming.found(frame, node, iterable, *consuming.every_item(), wanted=True)
 
 
-function(all)(_any_all(True))
-function(any)(_any_all(False))
-
-
-def _same(value: Value) -> Value:
-    return value
+@function(all)
+def all_(frame: Frame, node: ast.expr, iterable: Value) -> Value:
+    return consuming.found(frame, node, iterable, *consuming.every_item(), wanted=False)
 
 
 @function(print)

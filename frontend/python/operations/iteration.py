@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Keys
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.values import (
+    LAST,
+    ONE,
     ZERO,
     Array,
     Const,
@@ -98,16 +101,25 @@ def static_items(frame: Frame, node: ast.AST, value: Value) -> list[Value]:
     if isinstance(value, Sequence):
         return list(value.items)
     iterable = iterate(frame, node, value)
-    if not isinstance(iterable.length, Const):
-        raise frame.error(
-            node,
-            "as many items as only the run knows",
-            "use array operations over the whole axis, or np.empty and a for loop that assigns rows",
-            NeedsStatic,
-        )
-    if iterable.length.value > MAX_UNROLLED:
-        raise frame.error(node, f"{iterable.length.value} items to write out (at most {MAX_UNROLLED})", "use array operations")
-    return [iterable.item(Const(i)) for i in range(iterable.length.value)]
+    return [iterable.item(Const(i)) for i in range(known_length(frame, node, iterable))]
+
+
+def known_length(frame: Frame, node: ast.AST, iterable: Iterable_) -> int:
+    """How many items there are. Raises UnsupportedSyntax where only the run knows, and for too many to write out."""
+    length = iterable.length
+    if not isinstance(length, Const):
+        remedy = "use array operations over the whole axis, or np.empty and a for loop that assigns rows"
+        raise frame.error(node, "as many items as only the run knows", remedy, NeedsStatic)
+    if length.value > MAX_UNROLLED:
+        raise frame.error(node, f"{length.value} items to write out (at most {MAX_UNROLLED})", "use array operations")
+    return max(int(length.value), 0)
+
+
+def first_and_rest(frame: Frame, node: ast.AST, iterable: Iterable_) -> tuple[Value, Iterable_]:
+    """The first item, and an iterator over those behind it."""
+    first = iterable.item(ZERO)
+    rest = add(frame, node, iterable.length, LAST)
+    return first, replace(iterable, length=rest, item=lambda i: iterable.item(add(frame, node, i, ONE)), once=True)
 
 
 def range_of(frame: Frame, node: ast.AST, *args: Value) -> Iterable_:

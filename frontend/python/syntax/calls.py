@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import os
 import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building import table
-from tierup.frontend.python.building.frame import Frame, NeedsStatic
+from tierup.frontend.python.building.branch import each
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import settled
-from tierup.frontend.python.building.values import Closure, Const, Method, Object, Value, describe
+from tierup.frontend.python.building.values import ZERO, Closure, Const, Method, Object, Sequence, Value, describe
 from tierup.frontend.python.functions import numpy_ufuncs, python_objects
+from tierup.frontend.python.operations import consuming, iteration
+from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import attributes, helpers, nested
 
 
@@ -103,3 +108,36 @@ def _is_pure(function: Any) -> bool:
     if isinstance(function, type) and issubclass(function, np.generic):
         return True
     return getattr(function, "__module__", "") == "math" or getattr(math, getattr(function, "__name__", ""), None) is function
+
+
+# --- functions that call others ------------------------------------------------------------------------------------------
+
+
+@table.function(map)
+def _map(frame: Frame, node: ast.Call, func: Value, *iterables: Value) -> Value:
+    """Each item is computed when it is asked for."""
+    if not iterables:
+        raise WillRaise(TypeError("map() must have at least two arguments."))
+    items = iteration.zipped(frame, node, list(iterables))
+
+    def item(i: Value) -> Value:
+        given = items.item(i)
+        assert isinstance(given, Sequence)
+        return each(frame, node, given.items, lambda *values: call(frame, node, func, list(values), {}))
+
+    return replace(items, item=item)
+
+
+@table.function(functools.reduce)
+def _reduce(frame: Frame, node: ast.Call, function: Value, iterable: Value, initial: Value | None = None) -> Value:
+    items = iteration.iterate(frame, node, iterable)
+    if initial is not None:
+        step = lambda a, b: call(frame, node, function, [a, b], {})
+        build = lambda start, rest: consuming.reduced(frame, node, function, start, rest)
+        return consuming.from_start(frame, node, items, initial, step, build)
+    empty = "reduce() of empty iterable with no initial value"
+    if isinstance(items.length, Const) and not items.length.value:
+        raise WillRaise(TypeError(empty))
+    if not isinstance(items.length, Const):
+        raise_if(frame, compare(frame, ast.LtE, items.length, ZERO).ssa, "TypeError", empty)
+    return consuming.reduced(frame, node, function, *iteration.first_and_rest(frame, node, items))

@@ -12,7 +12,7 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import choice_in, each, for_each, select
-from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
@@ -32,11 +32,10 @@ from tierup.frontend.python.building.values import (
     copies_in,
     describe,
 )  # fmt: skip
-from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.operations import appending, array_operators, complex_scalars, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.arrays import as_int
-from tierup.frontend.python.operations.iteration import iterate, kept, static_items
+from tierup.frontend.python.operations.iteration import kept, static_items
 from tierup.frontend.python.operations.operators import FOLDABLE, LONG, compare_two, folded, operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, fits, not_, unary
 from tierup.frontend.python.syntax import attributes, helpers, nested
@@ -68,7 +67,7 @@ def evaluate_any(frame: Frame, node: ast.expr) -> Value:
     try:
         while pending:
             node = pending.pop()
-            handler = _HANDLERS.get(type(node))
+            handler = HANDLERS.get(type(node))
             if handler is None:
                 construct, remedy = _REFUSED.get(type(node), (f"this expression ({type(node).__name__})", ""))
                 raise frame.error(node, construct, remedy)
@@ -332,61 +331,7 @@ def function_inside(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Value:
     return nested.made(frame, node, {name: evaluate(frame, default) for name, default in nested.parameters_with_defaults(node)})
 
 
-# --- comprehensions and calls --------------------------------------------------------------------------------------------
-
-
-def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    out: list[Value] = []
-    _comprehend(frame, node, 0, lambda: out.append(kept(frame, node.elt, evaluate_any(frame, node.elt))))
-    return Sequence("list", out, frame.em.region)
-
-
-def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
-    """NumPy's own functions use up each where it stands."""
-    if not frame.is_numpys:
-        raise frame.error(node, "a generator expression here", "use a list comprehension")
-    return _listcomp(frame, node)
-
-
-def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
-    out: dict[Any, Value] = {}
-
-    def add() -> None:
-        key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
-        out[key] = kept(frame, node.value, evaluate_any(frame, node.value))
-
-    _comprehend(frame, node, 0, add)
-    return Mapping_(out, region=frame.em.region)
-
-
-def _comprehend(frame: Frame, node: Any, depth: int, add: Callable[[], None]) -> None:
-    if depth == len(node.generators):
-        add()
-        return
-    generator = node.generators[depth]
-    own = binds([generator.target])
-    outer = {name: value for name, value in frame.env.items() if name in own}
-    around, frame.comprehended = frame.comprehended, frame.comprehended | own
-    try:
-        iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter))
-        for item in static_items(frame, generator.iter, iterable):
-            assign_target(frame, generator.target, item)
-            if all(_passes(frame, test) for test in generator.ifs):
-                _comprehend(frame, node, depth + 1, add)
-            if iterable.check is not None:
-                iterable.check()
-    finally:
-        frame.comprehended = around
-        for name in own - set(outer):
-            frame.env.pop(name, None)
-        frame.env.update(outer)  # `:=` binds outside of it
-
-
-def _passes(frame: Frame, node: ast.expr) -> bool:
-    test = condition(frame, node)
-    if not isinstance(test, Const):
-        raise frame.error(node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
-    return bool(test.value)
+# --- targets and calls ---------------------------------------------------------------------------------------------------
 
 
 def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
@@ -450,14 +395,10 @@ def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> N
 
 
 def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
-    if (
-        isinstance(callee, Const)
-        and callee.value in _TAKES_GENERATOR
-        and len(node.args) == 1
-        and isinstance(node.args[0], ast.GeneratorExp)
-    ):
-        args = [_listcomp(frame, node.args[0])]
-    elif isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
+    taker = TAKERS.get(callee.value) if isinstance(callee, Const) and [type(a) for a in node.args] == [ast.GeneratorExp] else None
+    if taker is not None and not node.keywords:
+        return taker(frame, node)
+    if isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
         given = ast.literal_eval(node.args[0])
         args = [folded(frame, node, lambda: np.uint64(given)) if type(given) is int else evaluate(frame, node.args[0])]
     elif isinstance(callee, Const) and callee.value is range and not any(isinstance(a, ast.Starred) for a in node.args):
@@ -481,10 +422,11 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
     return each(frame, node, [*args, *kwargs.values()], with_)
 
 
-_TAKES_GENERATOR = (sum, tuple, list, min, max, any, all)
 
+TAKERS: dict[Any, Callable[[Frame, ast.Call], Value]] = {}
+"""Calls of these with a comprehension alone are built with what it is made of (comprehensions.py)."""
 
-_HANDLERS: dict[type, Callable[..., Value]] = {
+HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: lambda frame, node: frame.lookup(node),
     ast.Tuple: lambda frame, node: Sequence("tuple", _kept_items(frame, node), frame.em.region),
     ast.List: lambda frame, node: appending.made(frame, node, _kept_items(frame, node)),
@@ -496,6 +438,6 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
         frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]
     ),
     ast.Constant: _constant, ast.Dict: _dict, ast.Slice: _slice, ast.Subscript: _subscript, ast.NamedExpr: _named,
-    ast.JoinedStr: _joined_string, ast.UnaryOp: _unaryop, ast.Compare: _compare, ast.IfExp: _ifexp, ast.ListComp: _listcomp,
-    ast.DictComp: _dictcomp, ast.Call: _call, ast.GeneratorExp: _generator, ast.Lambda: function_inside,
+    ast.JoinedStr: _joined_string, ast.UnaryOp: _unaryop, ast.Compare: _compare, ast.IfExp: _ifexp,
+    ast.Call: _call, ast.Lambda: function_inside,
 }  # fmt: skip

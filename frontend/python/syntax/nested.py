@@ -62,6 +62,7 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> FunctionType:
     function = compiled(node, outermost, {name: CellType() for name in around})
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         raise frame.error(node, "a generator inside the function", "return a tuple or list")
+    function.__qualname__ = f"{frame.source.function.__qualname__}.<locals>.{function.__name__}"
     function.__defaults__ = (None,) * len(node.args.defaults)  # the closure has the values
     function.__kwdefaults__ = {a.arg: None for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None}
     given_source(function, node, around=around, inside=outermost)

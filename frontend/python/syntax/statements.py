@@ -43,7 +43,7 @@ from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import always_leaves, blocks_of
 from tierup.frontend.python.operations import appending, array_operators, growing, stores
 from tierup.frontend.python.operations.operators import operate
-from tierup.frontend.python.syntax import conditionals, loops, trying
+from tierup.frontend.python.syntax import comprehensions, conditionals, loops, trying  # noqa: F401 - the first adds its expressions
 from tierup.frontend.python.syntax.attributes import load as load_attribute
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, function_inside, right_operand
 from tierup.frontend.stopping import no_grad

@@ -1,0 +1,86 @@
+"""Comprehensions and what takes items one by one (`sum`, `any`, `max`, `map`, `reduce`): native, in Python's order, however many items there are."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beside_python import alike, both, ending
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+X = {n: np.random.default_rng(n).standard_normal(n) * 2 for n in (0, 1, 6, 9)}
+NATIVE = {
+    "sum": "return sum(x), sum(x, 1.5), sum(v * v for v in x)",
+    "sum of floats": "return sum(float(v) for v in x), sum([float(v) * 0.1 for v in x], 0.25), sum([0.1] * 10)",
+    "sum of ints": "return sum(1 for v in x if v > 0), sum(i for i in range(len(x)))",
+    "sum of those that pass": "return sum(v for v in x if v > 0)",
+    "sum over two": "return sum(x[i] * x[j] for i in range(len(x)) for j in range(i) if i + j > 1)",
+    "sum of products": "return sum(a * b for a, b in zip(x, x[::-1])), sum(i * v for i, v in enumerate(x))",
+    "goes on from a sum": "s = sum(x)\nreturn s * 2 + 1, np.sin(s)",
+    "a list": "return [float(v) * 2 for v in x], [v * 2 for v in x]",
+    "a list of those that pass": "return [float(v) for v in x if v > 0 if v < 2]",
+    "a list of pairs": "return [(i, float(v)) for i, v in enumerate(x) if v > 0], list(enumerate(x))",
+    "a list over two": "return [i * j for i in range(len(x)) for j in range(i)]",
+    "an array of a list": "y = np.array([v * 2 for v in x])\nreturn y, len([v for v in x if v > 0])",
+    "in one another": "return [sum(v * i for v in x) for i in range(3)], sum(sum(a * b for a in x) for b in x)",
+    "any and all": "return any(v > 2 for v in x), all(v > -9 for v in x), any(x), all(x)",
+    "any over two": "return any(x[i] > x[j] for i in range(len(x)) for j in range(i)), all(x[i] > x[j] for i in range(len(x)) for j in range(i))",
+    "any stops": "return any(10.0 / v > 1 for v in (1.0, float(len(x)))), all(x[i] > 9 for i in (0, 99))",
+    "max and min": "return max(x), min(x), max(abs(v) for v in x), max(x[0], 1.5, x[0] * 2), min((3, 1))",
+    "max by a key": "return max(x, key=lambda v: -v * v), min([3.0, -1.0, float(x[0])], key=abs), max([2, 3, 1], key=lambda v: -v)",
+    "a generator in a loop": "s = 0.0\nfor v in (t * 2 for t in x):\n    s += v\nreturn s",
+    "a generator in a zip": "return sum(a * b for a, b in zip((t + 1 for t in x), x))",
+    "map": "return list(map(lambda a, b: a * b, x, x)), sum(map(abs, x)), [v for v in map(float, (1, 2))]",
+    "reduce": "return functools.reduce(lambda a, b: a * 0.5 + b, x, 0.0), functools.reduce(lambda a, b: a + b, [1, 2, 3])",
+    "the names are its own": "v, i = 5, x\nr = [v * 2 for v in x], sum(i for i in x)\nreturn r, v, i",
+    "over a list that grew": "l = [float(v) for v in x if v > 0]\nreturn sum(l), [v * 2 for v in l], any(v > 1 for v in l), list(l)",
+    "of what is known": "return [[i * j for j in range(3)] for i in range(3)], tuple(v for v in (1, 2)), {k: k * x for k in (1, 2)}",
+}  # fmt: skip
+EMPTY = ("max and min", "max by a key")  # raise of no items
+IN_PART = {
+    "rows": "return [x[i:i + 2] for i in range(len(x))]",
+    "a set": "return {float(v) for v in x} == set(x.tolist())",
+    "a dict": "return {i: float(v) for i, v in enumerate(x)}",
+    "two generators that are kept": "g = (v for v in x)\nh = (v * 2 for v in x)\nreturn sum(g), sum(g), list(h), list(h)",
+    "a generator that is given away": "return sorted(v for v in x), ','.join(str(i) for i in range(len(x)))",
+    "max with a default": "return max((v for v in x if v > 99), default=-1)",
+    "filter": "return sum(filter(lambda v: v > 0, x))",
+    "writes": "y = x.copy()\ndef put(i):\n    y[i] = i\n    return i\nreturn [put(i) for i in range(len(x))], y",
+}  # fmt: skip
+
+
+def check(body: str, folder: Path, sizes: tuple[int, ...] = (6, 6, 9, 6, 1, 9, 0, 0)) -> Any:
+    jitted, plainly = both("x", body, folder)
+    plainly.__globals__["functools"] = functools
+    for n in sizes:
+        found, wanted = ending(jitted, X[n].copy()), ending(plainly, X[n].copy())
+        assert alike(found, wanted, 1e-15), (n, found, wanted)
+    return jitted
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_items_are_taken_in_native_code(name: str, tmp_path: Path) -> None:
+    jitted = check(NATIVE[name], tmp_path)
+    assert jitted.stats().hits >= 2, jitted.explain()
+    assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
+
+
+@pytest.mark.parametrize("name", IN_PART)
+def test_what_no_native_code_holds_is_pythons(name: str, tmp_path: Path) -> None:
+    check(IN_PART[name], tmp_path)
+
+
+ELEMENTS = st.sampled_from(("v", "float(v)", "i", "float(v) * i", "v > 0", "(v + i) * k", "1", "k", "v if v > 0 else k", "0.1"))
+TESTS = st.sampled_from(("", " if v > k", " if i % 2", " if v > -9 if i"))
+TAKERS = st.sampled_from(("sum({})", "[{}]", "any({})", "all({})", "list({})", "sum([{}])", "sum(({}), k)", "len([{}])", "max([k, *[{}]])", "sum(map(float, [{}]))"))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(TAKERS, ELEMENTS, TESTS), min_size=1, max_size=3))
+def test_any_comprehension_gives_what_python_gives(tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]) -> None:
+    values = ", ".join(taker.format(f"{element} for i, v in enumerate(x){test}") for taker, element, test in parts)
+    check(f"k = 0.5\nreturn {values}, k", tmp_path_factory.mktemp("comprehensions"), (6, 6, 9, 0, 6))
