@@ -10,7 +10,7 @@ from functools import partial, reduce
 from typing import Any
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function
@@ -36,11 +36,12 @@ from tierup.frontend.python.building.values import (
     number_kind,
     parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, consuming, growing, iteration, lengths
+from tierup.frontend.python.functions import consuming
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
-from tierup.frontend.python.operations.operators import operate
+from tierup.frontend.python.operations.operators import operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import (
     absolute,
     binary,
@@ -240,14 +241,28 @@ def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
     return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 
 
-@function(any)
-def any_(frame: Frame, node: ast.expr, iterable: Value) -> Value:
-    return consuming.found(frame, node, iterable, *consuming.every_item(), wanted=True)
+def _any_all(is_all: bool) -> Handler:
+    def handler(frame: Frame, node: ast.expr, iterable: Value) -> Value:
+        items = iteration.iterate(frame, node, iterable)
+        if not isinstance(items.length, Const):
+            return consuming.found(frame, node, items, *consuming.every_item(), wanted=not is_all)
+
+        def test(i: int) -> Value:
+            return each(frame, node, [items.item(Const(i))], partial(_truth, frame, node))
+
+        tests = [partial(test, i) for i in range(iteration.known_length(frame, node, items))]
+        return short_circuit(frame, node, is_all, tests) if tests else Const(is_all)
+
+    return handler
 
 
-@function(all)
-def all_(frame: Frame, node: ast.expr, iterable: Value) -> Value:
-    return consuming.found(frame, node, iterable, *consuming.every_item(), wanted=False)
+def _truth(frame: Frame, node: ast.AST, value: Value) -> Value:
+    known = static_truth(frame, node, value)
+    return Scalar(array_operators.truth(frame, node, value), "bool") if known is None else Const(known)
+
+
+function(all)(_any_all(True))
+function(any)(_any_all(False))
 
 
 @function(print)

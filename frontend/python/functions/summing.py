@@ -11,7 +11,8 @@ from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.table import function
 from tierup.frontend.python.building.values import ZERO, Const, Scalar, Sequence, Value, is_complex_number, is_number, number_kind
-from tierup.frontend.python.operations import consuming, iteration
+from tierup.frontend.python.functions import consuming
+from tierup.frontend.python.operations import iteration
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import absolute, compare, to_float
 
@@ -69,7 +70,7 @@ def _added(frame: Frame, node: ast.AST, total: Value, rounded: Value, item: Valu
     lost = [lambda a=a, b=b: of(ast.Add, of(ast.Sub, a, after), b) for a, b in ((total, item), (item, total))]
     if isinstance(total, Const) and isinstance(item, Const):
         return after, of(ast.Add, rounded, lost[abs(total.value) < abs(item.value)]())
-    sizes = (absolute(frame, node, v) if isinstance(v, Scalar) else Const(abs(v.value)) for v in (total, item))  # type: ignore[union-attr]
+    sizes = (absolute(frame, node, v) if isinstance(v, Scalar) else Const(abs(v.value)) for v in (total, item))  # type: ignore[union-attr]  # else a Const
     return after, of(ast.Add, rounded, select(frame, node, compare(frame, ast.GtE, *sizes).ssa, *lost))
 
 

@@ -19,8 +19,8 @@ from tierup.frontend.python.building.branch import each
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import settled
 from tierup.frontend.python.building.values import ZERO, Closure, Const, Method, Object, Sequence, Value, describe
-from tierup.frontend.python.functions import numpy_ufuncs, python_objects
-from tierup.frontend.python.operations import consuming, iteration
+from tierup.frontend.python.functions import consuming, numpy_ufuncs, python_objects
+from tierup.frontend.python.operations import iteration
 from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import attributes, helpers, nested
 

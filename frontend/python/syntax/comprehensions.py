@@ -1,0 +1,120 @@
+"""Comprehensions and generator expressions. What is known when the graph is built is written out; else loops are built (consuming.py).
+
+A generator expression is used where it stands: an element is evaluated when it is asked for, as in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tierup.frontend.python.building import table
+from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
+from tierup.frontend.python.building.values import ZERO, Const, Iterable_, Mapping_, Sequence, Value
+from tierup.frontend.python.flow.names import binds
+from tierup.frontend.python.functions import consuming, summing
+from tierup.frontend.python.operations.iteration import iterate, kept, known_length
+from tierup.frontend.python.syntax.calls import call
+from tierup.frontend.python.syntax.expressions import HANDLERS, TAKERS, assign_target, condition, evaluate, evaluate_any
+
+
+def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """A list of all items now; a loop makes it where only the run knows how many there are."""
+    first = evaluate(frame, node.generators[0].iter)
+    before, writes, out = dict(frame.env), frame.em.writes, list[Value]()
+    try:
+        _comprehend(frame, node, first, 0, lambda: out.append(kept(frame, node.elt, evaluate_any(frame, node.elt))))
+    except NeedsStatic as e:
+        if frame.is_numpys or frame.em.writes != writes:
+            raise
+        frame.env = before
+        try:
+            return consuming.listed(frame, node, first, node.generators, node.elt)
+        except NeedsStatic as again:
+            raise again if isinstance(again, GrowsList) and again.grows else e from None  # else no list of native code has such items
+    return Sequence("list", out, frame.em.region)
+
+
+def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
+    """What is used up where it stands: an element is evaluated when it is asked for."""
+    generator = node.generators[0]
+    if frame.is_numpys or len(node.generators) > 1 or generator.ifs:
+        return _listcomp(frame, node)
+    inner = iterate(frame, generator.iter, evaluate(frame, generator.iter))
+    own = binds([generator.target])
+
+    def item(i: Value) -> Value:
+        outer = {name: value for name, value in frame.env.items() if name in own}
+        around, frame.comprehended = frame.comprehended, frame.comprehended | own
+        try:
+            assign_target(frame, generator.target, inner.item(i))
+            return kept(frame, node.elt, evaluate_any(frame, node.elt))
+        finally:
+            frame.comprehended = around
+            frame.env = {**{name: value for name, value in frame.env.items() if name not in own}, **outer}
+
+    return Iterable_(inner.length, item, inner.needs_static_index, check=inner.check)
+
+
+def _taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
+    """`sum`, `any` or `all` of a comprehension, with nothing made of it where it has tests or several loops."""
+    given = node.args[0]
+    assert isinstance(given, ast.GeneratorExp)
+    if frame.is_numpys or len(given.generators) == 1 and not given.generators[0].ifs:
+        return call(frame, node, Const(taker), [_generator(frame, given)], {})
+    first = evaluate(frame, given.generators[0].iter)
+    if taker is sum:
+        return summing.summed(frame, given, first, given.generators, given.elt, ZERO)
+    return consuming.found(frame, given, first, given.generators, given.elt, wanted=taker is any)
+
+
+def _list_taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
+    return call(frame, node, Const(taker), [_listcomp(frame, node.args[0])], {})  # type: ignore[arg-type]  # a comprehension
+
+
+def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
+    out: dict[Any, Value] = {}
+
+    def add() -> None:
+        key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
+        out[key] = kept(frame, node.value, evaluate_any(frame, node.value))
+
+    _comprehend(frame, node, evaluate(frame, node.generators[0].iter), 0, add)
+    return Mapping_(out, region=frame.em.region)
+
+
+def _comprehend(frame: Frame, node: Any, first: Value, depth: int, add: Callable[[], None]) -> None:
+    """`first`: what the first generator runs over."""
+    if depth == len(node.generators):
+        add()
+        return
+    generator = node.generators[depth]
+    own = binds([generator.target])
+    outer = {name: value for name, value in frame.env.items() if name in own}
+    around, frame.comprehended = frame.comprehended, frame.comprehended | own
+    try:
+        iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter) if depth else first)
+        for i in range(known_length(frame, generator.iter, iterable)):
+            assign_target(frame, generator.target, iterable.item(Const(i)))
+            if all(_passes(frame, test) for test in generator.ifs):
+                _comprehend(frame, node, first, depth + 1, add)
+            if iterable.check is not None:
+                iterable.check()
+    finally:
+        frame.comprehended = around
+        for name in own - set(outer):
+            frame.env.pop(name, None)
+        frame.env.update(outer)  # `:=` binds outside of it
+
+
+def _passes(frame: Frame, node: ast.expr) -> bool:
+    test = condition(frame, node)
+    if not isinstance(test, Const):
+        raise frame.error(node, "a comprehension filter known only at run time", "use a boolean mask", NeedsStatic)
+    return bool(test.value)
+
+
+HANDLERS.update({ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.GeneratorExp: _generator})
+TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all)} | {f: partial(_list_taken, taker=f) for f in (list, tuple, sorted)})
