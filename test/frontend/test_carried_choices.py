@@ -27,6 +27,7 @@ PROGRAMS = {
     "left_in_between": "s = 0.0\nfor v in x:\n    if v > 0.95:\n        break\n    if v > t:\n        s += v\n        continue\n    s = s * 0.5\nreturn s",
     "by_while": "i, s = 0, 0.0\nwhile i < len(x) and s < 2.0:\n    if x[i] > t:\n        s += x[i]\n    i += 1\nreturn s, i",
     "maximum": "m = -1.0\nfor v in x:\n    if v > m:\n        m = v\nreturn m",
+    "another_choice_on_each_path": "s = x[:1].sum()\nfor i in range(n):\n    if i % 2 == 1:\n        s = max(s, 1)\n    else:\n        s = s * 0.5\nreturn s",
     "truth": "s = 0\nfor v in x:\n    if v > t:\n        s = v\nreturn 1 if s else 2",
 }  # fmt: skip
 
@@ -41,7 +42,7 @@ def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, d
         scale = 1 if dtype is not np.int64 else 4
         given = (rng.random(size) * scale).astype(dtype), (rng.random((size, 3)) * scale).astype(dtype), t, n
         assert alike(ending(f, *given), ending(plain, *given), 1e-5 if dtype is np.float32 else 1e-14), (t, n, size)
-    is_mixed = name == "of_three_kinds" and dtype is np.int64  # s + 0.5 of an array of ints has floats: tier 0, which asks the array
+    is_mixed = name in ("of_three_kinds", "another_choice_on_each_path") and dtype is np.int64  # s + 0.5 of an array of ints has floats: tier 0, which asks the array
     assert (is_mixed or f.stats().hits >= 4) and f.stats().python == 0, f.explain()
 
 

@@ -188,9 +188,11 @@ def unify(a: Template, b: Template, *, choices: bool = False) -> Template | None
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:
             return _choice(a, b) if choices else None
-        items = tuple(unify(x, y, choices=choices) for x, y in zip(a.items, b.items, strict=True))
-        is_given = a.is_given or b.is_given
-        return None if any(i is None for i in items) else Structure(a.kind, items, a.keys, is_given)  # type: ignore[arg-type]  # none is None
+        is_choice = a.kind == "either"  # no alternative of one is a choice itself
+        items = tuple(unify(x, y, choices=choices and not is_choice) for x, y in zip(a.items, b.items, strict=True))
+        if any(i is None for i in items):
+            return _choice(a, b) if choices and is_choice else None
+        return Structure(a.kind, items, a.keys, a.is_given or b.is_given)  # type: ignore[arg-type]  # none is None
     return a if a == b else _choice(a, b) if choices else None
 
 
