@@ -37,7 +37,7 @@ from tierup.frontend.python.building.frame import (
 )
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.knowledge import noted, settled
-from tierup.frontend.python.building.parameters import bind, external, handed_over, parameter_value
+from tierup.frontend.python.building.parameters import bind, external, given_back, handed_over, parameter_value
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
     Same,
@@ -354,7 +354,7 @@ class ProgramBuilder:
         self.stack.append(key)
         try:
             if isinstance(target, GradientSpec):
-                return self._gradient(frame, node, target, bound)
+                return given_back(frame, self._gradient(frame, node, target, bound))
             callee = self.callees.get(key)
             if callee is None:
                 callee = self.callees[key] = self.build_callee(function, bound, access=access)
@@ -371,7 +371,7 @@ class ProgramBuilder:
         em.writes += callee.writes
         if not callee.returns:  # what comes after the call is not reached
             raise WillRaise(RuntimeError(f"{callee.name} returned"))
-        result = raise_(callee.result, iter(results), em.region, em.writes)
+        result = given_back(frame, raise_(callee.result, iter(results), em.region, em.writes))
         frame.has_choices |= isinstance(result, OneOf)
         given = [*given_in(result, callee.result)]
         if given:

@@ -35,6 +35,8 @@ NATIVE = {
     "given in a tuple": "def both(fs, v):\n    return fs[0](v) - fs[1](v)\nreturn both((lambda t: t * n, lambda t: t + x), x)",
     "given out by another": "def adder(k):\n    return lambda t: t + k\nf, g = adder(1), adder(x)\nreturn f(x) * g(n)",
     "composed": "def compose(f, g):\n    return lambda t: f(g(t))\nreturn compose(lambda t: t * n, compose(np.tanh, lambda t: t + 1))(x)",
+    "reads names of this function still when it comes back": "k = 0.5\ng = lambda t: t + k\ng = (lambda f: lambda t: f(t) + k)(g)\nf, h = (lambda *fs: fs)(g, lambda t: t - k)\nk = k * n\nreturn f(x), h(x), g(1.0)",
+    "of two functions that have the same name": "def made(f):\n    k = 10\n    return lambda t: f(t) + k\nk = 1\ng = made(lambda t: t * k)\nk = 2\nreturn g(x), k",
     "writes an array": "y = x.copy()\ndef put(i, v):\n    y[i] = v\nput(0, 7.0)\nput(1, n)\nreturn y",
     "takes all kinds of arguments": "def g(a, /, b, *rest, k=1, **more):\n    return a + b * k + sum(rest) + more.get('z', 0)\nreturn g(x, 1, 2, 3, k=n, z=4)",
     "is there": "def h(t, key=None):\n    return t if key is None else key(t)\ng = lambda t: t * 2\nreturn h(x), h(x, g), 1 if g else 2, g is g",

@@ -169,6 +169,7 @@ class Frame:
         self._execute = execute  # (frame, statements, tail) -> how they end
         self.env: dict[str, Value] = {}
         self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
+        self.token = object()  # says of names in functions inside that they are its own
         self.locals = names_of(source.tree)
         inside = [node for node in own_nodes(source.tree) if isinstance(node, SCOPES)]
         self.cells = reads(inside) & self.locals if inside else NONE  # names that functions inside read, whenever they run

@@ -11,6 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
 from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.knowledge import noted
+from tierup.frontend.python.building.source import definition
 from tierup.frontend.python.building.templates import is_handed_over
 from tierup.frontend.python.building.values import (
     NONE,
@@ -84,27 +85,54 @@ def captured(frame: Frame, node: ast.AST | None, value: Value, of: tuple[Closure
         return replace(value, items=[captured(frame, node, item, of) for item in value.items])
     if isinstance(value, Mapping_) and any(map(_reads_around, value.items.values())):
         return replace(value, items={key: captured(frame, node, item, of) for key, item in value.items.items()})
-    if not isinstance(value, Closure) or value.scope is None:
+    if not isinstance(value, Closure) or not _reads_around(value):
         return value
+    had = {name: captured(frame, node, v, of) for name, v in value.values.items()}
+    if value.scope is None:
+        return replace(value, values=had)
     assert value.scope is frame, "no function has one of another's that reads names there"
     function = function_of(value.target)
     if any(function is function_of(other.target) for other in of):
         raise frame.error(node, f"functions inside that read one another, as `{function.__name__}` does", "define them outside")
-    read = {n: frame.env[n] for n in function.__code__.co_freevars if n in frame.env and n in frame.locals | frame.source.around}
+    around = definition(function).around
+    here = {name for name, whose in around.items() if whose is frame.token or whose is frame.source.around.get(name)}
+    read = {n: frame.env[n] for n in function.__code__.co_freevars if n in here and n in frame.env and n not in value.values}
     itself = tuple(name for name, found in read.items() if isinstance(found, Closure) and found.target is function)
-    around = {
+    taken = {
         name: Unset(found.why) if isinstance(found, Perhaps) else captured(frame, node, found, (*of, value))
         for name, found in read.items()
         if name not in itself
     }
-    return replace(value, values={**value.values, **around}, scope=None, itself=itself)
+    return replace(value, values={**had, **taken}, scope=None, itself=itself or value.itself)
+
+
+def given_back(frame: Frame, value: Value) -> Value:
+    """What another function gave. Functions in it that this one made, or that read its names, read these as they are at each call again."""
+    if isinstance(value, Sequence) and any(map(_is_function_in, value.items)):
+        return replace(value, items=[given_back(frame, item) for item in value.items])
+    if isinstance(value, Mapping_) and any(map(_is_function_in, value.items.values())):
+        return replace(value, items={key: given_back(frame, item) for key, item in value.items.items()})
+    if not isinstance(value, Closure) or value.scope is not None:
+        return value
+    around = definition(function_of(value.target)).around
+    kept = {name: given_back(frame, v) for name, v in value.values.items() if around.get(name) is not frame.token}
+    itself = tuple(name for name in value.itself if around.get(name) is not frame.token)
+    reads_here = frame.token in around.values()
+    return replace(value, values=kept, itself=itself, scope=frame if reads_here else None)
+
+
+def _is_function_in(value: Value) -> bool:
+    """Whether there is a function in a value."""
+    if isinstance(value, (Sequence, Mapping_)):
+        return any(map(_is_function_in, parts_of(value)))
+    return isinstance(value, Closure)
 
 
 def _reads_around(value: Value) -> bool:
-    """Whether there is a function in a value that reads names of the one that made it."""
-    if isinstance(value, (Sequence, Mapping_)):
-        return any(map(_reads_around, parts_of(value)))
-    return isinstance(value, Closure) and value.scope is not None
+    """Whether there is a function in a value that reads names of the one at hand."""
+    if isinstance(value, Closure) and value.scope is not None:
+        return True
+    return isinstance(value, (Sequence, Mapping_, Closure)) and any(map(_reads_around, parts_of(value)))
 
 
 def _to_default(access: Access, function: FunctionType, name: str) -> Access:

@@ -9,7 +9,7 @@ import linecache
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from tokenize import TokenError
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -38,7 +38,7 @@ class Source:
     tree: Definition
     filename: str
     handed_on: frozenset[str] = frozenset()  # names whose values go on to be used by the code around this part of a function
-    around: frozenset[str] = frozenset()  # names of the functions around it, of one that the body of another makes
+    around: Mapping[str, object] = field(default_factory=dict)  # of one that another's body makes: names around it, with whose they are
     inside: Any = None  # the outermost of these functions
 
     @property
@@ -206,10 +206,10 @@ def futures_of(code: CodeType) -> int:
 def _mangle(tree: Definition, of: str) -> None:
     """Spell private names as the class `of` does: `__x` is `_C__x` in a class C."""
     for node in ast.walk(tree) if of else ():
-        for field in ("id", "attr", "arg"):
-            name = getattr(node, field, None)
+        for of_name in ("id", "attr", "arg"):
+            name = getattr(node, of_name, None)
             if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
-                setattr(node, field, f"_{of}{name}")
+                setattr(node, of_name, f"_{of}{name}")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -176,8 +176,8 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function that the body makes, by `def` or `lambda`. `values`: the defaults of its parameters; and of the names around it that it
-    reads, what they have in another function that was given it. In the one that made it (`scope`) it reads them at each call."""
+    """A function that the body makes, by `def` or `lambda`. `values`: the defaults of its parameters; and of names around it that it reads
+    what they have, but of those of the function at hand (`scope`), which it reads at each call."""
 
     target: Any  # a FunctionType of its code, or a GradientSpec of one
     values: dict[str, Value]

@@ -58,7 +58,7 @@ def call(frame: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs
 def _function(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> FunctionType:
     _refuse(frame, node)
     outermost = frame.source.outermost
-    around = frame.locals | frame.source.around
+    around = {**frame.source.around, **dict.fromkeys(frame.locals, frame.token)}
     function = compiled(node, outermost, {name: CellType() for name in around})
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         raise frame.error(node, "a generator inside the function", "return a tuple or list")
