@@ -82,6 +82,7 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     numpy_movement,
     numpy_reductions,
     numpy_shape,
+    python_math,
     python_objects,
     scipy_special,
     summing,

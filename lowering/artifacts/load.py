@@ -8,7 +8,7 @@ import weakref
 from tierup.lowering.base import faults
 from tierup.lowering.base.abi import Artifact
 from tierup.lowering.entry import given
-from tierup.lowering.externals import blas, numpy_sorts
+from tierup.lowering.externals import blas, libm, numpy_sorts
 from tierup.lowering.objects import linking, perf_map
 
 _loaded: weakref.WeakSet[NativeCode] = weakref.WeakSet()
@@ -62,7 +62,7 @@ def load(artifact: Artifact, name: str = "") -> NativeCode:
     exported = (artifact.symbol, artifact.forced) if artifact.forced else (artifact.symbol,)
     try:
         needed = artifact.externals
-        external = blas.addresses(needed) | numpy_sorts.addresses(needed) | given.addresses(needed)
+        external = blas.addresses(needed) | numpy_sorts.addresses(needed) | libm.addresses(needed) | given.addresses(needed)
         linked = linking.link(artifact.object, external, exported, {artifact.symbol: shown})
     except RuntimeError as e:
         raise RuntimeError(f"{shown} cannot be linked: {e}") from e

@@ -10,10 +10,16 @@ import math
 from collections.abc import Callable
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.ir.structure import module_of
+from tierup.dialect.mlir import ir
 from tierup.dialect.ops.pointwise.comparison import bitwise_left_shift, bitwise_right_shift
 from tierup.dialect.ops.pointwise.division import floor_divide, remainder
-from tierup.lowering.building.arith import Scalar, absolute, constant, halves_of_product, maximum, minimum, select
+from tierup.dialect.ops.scalars.libm import LIBM
+from tierup.dialect.ops.scalars.libm import PREFIX as LIBM_PREFIX
+from tierup.lowering.building import functions as fn
+from tierup.lowering.building.arith import Scalar, absolute, constant, element_type, halves_of_product, maximum, minimum, of, select
 from tierup.lowering.building.sizes import Size
+from tierup.lowering.externals import libm
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.pointwise.context import NotHandled, number
@@ -68,6 +74,16 @@ def _to(dtype: dtypes.DType) -> Formula:
     return lambda x: x.cast(dtype)
 
 
+def _libm(name: str) -> Formula:
+    def run(*operands: Scalar) -> Scalar:
+        module = module_of(ir.InsertionPoint.current.block.owner.operation)
+        where = ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0])
+        given = [x.cast(dtypes.f64) for x in operands]
+        return of(fn.call(libm.PREFIX + name, given, [element_type(dtypes.f64)], where, **{"llvm.readnone": ir.UnitAttr.get()}).results[0])
+
+    return run
+
+
 def _power(x: Scalar, y: Scalar) -> Scalar:
     return x.cast(dtypes.f64).call("math.powf", y.cast(dtypes.f64))
 
@@ -116,6 +132,7 @@ _FORMULAS: dict[str, Formula] = {
     **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
     "prim.abs.Scalar": absolute,
     "aten.pow.int_float": _power,
+    **{name: _libm(name.removeprefix(LIBM_PREFIX)) for name in LIBM},
     "aten.sqrt.int": _quiet("math.sqrt", 0.0),
     "aten.log.int": _quiet("math.log", -math.inf),
     **{f"aten.ceil.{k}": _ceil for k in ("float", "Scalar")},

@@ -14,9 +14,10 @@ elements: ops marked `tierup.may_be_empty`, whose axes the compiler does not kno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
-from operator import and_
+from operator import and_, or_
 from typing import Union
 
 from tierup.dialect.analysis.ints.positions import INSIDE
@@ -26,6 +27,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops.scalars.libm import LIBM, Interval
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building import builders as b
@@ -279,6 +281,18 @@ def _power_of_zero(op: ir.Operation) -> None:
     t.check(~(t.Number(zero).equals(number) & (t.Number(exponent) < number)), "0.0 cannot be raised to a negative power")
 
 
+def _within(surely: Interval) -> Callable[[ir.Operation], None]:
+    """A float of which Python may raise outside of an interval. NaN passes."""
+
+    def handle(op: ir.Operation) -> None:
+        x = t.Number(op.operands[0])
+        beyond = [x < t.constant(surely[0])] if math.isfinite(surely[0]) else []
+        beyond += [t.constant(surely[1]) < x] if math.isfinite(surely[1]) else []
+        t.check(~reduce(or_, beyond), "a function of math may raise there")
+
+    return handle
+
+
 def _raise(op: ir.Operation) -> None:
     """The program raises here: tier 0 does, with the message."""
     t.check(t.constant(False), "the program raises an exception")
@@ -378,6 +392,7 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.floordiv.int": _scalar_divisor,
     "aten.remainder.int": _scalar_divisor,
     "aten.pow.int_float": _power_of_zero,
+    **{name: _within(found.surely) for name, found in LIBM.items() if found.surely is not None},
     "prim.RaiseException": _raise,
     "aten.__getitem__.t": _item,
     "aten.size.int": _size,

@@ -45,7 +45,7 @@ def of_known(
                 return otherwise(operands)
             try:
                 found = (numpy if numpy and ctx.promotion is Promotion.NUMPY else kernel)(*known)
-            except ValueError as e:
+            except (ValueError, OverflowError) as e:
                 raise ShapeError(str(e)) from e
             beyond = type(found) is int and found != wrap(found)
             return Int() if beyond else read.lifted(found)  # no pass holds an int of more than 64 bits

@@ -160,7 +160,8 @@ class Emitter:
 
     def scalar(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """An op of Python scalars or lists: no promotion rule."""
-        made = self.create(f"torch.{name}", operands, [result]).results[0]
+        op, attributes = torch_types.spelled(self.context, name)
+        made = self.create(op, operands, [result], attributes).results[0]
         self.nodes[made] = self.node
         return made
 

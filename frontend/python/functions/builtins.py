@@ -1,16 +1,14 @@
-"""Python's built-in functions, and `math` on numbers known only at run time."""
+"""Python's built-in functions."""
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
-from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import each, select
+from tierup.frontend.python.building.branch import each
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function
@@ -37,6 +35,7 @@ from tierup.frontend.python.building.values import (
     parts_of_complex,
 )  # fmt: skip
 from tierup.frontend.python.functions import consuming
+from tierup.frontend.python.functions.python_math import as_float, operand
 from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
@@ -44,14 +43,12 @@ from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate, short_circuit, static_truth
 from tierup.frontend.python.operations.scalars import (
     absolute,
-    binary,
     compare,
     of_ints,
     python_says,
     raise_if,
     refuse_zero,
     to_bool,
-    to_float,
     to_int,
 )
 
@@ -112,7 +109,7 @@ def abs_(frame: Frame, node: ast.AST, x: Value) -> Value:
         return absolute(frame, node, x)
     if is_complex_number(x):
         return complex_scalars.absolute(frame, node, Complex(*parts_of_complex(x)))
-    array = _operand(frame, node, x, abs)
+    array = operand(frame, node, x, abs)
     return Array(frame.em.numpy("aten.abs", [array.ssa]), array.rank, array.min_rank, array.dtype)
 
 
@@ -121,13 +118,13 @@ def int_(frame: Frame, node: ast.AST, x: Value = ZERO) -> Value:
     em = frame.em
     if isinstance(x, Scalar):
         return Scalar(of_ints(frame, "aten.Int.float", x.ssa) if x.kind == "float" else to_int(frame, x), "int")
-    array = _operand(frame, node, x, int)
+    array = operand(frame, node, x, int)
     return Scalar(em.numpy("aten.Int.Tensor", [array.ssa], em.types.int), "int")
 
 
 @function(float)
 def float_(frame: Frame, node: ast.AST, x: Value = ZERO_FLOAT) -> Value:
-    return Scalar(_as_float(frame, node, x, float), "float")
+    return Scalar(as_float(frame, node, x, float), "float")
 
 
 @function(complex)
@@ -148,20 +145,6 @@ def complex_(frame: Frame, node: ast.AST, real: Value = ZERO_FLOAT, imag: Value 
 def _is_real_scalar(frame: Frame, node: ast.AST, value: Value) -> bool:
     array = as_array(frame, node, value)
     return array.rank == 0 and dtype_of(frame, node, array).kind in "iuf"
-
-
-def _as_float(frame: Frame, node: ast.AST, x: Value, function: Callable[[Any], object]) -> ir.Value:
-    if is_number(x):
-        return to_float(frame, x)
-    return frame.em.numpy("aten.Float.Tensor", [_operand(frame, node, x, function).ssa], frame.em.types.float)
-
-
-def _operand(frame: Frame, node: ast.AST, x: Value, function: Callable[[Any], object]) -> Array:
-    """What a function of Python's is given that takes numbers, or an array as one: no list or tuple, which NumPy's functions take."""
-    if isinstance(x, (Sequence, ShapeOf)):
-        empty: object = [] if isinstance(x, Sequence) and x.kind == "list" else ()
-        raise WillRaise(TypeError(python_says(lambda: function(empty))))
-    return as_array(frame, node, x)
 
 
 @function(bool)
@@ -205,40 +188,10 @@ def pow_(frame: Frame, node: ast.AST, base: Value, exp: Value) -> Value:
 def divmod_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
     if is_number(x) and is_number(y) and "float" in (number_kind(x), number_kind(y)):
         refuse_zero(frame, y, lambda: divmod(1.0, 0.0))
-    for operand in (x, y):
-        if isinstance(operand, Array):  # NumPy's exception names divmod, not the operators
-            refuse_complex(frame, node, operand, "divmod")
+    for one in (x, y):
+        if isinstance(one, Array):  # NumPy's exception names divmod, not the operators
+            refuse_complex(frame, node, one, "divmod")
     return Sequence("tuple", [operate(frame, node, op, x, y) for op in (ast.FloorDiv, ast.Mod)])
-
-
-@function(math.sqrt)
-def sqrt(frame: Frame, node: ast.AST, x: Value) -> Value:
-    """math's own domain error where NumPy gives NaN. (exp, log, ... differ from NumPy's in the last bit: np.exp is what to write.)"""
-    em = frame.em
-    number = _as_float(frame, node, x, math.sqrt)
-    what, _, _ = python_says(lambda: math.sqrt(-1.0)).partition(", got ")
-    raise_if(frame, em.scalar("aten.lt.float", [number, em.float(0.0)], em.types.bool), "ValueError", what)
-    tensor = em.numpy("aten.full", [em.int_list([]), number, em.int(7), em.none, em.none, em.none])
-    return Scalar(em.numpy("aten.Float.Tensor", [em.numpy("aten.sqrt", [tensor])], em.types.float), "float")
-
-
-@function(math.floor)
-def floor(frame: Frame, node: ast.AST, x: Value) -> Value:
-    """The int below: truncation, less one for a negative fraction."""
-    if is_number(x) and number_kind(x) != "float":
-        return Scalar(to_int(frame, x), "int")
-    number = _as_float(frame, node, x, math.floor)
-    truncated = Scalar(of_ints(frame, "aten.Int.float", number), "int")
-    above = compare(frame, ast.Gt, truncated, Scalar(number, "float")).ssa
-    return select(frame, node, above, lambda: binary(frame, node, ast.Sub, truncated, Const(1)), lambda: truncated)
-
-
-@function(math.ceil)
-def ceil(frame: Frame, node: ast.AST, x: Value) -> Value:
-    if is_number(x) and number_kind(x) != "float":
-        return Scalar(to_int(frame, x), "int")
-    number = _as_float(frame, node, x, math.ceil)
-    return Scalar(of_ints(frame, "aten.ceil.float", number), "int")
 
 
 def _any_all(is_all: bool) -> Handler:
