@@ -86,8 +86,9 @@ def pow_(frame: Frame, node: ast.AST, x: Value, y: Value) -> Value:
     base, exponent = (Scalar(as_float(frame, node, v, partial(math.pow, 1.0)), "float") for v in (x, y))
     is_zero, is_below = (compare(frame, op, base, ZERO).ssa for op in (ast.Eq, ast.Lt))
     both = partial(_both, frame)
-    _refuse(frame, both(is_zero, compare(frame, ast.Lt, exponent, ZERO).ssa), ValueError, lambda: math.pow(0.0, -1.0))
     are_finite = both(*(compare(frame, ast.Lt, absolute(frame, node, v), Const(math.inf)).ssa for v in (base, exponent)))
+    is_negative = both(are_finite, compare(frame, ast.Lt, exponent, ZERO).ssa)
+    _refuse(frame, both(is_zero, is_negative), ValueError, lambda: math.pow(0.0, -1.0))
     is_fraction = compare(frame, ast.NotEq, binary(frame, node, ast.Mod, exponent, Const(1.0)), ZERO).ssa
     _refuse(frame, both(both(is_below, are_finite), is_fraction), ValueError, lambda: math.pow(-1.0, 0.5))
     found = Scalar(frame.em.scalar(power.name, [base.ssa, exponent.ssa], frame.em.types.float), "float")
