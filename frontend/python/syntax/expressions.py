@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -205,8 +206,10 @@ def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
 
 
 def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Value:
-    if isinstance(owner, Object) and isinstance(index, Const):
-        return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
+    if type(getattr(owner, "value", None)) is OrderedDict and isinstance(owner, Object) and isinstance(index, Const):
+        frame.outside.constant(owner.access.attribute("__class__"), "identity", OrderedDict)
+        if index.value in owner.value:  # of others an item may be what their own code makes, or changes
+            return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
     by_key = helpers.by_key(owner)
     if by_key is not None:
         return frame.call_function(frame, node, by_key, [settled(frame, index)], {})

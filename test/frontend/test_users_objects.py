@@ -1,0 +1,99 @@
+"""What the user's classes do when they are used runs as often, and in the order, as in plain Python: not when a graph is built or looked at."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beside_python import both, ending
+
+import tierup
+
+
+class Spy:
+    """An object that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.__dict__.update(asked=[], w=np.arange(3.0), n=2)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.asked.append(("set", name))
+        self.__dict__[name] = value
+
+    @property
+    def half(self) -> float:
+        self.asked.append("half")
+        return 0.5
+
+    @property
+    def plain(self) -> Any:
+        return self.w * self.n
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.asked.append(("get", name))
+        return 3.0
+
+
+def _noting(name: str, result: Any) -> Any:
+    def method(self: Spy, *args: Any) -> Any:
+        self.asked.append((name, len(args)))
+        return result() if callable(result) else result
+
+    return method
+
+
+for _name, _result in {
+    "__getitem__": lambda: np.ones(3), "__setitem__": None, "__delitem__": None, "__len__": 3, "__contains__": True, "__bool__": True, "__iter__": lambda: iter([1.0, 2.0]),
+    "__call__": 4.0, "__eq__": True, "__lt__": True, "__add__": 1.5, "__radd__": 2.5, "__mul__": 2.0, "__neg__": 7.0, "__abs__": 1.0, "__float__": 0.25, "__int__": 3,
+    "__index__": 1, "__str__": "spy", "__repr__": "spy()", "__format__": "formatted", "__hash__": 7, "__enter__": 1.0, "__exit__": None, "__reversed__": lambda: iter([2.0]),
+    "__iadd__": 5.0, "__matmul__": 6.0, "__round__": 2, "__divmod__": (1, 2),
+}.items():  # fmt: skip
+    setattr(Spy, _name, _noting(_name, _result))
+
+USES = (
+    "o[1] * x", "o['a'] + x", "len(o) + x", "(1 in o) + x", "x * 2 if o else x", "[v * x for v in o]", "sum(o) * x", "o() * x", "o(x) + x", "(o == 1) + x", "(o < 1) * x", "o + 1.0", "x.sum() + float(o)",
+    "int(o) + x", "x[o] + x", "str(o), x + 1", "f'{o}', x + 1", "f'{o!r}', x + 1", "abs(o) + x", "-o + x", "o * 2 + x", "o @ 2 + x", "o.missing * x", "o.half * x", "o.plain + x", "o.w * o.n + x",
+    "np.asarray([float(o)]) + x", "round(o) + x", "divmod(o, 2), x + 1", "list(reversed(o)), x + 1", "isinstance(o, int), x + 1", "max([o, o]) is o, x + 1", "any([o]), x + 1", "bool(o), x + 1",
+    "o is None, x + 1", "hash(o), x + 1", "repr(o), x + 1", "all(v > 0 for v in o), x + 1", "list(map(float, [o])), x + 1", "(lambda v: v[0] * x)(o)", "[o[i] * x for i in range(2)]", "min(o, key=lambda v: -v) * x",
+)  # fmt: skip
+STATEMENTS = (
+    "o[0] = x\nreturn x + 1", "o.z = x * 2\nreturn o.z + 1", "o += 1\nreturn o * x", "with o as v:\n    y = x * v\nreturn y + 1", "del o[0]\nreturn x + 1", "s = x\nfor v in o:\n    s = s + v * x\nreturn s",
+    "while o:\n    x = x * 2\n    if x.sum() > 50:\n        break\nreturn x", "a, b = o\nreturn a * x + b", "s = 0.0\nfor i in range(len(x)):\n    s += x[i] * o[i].sum()\nreturn s", "assert o\nreturn x * 2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [*(f"return {use}" for use in USES), *STATEMENTS])
+def test_an_object_is_asked_what_python_asks_it(body: str, tmp_path: Path) -> None:
+    jitted, plainly = both("o, x", body, tmp_path)
+    ours, theirs = Spy(), Spy()
+    for _ in range(5):
+        found, wanted = (ending(f, o, np.arange(1.0, 4.0)) for f, o in ((jitted, ours), (plainly, theirs)))
+        np.testing.assert_equal(repr(found), repr(wanted))
+        assert [a for a in ours.asked if a != ("__repr__", 0)] == [a for a in theirs.asked if a != ("__repr__", 0)]
+
+
+class Making(dict[str, Any]):
+    """Makes what it does not have, as a defaultdict does."""
+
+    def __missing__(self, key: str) -> Any:
+        self[key] = np.ones(3)
+        return self[key]
+
+
+@pytest.mark.parametrize("make", [lambda: collections.defaultdict(lambda: np.ones(3)), Making, lambda: collections.Counter(b=2), lambda: collections.OrderedDict(a=np.ones(3), b=2)])
+def test_a_mapping_makes_an_item_only_where_the_program_asks_for_it(make: Any) -> None:
+    def some(d: Any, x: Any) -> Any:
+        if x.sum() > 100:
+            return d["a"] * 2
+        return x * 2
+
+    jitted = tierup.jit(some)
+    ours, theirs = make(), make()
+    for x in (np.ones(3), np.ones(3), np.ones(3), np.ones(3) * 99, np.ones(3)):
+        np.testing.assert_array_equal(jitted(ours, x), some(theirs, x))
+        assert list(ours) == list(theirs)
