@@ -1,43 +1,26 @@
-"""Views of a NumPy scalar that indexing gave: a scalar is a copy, so they are of memory of their own, and the argument's stays apart."""
+"""A view of a NumPy scalar is an array of its own: what is written to it leaves the scalar, and the array that it was read from, as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
+from beside_python import alike, both, ending
 
-import tierup
-
-VIEWS = {
-    "reshape": lambda x: x[0].reshape(1, -1), "ravel": lambda x: x[0].ravel(), "atleast_1d": lambda x: np.atleast_1d(x[0]), "asarray": lambda x: np.asarray(x[0]),
-    "new_axis": lambda x: x[0][None], "expand_dims": lambda x: np.expand_dims(x[0], 0), "broadcast_to": lambda x: np.broadcast_to(x[0], (3, *x.shape)),
-    "view_of_a_view": lambda x: x[None][0].ravel(), "cast_to_its_own_dtype": lambda x: x[0].astype(x.dtype, copy=False).reshape(1, -1),
-    "reshaped_to_sizes": lambda x: x[0].reshape(x[0].size, 1),
-    "transposed": lambda x: x[0].T, "the_load": lambda x: x[0], "computed": lambda x: np.exp(x[0])[None],
-}  # fmt: skip
+SCALARS = ("x.mean()", "x.sum() * 2", "x[1]", "x[0] + 1", "np.max(x)", "y * 2", "y[()]", "-y", "np.where(y > 0, y, 0) + y", "x[x.argmax()]")
+VIEWS = ("np.broadcast_to(s, (2,))", "np.broadcast_to(s, (2, 3))", "s.reshape(1)", "np.reshape(s, (1, 1))", "s.ravel()", "np.ravel(s)", "np.atleast_1d(s)", "np.atleast_2d(s)", "np.atleast_3d(s)", "s[None]", "s[..., None]",
+         "np.expand_dims(s, 0)", "s.squeeze()[None]", "np.asarray(s)", "np.asarray(s)[None]", "np.array(s, copy=None, ndmin=1)", "np.broadcast_arrays(s, np.ones(2))[0]", "s.T.reshape(1)", "np.transpose(s)[None]", "s.flatten()", "np.asarray(s).view()",
+         "np.moveaxis(s[None, None], 0, 1)", "np.squeeze(s)[None]", "np.real(s)[None]", "s.real[None]", "np.ascontiguousarray(s)", "np.require(s)[None]", "np.asanyarray(s)[..., None]")  # fmt: skip
+WRITES = ("v[...] = 7", "v += 1", "np.add.at(v, [0, 0], 1)", "np.copyto(v, 5)", "np.put(v, [0], 9)", "np.add(v, 1, out=v)", "v.fill(3)", "v[0] = 4")
 
 
-@pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
-def test_a_view_of_a_scalar_is_of_its_own(name, options):
-    f = VIEWS[name]
-    decorated = tierup.jit(f, **options)
-    for x in [np.arange(1.0, 5.0)] * 3 + [np.ones((2, 3))] * 3:
-        want, given = f(x), x.copy()
-        got = decorated(given)
-        assert type(got) is type(want) and np.shape(got) == np.shape(want) and np.all(np.isclose(got, want))
-        if isinstance(want, np.ndarray):
-            assert got.flags.writeable == want.flags.writeable and np.shares_memory(got, given) == np.shares_memory(want, x)
-    assert options or decorated.stats().hits >= 2
-
-
-@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
-def test_a_view_that_is_returned_twice_is_one_array(options):
-    def f(x):
-        v, w = x[0].reshape(1, 1), x[x.argmax()]
-        w = w.reshape(w.size, 1)
-        return v, w, [v, w]
-
-    decorated = tierup.jit(f, **options)
-    for _ in range(3):
-        x = np.arange(1.0, 5.0)
-        v, w, both = decorated(x)
-        assert both[0] is v and both[1] is w and not np.shares_memory(v, w)
-        assert not np.shares_memory(v, x) and not np.shares_memory(w, x)
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_is_written_to_a_view_of_a_scalar_is_the_views_alone(view: str, tmp_path: Path) -> None:
+    for i, scalar in enumerate(SCALARS):
+        write = WRITES[(len(view) + i) % len(WRITES)]
+        (folder := tmp_path / str(i)).mkdir()
+        jitted, plainly = both("x, y", f"s = {scalar}\nv = {view}\n{write}\nreturn s, v, x", folder)
+        for _ in range(2):
+            found, wanted = (ending(f, np.array([1.0, 2.5, 0.5]), np.array(3.0)) for f in (jitted, plainly))
+            assert alike(found, wanted, 0), (scalar, write, found, wanted)

@@ -32,7 +32,7 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.python.functions.numpy_shape import C_ORDER, with_rank
 from tierup.frontend.python.operations import arrays
-from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong
+from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong, viewable
 from tierup.frontend.python.operations.scalars import number
 
 KEEP = Const("K")
@@ -205,7 +205,7 @@ def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh
         return replace(strong(frame, node, value, known.numpy), decays=False)
     if is_complex_number(value):
         value = strong(frame, node, value)
-    x = as_array(frame, node, value)
+    x = viewable(frame, node, value) if isinstance(value, Array) and not fresh else as_array(frame, node, value)
     made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
     if not is_none(dtype):
         return replace(cast(frame, node, x, dtype, copy=fresh and not made), decays=False)

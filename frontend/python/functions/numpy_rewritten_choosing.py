@@ -41,9 +41,10 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to places of a vector the values in turn. Where a place may be refused NumPy, by the vector's layout, has written some."""
-    ind, v, n = np.asarray(ind).reshape(-1), np.asarray(v).reshape(-1), len(a)
+    ind, v = np.asarray(ind).reshape(-1), np.asarray(v).reshape(-1)
     if a.ndim != 1 or ind.dtype.kind not in "iu" or mode not in ("wrap", "clip") or not np.can_cast(v.dtype, a.dtype):
         raise ValueError(f"{a}")
+    n = len(a)
     if n == 0 and len(ind) > 0:
         raise IndexError("cannot replace elements of an empty array")
     if len(v) > 0:

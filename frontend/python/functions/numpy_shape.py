@@ -174,7 +174,7 @@ def squeeze(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> Value:
 
 @function(np.broadcast_to)
 def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value, subok: Value = FALSE) -> Value:
-    x = own_of_scalars(frame, replace(as_array(frame, node, array), decays=False))  # now: the view's strides, and that it is locked, stay
+    x = own_of_scalars(frame, replace(viewable(frame, node, array), decays=False))  # now: the view's strides, and that it is locked, stay
     sizes, rank = int_list(frame, node, shape)
     return replace(viewed(frame, x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
 
