@@ -16,6 +16,8 @@ from tierup.dialect.base import dtypes
 Sample = tuple[str, tuple[Any, ...], "int | str"]
 _random = np.random.default_rng(0)
 
+from tierup.dialect.ops.scalars.libm import LIBM
+
 SAMPLES: list[Sample] = []
 
 
@@ -439,6 +441,10 @@ for position, count in ((3, 7), (0, 1), (6, 7), (-2, 7), (9, 7), (4, 0)):
     add("tierup.within", position, count, results="int")
 add("prim.max.int", 3, 4, results="int")
 add("prim.min.int", 3, 4, results="int")
+for libm in LIBM.values():
+    for number in (1.0, -0.5, 1.75, 30.5):
+        if libm.surely is None or libm.surely[0] <= number <= libm.surely[1]:
+            add(libm.op.name, number, *([1.5] if len(libm.op.operands) == 2 else []), results="float")
 for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),
                           ("log.int", 9, "float"), ("Int.bool", True, "int"), ("__not__", True, "bool"), ("neg.float", 2.0, "float")):  # fmt: skip
     add(f"aten.{name}", value, results=kind)
