@@ -106,7 +106,7 @@ def function_from(
 
     def graph(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
         try:
-            found = build(target, shape, arguments, numbers, most)
+            found = build(target, shape, arguments, numbers, most, python_answers=not (isinstance(target, GradientSpec) or made.is_strict))
             return built(found, target.__name__, place, enlarge=partial(enlarge, most, found.rooms) if found.rooms else None)
         except UnsupportedSyntax as e:
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None

@@ -101,14 +101,14 @@ Target = FunctionType | GradientSpec
 
 def build(
     target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset(),
-    most: dict[Site, int] | None = None,
+    most: dict[Site, int] | None = None, *, python_answers: bool = False,
 ) -> GraphResult:
     """The graph of a function, or of its gradients, for calls of this shape.
 
     `arguments` are needed for parameters that are objects (`self`): their attributes are read now. `numbers`: those from outside that
-    are read at every call. `most`: how many items lists that grow have room for. Raises UnsupportedSyntax
-    for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for arguments and results
-    that have none.
+    are read at every call. `most`: how many items lists that grow have room for. `python_answers`: whether calls may be left to Python.
+    Raises UnsupportedSyntax for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for
+    arguments and results that have none.
     """
     context = thread_context()
     mutable, knows_dtypes = False, "no" if arguments else None
@@ -121,7 +121,7 @@ def build(
     try:
         with context:
             while True:
-                outside = Outside(numbers, knows_dtypes, has_complex=has_complex, rooms=rooms)
+                outside = Outside(numbers, knows_dtypes, has_complex=has_complex, rooms=rooms, python_answers=python_answers)
                 try:
                     return ProgramBuilder(context, mutable, outside=outside).build(target, shape, arguments or {})
                 except NeedsMutation:

@@ -20,6 +20,7 @@ NATIVE = {
     "sum of those that pass": "return sum(v for v in x if v > 0)",
     "sum over two": "return sum(x[i] * x[j] for i in range(len(x)) for j in range(i) if i + j > 1)",
     "sum of products": "return sum(a * b for a, b in zip(x, x[::-1])), sum(i * v for i, v in enumerate(x))",
+    "a list of sums": "a = np.outer(x, x + 1)\nreturn [sum(row) for row in a], [sum(row) * 2 + i for i, row in enumerate(a)]",
     "goes on from a sum": "s = sum(x)\nreturn s * 2 + 1, np.sin(s)",
     "a list": "return [float(v) * 2 for v in x], [v * 2 for v in x]",
     "a list of those that pass": "return [float(v) for v in x if v > 0 if v < 2]",
@@ -67,6 +68,11 @@ def test_items_are_taken_in_native_code(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
+
+
+def test_a_sum_of_arrays_that_are_none_is_pythons(tmp_path: Path) -> None:
+    jitted = check("k = 2\na = [sum(row) for row in np.outer(x, x)]\nreturn a, sum(x) * k", tmp_path, (6, 6, 6, 0, 6, 0, 9))
+    assert jitted.stats().hits >= 3 and "Python at" not in jitted.explain(), jitted.explain()
 
 
 @pytest.mark.parametrize("name", IN_PART)

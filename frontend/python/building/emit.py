@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -157,6 +157,19 @@ class Emitter:
         made, attributes = torch_types.spelled(self.context, name, attributes)
         found: Sequence[ir.Value] = self.create(made, operands, results, attributes).results
         return found
+
+    def to_undo(self) -> Callable[[], None]:
+        """What erases all that is built from now on in the block at hand."""
+        block = self.ip.block
+        kept = [view.operation for view in block.operations][-1:]  # constants come in at the top
+
+        def undo() -> None:
+            for op in reversed([view.operation for view in block.operations]):
+                if op in kept:
+                    break
+                op.erase()
+
+        return undo
 
     def scalar(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """An op of Python scalars or lists: no promotion rule."""

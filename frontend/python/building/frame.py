@@ -117,9 +117,11 @@ class Outside:
         *,
         has_complex: bool = False,
         rooms: Mapping[Site, Room | None] | None = None,
+        python_answers: bool = False,
     ) -> None:
         """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py). `rooms`: of the
-        lists that are built as ones that grow; None of those that had too many items."""
+        lists that are built as ones that grow; None of those that had too many items. `python_answers`: a call may be left to Python."""
+        self.python_answers = python_answers
         self.rooms = rooms or {}
         self.growing: dict[Site, Any] = {}  # the lists that were refused and may be built so: the templates of their items
         self.numbers = numbers

@@ -17,10 +17,10 @@ from functools import partial
 
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, Unjoinable
-from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, Value
+from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, OneOf, Value
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.operations import appending, iteration
-from tierup.frontend.python.operations.scalars import compare
+from tierup.frontend.python.operations.scalars import compare, raise_if
 
 Generators = Sequence_[ast.comprehension]
 
@@ -84,20 +84,30 @@ def from_start(
     build: Callable[[Value, Iterable_], Value],
 ) -> Value:
     """What `build` gives of a start and items: by `step` of the start and the first item, where that gives what is of another kind than the
-    start, as a sum of arrays that starts with 0 does."""
-    before = frame.env
+    start, as a sum of arrays that starts with 0 does. A call without items is Python's then; in a function that may write its arguments,
+    which Python cannot run again, what is given is of one kind or the other."""
+    before, left_to_python = frame.env, frame.outside.python_answers and (not frame.em.mutable or frame.outside.rooms)
     if isinstance(items.length, Const):
         return build(start, items)
+    undo = frame.em.to_undo()
     try:
-        return build(start, items)
+        found = build(start, items)
+        if not (left_to_python and isinstance(found, OneOf)):
+            return found
     except Unjoinable:
-        frame.env = before
+        pass
+    undo()
+    frame.env = before
 
     def of_some() -> Value:
         first, rest = iteration.first_and_rest(frame, node, items)
         return build(step(start, first), rest)
 
     is_empty = compare(frame, ast.LtE, items.length, ZERO).ssa
+    if left_to_python:
+        raise_if(frame, is_empty, "ValueUnanswerable", "no items, of which the sum is of another kind")
+        frame.outside.made_by_python = frame.error(node, "a sum of arrays that may be none, in a function that writes its arguments")
+        return of_some()
     return select(frame, node, is_empty, lambda: start, of_some, choices=True)
 
 
