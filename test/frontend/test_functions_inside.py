@@ -39,6 +39,8 @@ NATIVE = {
     "of two functions that have the same name": "def made(f):\n    k = 10\n    return lambda t: f(t) + k\nk = 1\ng = made(lambda t: t * k)\nk = 2\nreturn g(x), k",
     "writes an array": "y = x.copy()\ndef put(i, v):\n    y[i] = v\nput(0, 7.0)\nput(1, n)\nreturn y",
     "takes all kinds of arguments": "def g(a, /, b, *rest, k=1, **more):\n    return a + b * k + sum(rest) + more.get('z', 0)\nreturn g(x, 1, 2, 3, k=n, z=4)",
+    "a name of the comprehension": "i = 9\ndef h(f, t):\n    return f(t) + i\nreturn [(lambda t: t * i)(x) for i in range(3)], [h(lambda t: t * i, x) for i in (1, n)], {k: (lambda: k * x)() for k in (1, 2)}, i",
+    "a key of the comprehension": "return [min(range(3), key=lambda j: abs(v - j)) for v in (n, 1.2)], sum((lambda t: t * v)(2) for v in x), any((lambda: v > n)() for v in x)",
     "is there": "def h(t, key=None):\n    return t if key is None else key(t)\ng = lambda t: t * 2\nreturn h(x), h(x, g), 1 if g else 2, g is g",
     "a number or an array": "s = 0\nfor i in range(len(x)):\n    if x[i] > n:\n        s += x[i]\ng = lambda t: t * s\nreturn g(x), g(2)",
     "a list around it": "d = [1.0, x]\ndef g():\n    return d[1] * d[0]\nreturn g()",
@@ -50,7 +52,8 @@ NATIVE = {
 # bodies of which something is Python's
 IN_PART = {
     "reads what a loop may have set": "def g():\n    return t + 1\nfor i in range(len(x)):\n    t = float(x[i]) * 2\nreturn g()",
-    "a name of the comprehension": "return [(lambda t: t * i)(x) for i in range(3)]",
+    "a name of the comprehension, bound outside": "r = [(g := lambda t: t * i)(x) for i in range(3)]\nreturn r, g(x)",
+    "a name of the comprehension, in a tuple": "def same(f):\n    return f\nfs = [(i, same(lambda t: t * i)) for i in range(3)]\nreturn [f(x) for _, f in fs]",
     "a name of the comprehension, called later": "i = 7\nfs = [lambda t: t * i for i in range(3)]\nreturn [f(x) for f in fs], i",
     "one reads the other": "def even(k):\n    return k == 0 or odd(k - 1)\ndef odd(k):\n    return k > 0 and even(k - 1)\nreturn x * even(4)",
     "nonlocal": "s = 0.0\ndef add(v):\n    nonlocal s\n    s += v\nadd(1.0)\nadd(x[0])\nreturn s + x",
@@ -97,7 +100,7 @@ def test_regions_hold_functions_whose_names_keep_their_values(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("body", "says"), [
-    ("g = [lambda: i for i in range(2)]\nreturn x", "reads a name of the comprehension around it; give it a parameter with that as default"),
+    ("g = [lambda: i for i in range(2)]\nreturn x", "that is kept, and reads a name of the comprehension around it; give it a parameter with that as default"),
     ("@np.vectorize\ndef g(t):\n    return t\nreturn x", "`g` inside the function, with a decorator; define it outside"),
     ("def g():\n    nonlocal x\n    x = 1\ng()\nreturn x", "`g` inside the function, with `nonlocal`; return the new value"),
     ("def g():\n    yield x\nreturn g", "a generator inside the function; return a tuple or list"),

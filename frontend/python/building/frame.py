@@ -34,7 +34,7 @@ from tierup.frontend.python.building.values import (
     Unset,
     Value,
 )
-from tierup.frontend.python.flow.names import NONE, binds, names_of, own_nodes, reads
+from tierup.frontend.python.flow.names import NONE, Names, binds, names_of, own_nodes, reads
 from tierup.frontend.python.flow.parts import SCOPES
 from tierup.frontend.stopping import NO_GRAD
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype_of, index_dtype_of, is_number_to_read, structure_of
@@ -177,7 +177,8 @@ class Frame:
         self.cells = reads(inside) & self.locals if inside else NONE  # names that functions inside read, whenever they run
         self.functions: dict[ast.AST, FunctionType] = {}  # those inside, by their definitions
         self.values_named = 0
-        self.comprehended = NONE  # names of the comprehensions around the expression at hand
+        self.comprehended: dict[str, object] = {}  # names of the comprehensions around the expression at hand, with whose they are
+        self.shadowed: dict[str, Value] = {}  # what the function's own names of these have meanwhile
         self.has_choices = False  # whether some name may be a value of one kind or another
         self.conditions: set[ast.AST] = set()  # nodes of which only the truth is asked
         # where statements in tail position end: None: the function; names: a loop body that carries them; ALL_NAMES: one
@@ -278,6 +279,19 @@ class Frame:
             yield name
         finally:
             self.env.pop(name, None)
+
+    @contextmanager
+    def comprehension(self, node: ast.AST, own: Names) -> Iterator[None]:
+        """Inside the `with`, the names in `own` are those of a comprehension; behind it they are what they were."""
+        outer = {name: value for name, value in self.env.items() if name in own}
+        saved = self.comprehended, self.shadowed
+        self.shadowed = {**{name: value for name, value in outer.items() if name not in self.comprehended}, **self.shadowed}
+        self.comprehended = {**self.comprehended, **dict.fromkeys(own, node)}
+        try:
+            yield
+        finally:
+            self.comprehended, self.shadowed = saved
+            self.env = {**{name: value for name, value in self.env.items() if name not in own}, **outer}  # `:=` binds outside of it
 
     def lookup(self, node: ast.Name) -> Value:
         """What a name stands for here. Raises WillRaise for Python's NameError, UnsupportedSyntax if only some paths set it."""

@@ -95,8 +95,7 @@ def captured(frame: Frame, node: ast.AST | None, value: Value, of: tuple[Closure
     if any(function is function_of(other.target) for other in of):
         raise frame.error(node, f"functions inside that read one another, as `{function.__name__}` does", "define them outside")
     around = definition(function).around
-    here = {name for name, whose in around.items() if whose is frame.token or whose is frame.source.around.get(name)}
-    read = {n: frame.env[n] for n in function.__code__.co_freevars if n in here and n in frame.env and n not in value.values}
+    read = {n: v for n in function.__code__.co_freevars if n not in value.values and (v := _value_of(frame, n, around.get(n))) is not None}
     itself = tuple(name for name, found in read.items() if isinstance(found, Closure) and found.target is function)
     taken = {
         name: Unset(found.why) if isinstance(found, Perhaps) else captured(frame, node, found, (*of, value))
@@ -115,10 +114,20 @@ def given_back(frame: Frame, value: Value) -> Value:
     if not isinstance(value, Closure) or value.scope is not None:
         return value
     around = definition(function_of(value.target)).around
-    kept = {name: given_back(frame, v) for name, v in value.values.items() if around.get(name) is not frame.token}
-    itself = tuple(name for name in value.itself if around.get(name) is not frame.token)
-    reads_here = frame.token in around.values()
+    here = {name for name, whose in around.items() if whose is frame.token or whose is frame.comprehended.get(name, around)}
+    kept = {name: given_back(frame, v) for name, v in value.values.items() if name not in here}
+    itself = tuple(name for name in value.itself if name not in here)
+    reads_here = bool(here)
     return replace(value, values=kept, itself=itself, scope=frame if reads_here else None)
+
+
+def _value_of(frame: Frame, name: str, whose: object) -> Value | None:
+    """What a name around a function inside has now; None where it has nothing, or is not read here. A comprehension's name may hide it."""
+    if whose is not None and whose is frame.comprehended.get(name):
+        return frame.env.get(name)
+    if whose is None or whose is not frame.token and whose is not frame.source.around.get(name):
+        return None
+    return (frame.shadowed if name in frame.comprehended else frame.env).get(name)
 
 
 def _is_function_in(value: Value) -> bool:

@@ -129,18 +129,13 @@ def loop(
 ) -> None:
     """The loops of a comprehension around a body. When `left` holds, those around the innermost one are left, too."""
     own = frozenset(name for generator in generators for name in binds([generator.target]))
-    outer = {name: value for name, value in frame.env.items() if name in own}
-    around, frame.comprehended = frame.comprehended, frame.comprehended | own
-    frame.env = {name: value for name, value in frame.env.items() if name not in own}
-    with frame.named(first) as iterable:
-        for i, generator in reversed(list(enumerate(generators))):
-            for test in reversed(generator.ifs):
-                body = [ast.If(test, body, [])]
-            body = [ast.For(generator.target, generator.iter if i else ast.Name(iterable, ast.Load()), body, [])]
-            if i and left is not None:
-                body.append(ast.If(left, [ast.Break()], []))
-        try:
+    with frame.comprehension(node, own):
+        frame.env = {name: value for name, value in frame.env.items() if name not in own}
+        with frame.named(first) as iterable:
+            for i, generator in reversed(list(enumerate(generators))):
+                for test in reversed(generator.ifs):
+                    body = [ast.If(test, body, [])]
+                body = [ast.For(generator.target, generator.iter if i else ast.Name(iterable, ast.Load()), body, [])]
+                if i and left is not None:
+                    body.append(ast.If(left, [ast.Break()], []))
             frame.execute([_at(statement, node) for statement in body], tail=False)
-        finally:
-            frame.comprehended = around
-            frame.env = {**{name: value for name, value in frame.env.items() if name not in own}, **outer}

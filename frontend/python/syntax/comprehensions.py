@@ -16,6 +16,7 @@ from tierup.frontend.python.building.values import ZERO, Const, Iterable_, Mappi
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.functions import consuming, summing
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
+from tierup.frontend.python.syntax import nested
 from tierup.frontend.python.syntax.calls import call
 from tierup.frontend.python.syntax.expressions import HANDLERS, TAKERS, assign_target, condition, evaluate, evaluate_any
 
@@ -25,7 +26,7 @@ def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     first = evaluate(frame, node.generators[0].iter)
     before, writes, out = dict(frame.env), frame.em.writes, list[Value]()
     try:
-        _comprehend(frame, node, first, 0, lambda: out.append(kept(frame, node.elt, evaluate_any(frame, node.elt))))
+        _comprehend(frame, node, first, 0, lambda: out.append(_element(frame, node, node.elt)))
     except NeedsStatic as e:
         if frame.is_numpys or frame.em.writes != writes:
             raise
@@ -46,14 +47,9 @@ def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
     own = binds([generator.target])
 
     def item(i: Value) -> Value:
-        outer = {name: value for name, value in frame.env.items() if name in own}
-        around, frame.comprehended = frame.comprehended, frame.comprehended | own
-        try:
+        with frame.comprehension(node, own):
             assign_target(frame, generator.target, inner.item(i))
-            return kept(frame, node.elt, evaluate_any(frame, node.elt))
-        finally:
-            frame.comprehended = around
-            frame.env = {**{name: value for name, value in frame.env.items() if name not in own}, **outer}
+            return _element(frame, node, node.elt)
 
     return Iterable_(inner.length, item, inner.needs_static_index, check=inner.check)
 
@@ -74,12 +70,17 @@ def _list_taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
     return call(frame, node, Const(taker), [_listcomp(frame, node.args[0])], {})  # type: ignore[arg-type]  # a comprehension
 
 
+def _element(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, element: ast.expr) -> Value:
+    value = kept(frame, element, evaluate_any(frame, element))
+    return nested.kept(frame, element, value, [node])
+
+
 def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
     out: dict[Any, Value] = {}
 
     def add() -> None:
         key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
-        out[key] = kept(frame, node.value, evaluate_any(frame, node.value))
+        out[key] = _element(frame, node, node.value)
 
     _comprehend(frame, node, evaluate(frame, node.generators[0].iter), 0, add)
     return Mapping_(out, region=frame.em.region)
@@ -91,10 +92,7 @@ def _comprehend(frame: Frame, node: Any, first: Value, depth: int, add: Callable
         add()
         return
     generator = node.generators[depth]
-    own = binds([generator.target])
-    outer = {name: value for name, value in frame.env.items() if name in own}
-    around, frame.comprehended = frame.comprehended, frame.comprehended | own
-    try:
+    with frame.comprehension(node, binds([generator.target])):
         iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter) if depth else first)
         for i in range(known_length(frame, generator.iter, iterable)):
             assign_target(frame, generator.target, iterable.item(Const(i)))
@@ -102,11 +100,6 @@ def _comprehend(frame: Frame, node: Any, first: Value, depth: int, add: Callable
                 _comprehend(frame, node, first, depth + 1, add)
             if iterable.check is not None:
                 iterable.check()
-    finally:
-        frame.comprehended = around
-        for name in own - set(outer):
-            frame.env.pop(name, None)
-        frame.env.update(outer)  # `:=` binds outside of it
 
 
 def _passes(frame: Frame, node: ast.expr) -> bool:

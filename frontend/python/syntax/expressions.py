@@ -217,7 +217,7 @@ def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Valu
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
-    value = kept(frame, node, evaluate_any(frame, node.value))
+    value = nested.kept(frame, node, kept(frame, node, evaluate_any(frame, node.value)), frame.comprehended.values())
     frame.env[node.target.id] = value
     frame.has_choices |= isinstance(value, OneOf)
     return value

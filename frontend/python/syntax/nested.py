@@ -16,14 +16,16 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+from collections.abc import Collection
 from types import CellType, FunctionType
 
 from tierup.frontend.python.building.branch import each
 from tierup.frontend.python.building.frame import Frame
+from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.parameters import captured
-from tierup.frontend.python.building.source import compiled, given_source
-from tierup.frontend.python.building.values import Closure, Value
-from tierup.frontend.python.flow.names import names_of, own_nodes, reads
+from tierup.frontend.python.building.source import compiled, definition, given_source
+from tierup.frontend.python.building.values import Closure, Mapping_, Sequence, Value, parts_of
+from tierup.frontend.python.flow.names import own_nodes
 
 _ANNOTATIONS = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr, ast.expr_context)
 
@@ -55,10 +57,24 @@ def call(frame: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs
     return each(frame, node, list(callee.values.values()), with_)
 
 
+def kept(frame: Frame, node: ast.AST, value: Value, comprehensions: Collection[object]) -> Value:
+    """A value that is there when the names of comprehensions have other values, or none. Raises UnsupportedSyntax for a function in it that
+    reads one."""
+    if isinstance(value, Closure) and value.scope is frame:
+        around, read = definition(function_of(value.target)).around, function_of(value.target).__code__.co_freevars
+        if any(around.get(name) in comprehensions for name in read if name not in value.values):
+            what = "a function inside that is kept, and reads a name of the comprehension around it"
+            raise frame.error(node, what, "give it a parameter with that as default")
+    if isinstance(value, (Sequence, Mapping_, Closure)):
+        for part in parts_of(value):
+            kept(frame, node, part, comprehensions)
+    return value
+
+
 def _function(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> FunctionType:
     _refuse(frame, node)
     outermost = frame.source.outermost
-    around = {**frame.source.around, **dict.fromkeys(frame.locals, frame.token)}
+    around = {**frame.source.around, **dict.fromkeys(frame.locals, frame.token), **frame.comprehended}
     function = compiled(node, outermost, {name: CellType() for name in around})
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         raise frame.error(node, "a generator inside the function", "return a tuple or list")
@@ -71,11 +87,9 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> FunctionType:
 
 def _refuse(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> None:
     """Raises UnsupportedSyntax for what stays Python."""
-    what = "a lambda inside the function" if isinstance(node, ast.Lambda) else f"the function `{node.name}` inside the function"
-    if (reads([node]) - names_of(node)) & frame.comprehended:
-        raise frame.error(node, f"{what}, which reads a name of the comprehension around it", "give it a parameter with that as default")
     if isinstance(node, ast.Lambda):
         return
+    what = f"the function `{node.name}` inside the function"
     if node.decorator_list:
         raise frame.error(node, f"{what}, with a decorator", "define it outside")
     for inner in own_nodes(node):
