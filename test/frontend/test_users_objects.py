@@ -97,3 +97,25 @@ def test_a_mapping_makes_an_item_only_where_the_program_asks_for_it(make: Any) -
     for x in (np.ones(3), np.ones(3), np.ones(3), np.ones(3) * 99, np.ones(3)):
         np.testing.assert_array_equal(jitted(ours, x), some(theirs, x))
         assert list(ours) == list(theirs)
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class Triple(tuple[Any, ...]):
+    """A tuple whose items are computed."""
+
+    def __getitem__(self, i: Any) -> Any:
+        return super().__getitem__(i) * 2
+
+
+@pytest.mark.parametrize("make", [Pair, lambda *items: Triple(items), lambda *items: collections.UserList(items)])
+def test_an_item_of_a_kind_of_tuple_is_what_its_class_gives(make: Any) -> None:
+    def some(p: Any, x: Any) -> Any:
+        return p[0] * x + p[-1]
+
+    jitted = tierup.jit(some, weigh=False)
+    for n in (1.0, 1.0, 2.0, 1.0):
+        p = make(np.ones(3) * n, 2.5)
+        np.testing.assert_array_equal(jitted(p, np.arange(3.0)), some(p, np.arange(3.0)))
+    assert make is not Pair or jitted.stats().hits >= 2, jitted.explain()

@@ -206,14 +206,21 @@ def _subscript(frame: Frame, node: ast.Subscript, owner: Value) -> Value:
 
 
 def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Value:
-    if type(getattr(owner, "value", None)) is OrderedDict and isinstance(owner, Object) and isinstance(index, Const):
-        frame.outside.constant(owner.access.attribute("__class__"), "identity", OrderedDict)
-        if index.value in owner.value:  # of others an item may be what their own code makes, or changes
-            return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
+    if isinstance(owner, Object) and isinstance(index, Const) and _has_item(owner.value, index.value):
+        frame.outside.constant(owner.access.attribute("__class__"), "identity", type(owner.value))
+        return frame.outside_value(node, owner.value[index.value], owner.access.item(index.value))
     by_key = helpers.by_key(owner)
     if by_key is not None:
         return frame.call_function(frame, node, by_key, [settled(frame, index)], {})
     return indexing.load(frame, node, owner, index)
+
+
+def _has_item(value: Any, key: Any) -> bool:
+    """Whether an object has an item that is there to be read: of others an item may be what their own code makes, or changes."""
+    for kind in (tuple, list):
+        if getattr(type(value), "__getitem__", None) is kind.__getitem__:
+            return type(key) is int and -kind.__len__(value) <= key < kind.__len__(value)
+    return type(value) is OrderedDict and key in value
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> Value:
