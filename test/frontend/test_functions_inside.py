@@ -43,6 +43,7 @@ NATIVE = {
     "a key of the comprehension": "return [min(range(3), key=lambda j: abs(v - j)) for v in (n, 1.2)], sum((lambda t: t * v)(2) for v in x), any((lambda: v > n)() for v in x)",
     "is there": "def h(t, key=None):\n    return t if key is None else key(t)\ng = lambda t: t * 2\nreturn h(x), h(x, g), 1 if g else 2, g is g",
     "a number or an array": "s = 0\nfor i in range(len(x)):\n    if x[i] > n:\n        s += x[i]\ng = lambda t: t * s\nreturn g(x), g(2)",
+    "gives an array or a number": "g = lambda t: t if n > 1 else n\ndef h(f, t):\n    return f(f(t))\nreturn g(g(x)), h(g, x), h(lambda t: n if n > 2 else t, x)",
     "a list around it": "d = [1.0, x]\ndef g():\n    return d[1] * d[0]\nreturn g()",
     "left early": "def first(k):\n    for i in range(len(x)):\n        if x[i] > k:\n            return i\n    return -1\nreturn first(0.0), first(n), first(9.0)",
     "raises": "def g(t):\n    if t > 1:\n        raise ValueError('too large')\n    return t\nreturn g(n) * x",

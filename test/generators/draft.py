@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import math
 import random
 import types
 import warnings
@@ -20,7 +21,7 @@ import numpy as np
 
 LARGEST = 1e5  # values beyond it are not kept: float16 ends at 65504
 LARGEST_INT = 1 << 100
-NAMES = {"np": np, "contextlib": contextlib, "functools": functools, "types": types}
+NAMES = {"np": np, "contextlib": contextlib, "functools": functools, "math": math, "types": types}
 
 Lines = list[str]
 

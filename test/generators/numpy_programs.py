@@ -9,6 +9,7 @@ import family_complex  # noqa: F401 - adds its statements
 import family_containers  # noqa: F401
 import family_control  # noqa: F401
 import family_elementwise  # noqa: F401
+import family_functions  # noqa: F401
 import family_indexing  # noqa: F401
 import family_islands  # noqa: F401
 import family_movement  # noqa: F401
@@ -22,7 +23,7 @@ from families import grow
 # what a program is mostly about: weights of families; others have 1
 THEMES: tuple[dict[str, float], ...] = (
     {}, {}, {"writes": 4}, {"writes": 3, "control": 3}, {"control": 4}, {"indexing": 4, "writes": 2}, {"reductions": 4}, {"elementwise": 3, "scalars": 3}, {"containers": 5, "control": 2},
-    {"movement": 4, "writes": 2}, {"products": 8, "reductions": 2},
+    {"movement": 4, "writes": 2}, {"products": 8, "reductions": 2}, {"functions": 6}, {"functions": 3, "control": 3},
 )  # fmt: skip
 
 

@@ -296,19 +296,19 @@ def _of_choice(em: Emitter, value: Value, template: Structure) -> list[ir.Value]
     """A value among those that it may be: which it is, and each, with dummies for the others."""
     given = value.alternatives if isinstance(value, OneOf) else (value,)
     alternatives = template.items[1:]
-    if len(given) == len(alternatives):
-        at = list(range(len(given)))
-    else:
-        kinds = [_kind(item) for item in alternatives]
-        at = [kinds.index(_kind(template_of(v, generalise=True))) for v in given]
-    first = em.int(at[0])
+    kinds, own = [_kind(item) for item in alternatives], [_kind(template_of(v, generalise=True)) for v in given]
+    by_kind = all(len(set(names)) == len(names) for names in (kinds, own)) and set(own) <= set(kinds)  # else results of paths, in their order
+    at = [kinds.index(kind) for kind in own] if by_kind else list(range(len(given)))
     if not isinstance(value, OneOf):
-        tag = first
+        tag = em.int(at[0])
     elif at == list(range(len(given))):
         tag = scalar_ssa(em, value.tag)
-    else:  # two among three
-        step = em.scalar("aten.mul.int", [scalar_ssa(em, value.tag), em.int(at[1] - at[0])], em.types.int)
-        tag = em.scalar("aten.add.int", [first, step], em.types.int)
+    else:
+        tag = em.int(at[0])
+        for i, place in enumerate(at[1:], 1):
+            is_it = em.scalar("aten.eq.int", [scalar_ssa(em, value.tag), em.int(i)], em.types.bool)
+            step = em.scalar("aten.mul.int", [em.scalar("aten.Int.bool", [is_it], em.types.int), em.int(place - at[0])], em.types.int)
+            tag = em.scalar("aten.add.int", [tag, step], em.types.int)
     items = [given[at.index(i)] if i in at else VACANT for i in range(len(alternatives))]
     return [tag, *(s for item, t in zip(items, alternatives, strict=True) for s in lower(em, item, t))]
 
