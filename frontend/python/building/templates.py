@@ -297,7 +297,7 @@ def _of_choice(em: Emitter, value: Value, template: Structure) -> list[ir.Value]
     given = value.alternatives if isinstance(value, OneOf) else (value,)
     alternatives = template.items[1:]
     kinds, own = [_kind(item) for item in alternatives], [_kind(template_of(v, generalise=True)) for v in given]
-    by_kind = all(len(set(names)) == len(names) for names in (kinds, own)) and set(own) <= set(kinds)  # else results of paths, in their order
+    by_kind = all(len(set(names)) == len(names) for names in (kinds, own)) and set(own) <= set(kinds)  # else paths' results
     at = [kinds.index(kind) for kind in own] if by_kind else list(range(len(given)))
     if not isinstance(value, OneOf):
         tag = em.int(at[0])
