@@ -93,7 +93,7 @@ PROGRAMS: dict[str, Any] = {
     "two of them": lambda x, n: np.full((n, 3), 2.0) + np.ones((n, 1)),
     "with an array of that size": lambda x, n: np.zeros(n) + x[:5],
 }
-NUMBERS = [6, 6, 6, 5, 8, 1, 0, -1, -7, 24, 25, 1 << 40, 1 << 62, 1 << 63, np.int64(5), np.int32(3), True, False]
+NUMBERS = [6, 6, 6, 5, 8, 1, 0, -1, -2, -3, -4, -5, -6, -7, 24, 25, 1 << 40, 1 << 62, 1 << 63, np.int64(5), np.int32(3), True, False]
 
 
 def attempt(function: Any, *arguments: Any) -> Any:

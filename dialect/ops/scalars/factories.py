@@ -55,6 +55,8 @@ def _shape(ctx: Infer, value: Value) -> Shape | None:
         sizes = tuple(ctx.fresh() if i.value is None else i.value for i in value.items if isinstance(i, Int))  # for the run to say
     for d in sizes or ():
         if isinstance(d, int) and d < 0:
+            if ctx.promotion is Promotion.NUMPY:
+                raise ShapeError("negative dimensions are not allowed")
             raise ShapeError(f"Trying to create tensor with negative dimension {d}: {format_shape(sizes)}")
     return sizes
 

@@ -25,7 +25,7 @@ def sizes_fit(f: Emitter, guard: ir.Value, rank: ir.Value, sizes: ir.Value, stri
     expected_sizes = f.get(guard, Guard, "sizes")
     with f.loop(rank) as d:
         size, expected = f.load(f.item(sizes, d)), f.load(f.item(expected_sizes, d))
-        with f.when(f.differ(size, expected)):
+        with f.when(f.b.or_(f.differ(size, expected), f.less(size, I64(0)))):  # an int may be what stands for a symbol
             f.return_if(f.b.icmp_signed(">=", expected, I64(0)), NO)
             code = f.b.not_(expected)  # 2 * symbol, plus 1 where it is bound
             register = f.item(registers, f.b.lshr(code, I64(1)))
