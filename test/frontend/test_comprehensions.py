@@ -33,6 +33,7 @@ NATIVE = {
     "any stops": "return any(10.0 / v > 1 for v in (1.0, float(len(x)))), all(x[i] > 9 for i in (0, 99))",
     "max and min": "return max(x), min(x), max(abs(v) for v in x), max(x[0], 1.5, x[0] * 2), min((3, 1))",
     "max by a key": "return max(x, key=lambda v: -v * v), min([3.0, -1.0, float(x[0])], key=abs), max([2, 3, 1], key=lambda v: -v)",
+    "max with a default": "return max((float(v) for v in x), default=-1.0), min([], default=n_), max((3, 1), default=9), max(x, default=7)".replace("n_", "2.5"),
     "a generator in a loop": "s = 0.0\nfor v in (t * 2 for t in x):\n    s += v\nreturn s",
     "a generator in a zip": "return sum(a * b for a, b in zip((t + 1 for t in x), x))",
     "map": "return list(map(lambda a, b: a * b, x, x)), sum(map(abs, x)), [v for v in map(float, (1, 2))]",
@@ -48,7 +49,7 @@ IN_PART = {
     "a dict": "return {i: float(v) for i, v in enumerate(x)}",
     "two generators that are kept": "g = (v for v in x)\nh = (v * 2 for v in x)\nreturn sum(g), sum(g), list(h), list(h)",
     "a generator that is given away": "return sorted(v for v in x), ','.join(str(i) for i in range(len(x)))",
-    "max with a default": "return max((v for v in x if v > 99), default=-1)",
+    "max of those that pass, with a default": "return max((v for v in x if v > 99), default=-1)",
     "filter": "return sum(filter(lambda v: v > 0, x))",
     "writes": "y = x.copy()\ndef put(i):\n    y[i] = i\n    return i\nreturn [put(i) for i in range(len(x))], y",
 }  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
-from tierup.frontend.python.building.branch import each
+from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import LEFT_OUT, Handler, constant, function
@@ -154,29 +154,35 @@ def bool_(frame: Frame, node: ast.AST, x: Value = FALSE) -> Value:
     return Scalar(to_bool(frame, x) if isinstance(x, Scalar) else array_operators.truth(frame, node, x), "bool")
 
 
-def _extreme(name: str, of: Callable[..., Any]) -> Handler:
-    def handler(frame: Frame, node: ast.expr, *args: Value, key: Value = NONE) -> Value:
+def _extreme(of: Callable[..., Any]) -> Handler:
+    def handler(frame: Frame, node: ast.expr, *args: Value, key: Value = NONE, default: Value = LEFT_OUT) -> Value:
+        if default is not LEFT_OUT and len(args) > 1:
+            raise WillRaise(TypeError(python_says(lambda: of(1, 2, default=3))))
         items = iteration.iterate(frame, node, args[0] if len(args) == 1 else Sequence("tuple", list(args)))
         by_key = None if is_none(key) else key
+        if isinstance(items.length, Const) and items.length.value <= 0:
+            if default is LEFT_OUT:
+                raise WillRaise(ValueError(python_says(lambda: of(()))))
+            return default
         if by_key is None and isinstance(items.length, Const):
-            found = static_items(frame, node, items)
-            return reduce(partial(iteration.pick, frame, node, larger=of is max), found) if found else _empty(of)
-        if isinstance(items.length, Const) and not items.length.value:
-            return _empty(of)
-        if not isinstance(items.length, Const):
-            is_empty = compare(frame, ast.LtE, items.length, ZERO).ssa
-            raise_if(frame, is_empty, "ValueError", python_says(lambda: of(())))
-        return consuming.extreme(frame, node, *iteration.first_and_rest(frame, node, items), larger=of is max, key=by_key)
+            return reduce(partial(iteration.pick, frame, node, larger=of is max), static_items(frame, node, items))
+
+        def found() -> Value:
+            return consuming.extreme(frame, node, *iteration.first_and_rest(frame, node, items), larger=of is max, key=by_key)
+
+        if isinstance(items.length, Const):
+            return found()
+        is_empty = compare(frame, ast.LtE, items.length, ZERO).ssa
+        if default is not LEFT_OUT:
+            return select(frame, node, is_empty, lambda: default, found, choices=True)
+        raise_if(frame, is_empty, "ValueError", python_says(lambda: of(())))
+        return found()
 
     return handler
 
 
-def _empty(of: Callable[..., Any]) -> Value:
-    raise WillRaise(ValueError(python_says(lambda: of(()))))
-
-
-function(max)(_extreme("max", max))
-function(min)(_extreme("min", min))
+function(max)(_extreme(max))
+function(min)(_extreme(min))
 
 
 @function(pow)
