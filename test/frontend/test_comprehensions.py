@@ -27,6 +27,8 @@ NATIVE = {
     "a list of pairs": "return [(i, float(v)) for i, v in enumerate(x) if v > 0], list(enumerate(x))",
     "a list over two": "return [i * j for i in range(len(x)) for j in range(i)]",
     "an array of a list": "y = np.array([v * 2 for v in x])\nreturn y, len([v for v in x if v > 0])",
+    "a table": "return np.array([[v * w for v in x] for w in x]), np.asarray([[i * j for j in range(3)] for i in range(len(x))]), np.array([[float(x[i]) for i in range(len(x))] for _ in range(2)])",
+    "a table of what is asked of another": "a = np.outer(x, x) > 0\nn = len(x)\ndef beside(i, j):\n    return sum(a[(i + k) % n, j] for k in (-1, 1))\nreturn np.array([[1 if beside(i, j) == 2 else 0 for j in range(n)] for i in range(n)])",
     "in one another": "return [sum(v * i for v in x) for i in range(3)], sum(sum(a * b for a in x) for b in x)",
     "any and all": "return any(v > 2 for v in x), all(v > -9 for v in x), any(x), all(x)",
     "any over two": "return any(x[i] > x[j] for i in range(len(x)) for j in range(i)), all(x[i] > x[j] for i in range(len(x)) for j in range(i))",
@@ -44,6 +46,7 @@ NATIVE = {
 }  # fmt: skip
 EMPTY = ("max and min", "max by a key")  # raise of no items
 IN_PART = {
+    "rows of other lengths": "return [len(r) for r in [[v for v in x[:i]] for i in range(len(x))]], np.array([[i for i in range(3)] for v in x if v > 0])",
     "rows": "return [x[i:i + 2] for i in range(len(x))]",
     "a set": "return {float(v) for v in x} == set(x.tolist())",
     "a dict": "return {i: float(v) for i, v in enumerate(x)}",

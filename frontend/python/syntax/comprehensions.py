@@ -10,15 +10,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
 from tierup.frontend.python.building.values import ZERO, Const, Iterable_, Mapping_, Sequence, Value
-from tierup.frontend.python.flow.names import binds
+from tierup.frontend.python.flow.names import binds, reads
 from tierup.frontend.python.functions import consuming, summing
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
+from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import nested
 from tierup.frontend.python.syntax.calls import call
-from tierup.frontend.python.syntax.expressions import HANDLERS, TAKERS, assign_target, condition, evaluate, evaluate_any
+from tierup.frontend.python.syntax.expressions import HANDLERS, TABLES, TAKERS, assign_target, condition, evaluate, evaluate_any
 
 
 def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
@@ -109,5 +112,32 @@ def _passes(frame: Frame, node: ast.expr) -> bool:
     return bool(test.value)
 
 
+def _table(frame: Frame, node: ast.Call, made: Any) -> Value | None:
+    """`np.array([[element for j in columns] for i in rows])`, where only the run counts the rows or columns: a list of all elements, put in
+    rows. None for another call."""
+    rows = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    columns = rows.elt if isinstance(rows, ast.ListComp) and len(rows.generators) == 1 else None
+    if not isinstance(columns, ast.ListComp) or len(columns.generators) > 1 or not frame.outside.python_answers or frame.is_numpys:
+        return None
+    assert isinstance(rows, ast.ListComp)
+    [over], [along] = rows.generators, columns.generators
+    binds_more = any(isinstance(n, ast.NamedExpr) for n in ast.walk(rows))
+    asks_more = any(isinstance(n, ast.Call) and getattr(n.func, "id", "") not in ("range", "len") for n in ast.walk(along.iter))
+    if over.ifs or along.ifs or binds_more or asks_more or reads([along.iter]) & binds([over.target]):
+        return None
+    first = evaluate(frame, over.iter)
+    count = iterate(frame, over.iter, first).length
+    length = iterate(frame, along.iter, evaluate(frame, along.iter)).length
+    if isinstance(count, Const) and isinstance(length, Const):
+        return None
+    if not isinstance(count, Const):  # of no rows there are no columns either
+        raise_if(frame, compare(frame, ast.LtE, count, ZERO).ssa, "ValueUnanswerable", "an array of no rows")
+        frame.outside.made_by_python = frame.error(node, "an array of rows, in a function that writes its arguments", "use np.empty")
+    flat = consuming.listed(frame, rows, first, [over, along], columns.elt)
+    array = call(frame, node, Const(made), [flat], {})
+    return call(frame, node, Const(np.reshape), [array, Sequence("tuple", [count, length])], {})
+
+
 HANDLERS.update({ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.GeneratorExp: _generator})
 TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all)} | {f: partial(_list_taken, taker=f) for f in (list, tuple, sorted)})
+TABLES.update({f: partial(_table, made=f) for f in (np.array, np.asarray)})

@@ -408,6 +408,8 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
     taker = TAKERS.get(callee.value) if isinstance(callee, Const) and [type(a) for a in node.args] == [ast.GeneratorExp] else None
     if taker is not None and not node.keywords:
         return taker(frame, node)
+    if isinstance(callee, Const) and callee.value in TABLES and (made := TABLES[callee.value](frame, node)) is not None:
+        return made
     if isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
         given = ast.literal_eval(node.args[0])
         args = [folded(frame, node, lambda: np.uint64(given)) if type(given) is int else evaluate(frame, node.args[0])]
@@ -434,7 +436,10 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
 
 
 TAKERS: dict[Any, Callable[[Frame, ast.Call], Value]] = {}
-"""Calls of these with a comprehension alone are built with what it is made of (comprehensions.py)."""
+"""Calls of these with a generator expression alone are built with what it is made of (comprehensions.py)."""
+
+TABLES: dict[Any, Callable[[Frame, ast.Call], Value | None]] = {}
+"""So are calls of these with a comprehension of comprehensions; None for other calls."""
 
 HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: lambda frame, node: frame.lookup(node),
