@@ -29,7 +29,7 @@ def inside(d: Draft) -> bool:
     use = d.of([f"{v} = F({x})"], [f"{v} = F({x}) + F(2)"], [f"{v} = {x}", f"for j_ in range({d.of('3', f'len({x})')}):", f"    {v} = {v} + F(j_)"], [f"{v} = [F(j_) for j_ in (1, {x})][1]"], [f"{v} = sum([F(1.5), F(2)])"])
     if v == k:
         raise Nothing
-    lines = [line.replace("K", k).replace("F", f) for line in [*define, *d.of(*BETWEEN), *use]]
+    lines = [line.replace("K", k).replace("F", f) for line in [*define, *([] if d.loops else d.of(*BETWEEN)), *use]]  # in a loop the name may be what ends it
     return d.keep(lines, lambda name: name == v)
 
 
