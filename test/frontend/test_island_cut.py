@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tierup.frontend.python.flow.live import Flow
-from tierup.frontend.python.flow.names import binds, reads
+from tierup.frontend.python.flow.names import binds, names_of, reads
 from tierup.frontend.python.islands.cut import cut
 
 
@@ -23,6 +23,15 @@ def parsed(text: str) -> list[ast.stmt]:
 ])  # fmt: skip
 def test_names_that_are_read(text: str, expected: str) -> None:
     assert reads(parsed(text)) == set(expected.split())
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("def f(a, *b, c=1, **d):\n e = 1\n return g", "a b c d e"), ("def f():\n b = 1\n def g():\n  nonlocal b\n  b = 2", "b g"), ("def f():\n global b\n b = 1", ""),
+    ("def f():\n def g():\n  def h():\n   nonlocal c\n  c = 1\n for d in x: pass", "g d"), ("lambda a, b=(lambda c: c): (d := a)", "a b d"),
+])  # fmt: skip
+def test_names_that_are_a_functions_own(text: str, expected: str) -> None:
+    top = parsed(text)[0]
+    assert names_of(top if isinstance(top, ast.FunctionDef) else top.value) == set(expected.split())  # type: ignore[attr-defined]  # an expression
 
 
 @pytest.mark.parametrize(("text", "expected"), [

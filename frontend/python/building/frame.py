@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -307,6 +308,8 @@ class Frame:
             if isinstance(value, Unset):
                 raise self.error(node, f"`{name}` may have no value here: {value.why}", f"give `{name}` a value before that")
             return value
+        if name in self.locals and any(isinstance(node, _OF_THEIR_OWN) for node in self.comprehended.values()):
+            raise WillRaise(NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"))
         if name in self.locals:
             raise WillRaise(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
         if name in self.source.around:
@@ -385,6 +388,10 @@ class Frame:
                 Array(ssa, leaf.ndim, 0, self.outside.dtypes.get(access), leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
             )
         return self.hidden[access]
+
+
+# comprehensions that are functions: from Python 3.12 on generator expressions alone
+_OF_THEIR_OWN = (ast.GeneratorExp,) if sys.version_info >= (3, 12) else (ast.GeneratorExp, ast.ListComp, ast.DictComp)
 
 
 def foreign(value: object) -> Foreign | None:

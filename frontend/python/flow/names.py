@@ -58,7 +58,7 @@ def names_of(definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) ->
     """A function's own names, parameters among them: it never looks them up around it."""
     body, args = body_of(definition), definition.args
     parameters = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
-    declared = (n for top in body for n in [top, *own_nodes(top)] if isinstance(n, (ast.Global, ast.Nonlocal)))
+    declared = (n for n in own_nodes(definition) if isinstance(n, (ast.Global, ast.Nonlocal)))
     return (binds(body) | {a.arg for a in parameters if a is not None}).difference(*(n.names for n in declared))
 
 
