@@ -38,6 +38,7 @@ NATIVE = {
     "max with a default": "return max((float(v) for v in x), default=-1.0), min([], default=n_), max((3, 1), default=9), max(x, default=7)".replace("n_", "2.5"),
     "a generator in a loop": "s = 0.0\nfor v in (t * 2 for t in x):\n    s += v\nreturn s",
     "a generator in a zip": "return sum(a * b for a, b in zip((t + 1 for t in x), x))",
+    "an item that only raises": "s = 0\nfor v in map(lambda u: 1 // 0, x[6:]):\n    s += v\nreturn s, sum(1 // 0 for v in x[6:]), list(map(lambda u: 1 % 0, x[6:]))",
     "map": "return list(map(lambda a, b: a * b, x, x)), sum(map(abs, x)), [v for v in map(float, (1, 2))]",
     "reduce": "return functools.reduce(lambda a, b: a * 0.5 + b, x, 0.0), functools.reduce(lambda a, b: a + b, [1, 2, 3])",
     "the names are its own": "v, i = 5, x\nr = [v * 2 for v in x], sum(i for i in x)\nreturn r, v, i",

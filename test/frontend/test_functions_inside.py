@@ -47,6 +47,7 @@ NATIVE = {
     "a list around it": "d = [1.0, x]\ndef g():\n    return d[1] * d[0]\nreturn g()",
     "left early": "def first(k):\n    for i in range(len(x)):\n        if x[i] > k:\n            return i\n    return -1\nreturn first(0.0), first(n), first(9.0)",
     "raises": "def g(t):\n    if t > 1:\n        raise ValueError('too large')\n    return t\nreturn g(n) * x",
+    "only raises, in a part of an expression": "def bad(t):\n    raise ValueError('x')\ny = (bad(x) if n > 2 else x) + 1\nreturn y, n < 0 and bad(x), [(lambda: 1 // 0)() if n > 2.5 else 1]",
     "has annotations": "def g(t: float, *, k: 'nowhere' = 2) -> np.ndarray:\n    return t * k\nreturn g(x)",
     "reads no name that is not there yet": "def g():\n    return late\nif n > 100:\n    return g()\nlate = 1\nreturn g() + x",
 }  # fmt: skip

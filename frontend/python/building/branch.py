@@ -176,10 +176,14 @@ def select(
                         outer[name] = Unset("it is set in a part of an expression that may not run")
                 frame.env = outer
             joined = join_values(pending, values, choices=choices)
-    except WillRaise as e:  # the arm can only raise: it does when it is chosen, else the other arm's value is the result
+    except WillRaise:  # the arm can only raise: it does when it is chosen, else the other arm's value is the result
         index = len(values)
         with in_arm(frame, condition, index):
-            raise_error(frame, e.error)
+            try:
+                (then, orelse)[index]()
+            except WillRaise as e:
+                raise_error(frame, e.error)
+            frame.env = outer
         return (orelse, then)[index]()
     if joined is None:
         raise frame.error(

@@ -91,7 +91,7 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
         return Const(len(obj.items))
     if isinstance(obj, ShapeOf):
         return Const(obj.array.rank) if obj.array.rank is not None else Scalar(arrays.rank_ssa(frame, obj.array), "int")
-    if isinstance(obj, Iterable_):
+    if isinstance(obj, Iterable_) and not obj.once:
         if isinstance(obj.length, Const):
             return obj.length
         em = frame.em

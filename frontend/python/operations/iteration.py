@@ -218,6 +218,8 @@ def smaller(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
 
 def reversed_(frame: Frame, node: ast.AST, sequence: Value) -> Iterable_:
     """reversed(sequence)."""
+    if isinstance(sequence, Iterable_) and sequence.once:
+        raise frame.error(node, "reversed() of an iterator", "make a list of it: list(...)")
     inner = _rows(frame, node, sequence, lengths.Use.REVERSAL) if isinstance(sequence, Array) else iterate(frame, node, sequence)
 
     def item(i: Value) -> Value:

@@ -44,8 +44,10 @@ def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
 def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
     """What is used up where it stands: an element is evaluated when it is asked for."""
     generator = node.generators[0]
-    if frame.is_numpys or len(node.generators) > 1 or generator.ifs:
+    if frame.is_numpys:
         return _listcomp(frame, node)
+    if len(node.generators) > 1 or generator.ifs:
+        raise frame.error(node, "a generator expression with tests, or of several loops, here", "use a list comprehension")
     inner = iterate(frame, generator.iter, evaluate(frame, generator.iter))
     own = binds([generator.target])
 
@@ -70,7 +72,12 @@ def _taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
 
 
 def _list_taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
-    return call(frame, node, Const(taker), [_listcomp(frame, node.args[0])], {})  # type: ignore[arg-type]  # a comprehension
+    """What takes all items before it gives anything."""
+    given = node.args[0]
+    assert isinstance(given, ast.GeneratorExp)
+    is_simple = len(given.generators) == 1 and not given.generators[0].ifs
+    items = _generator(frame, given) if is_simple and taker in (max, min) else _listcomp(frame, given)
+    return call(frame, node, Const(taker), [items], {})
 
 
 def _element(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, element: ast.expr) -> Value:
@@ -139,5 +146,6 @@ def _table(frame: Frame, node: ast.Call, made: Any) -> Value | None:
 
 
 HANDLERS.update({ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.GeneratorExp: _generator})
-TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all)} | {f: partial(_list_taken, taker=f) for f in (list, tuple, sorted)})
+TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all)})
+TAKERS.update({f: partial(_list_taken, taker=f) for f in (list, tuple, sorted, max, min)})
 TABLES.update({f: partial(_table, made=f) for f in (np.array, np.asarray)})

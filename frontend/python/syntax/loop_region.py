@@ -8,8 +8,8 @@ from typing import Any
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import PendingIf
-from tierup.frontend.python.building.frame import ALL_NAMES, Follows, Frame
+from tierup.frontend.python.building.branch import PendingIf, raise_error
+from tierup.frontend.python.building.frame import ALL_NAMES, Follows, Frame, WillRaise
 from tierup.frontend.python.building.knowledge import noted, with_certain_dtypes, with_dtypes
 from tierup.frontend.python.building.templates import (
     Template,
@@ -118,8 +118,12 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
             unset = (name for name in assigned if name not in inside or name in plan.late)
             frame.env = {**outer, **inside, **_unset(unset, f"the loop at line {line} has not set it yet", outer)}
             frame.boundary = tuple(dict.fromkeys((*names, *wanted)))
-            body.bind(Scalar(arguments[0], "int"))
-            end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
+            try:
+                body.bind(Scalar(arguments[0], "int"))
+                end = frame.execute(body.node.body, tail=True) or boundary_end(frame)
+            except WillRaise as e:  # an item can only raise: in a round
+                raise_error(frame, e.error)
+                end = Raised()
             if isinstance(end, Jump) and body.test is not None:
                 end = _tested(frame, body.test, Jump({**outer, **end.env}, end.broke))
             if isinstance(end, Raised):
