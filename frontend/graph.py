@@ -30,7 +30,6 @@ class GraphResult:
     hidden: tuple[HiddenInput, ...] = ()
     constants: tuple[Constant, ...] = ()
     writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
-    notes: tuple[str, ...] = ()
     made_by_python: UnsupportedSyntax | None = None  # an exception that Python makes by running the call again: none after a write
     rooms: tuple[tuple[str, int, int], ...] = ()  # where lists are made that grow (appending.py)
 

@@ -37,6 +37,7 @@ from tierup.frontend.python.building.frame import (
 )
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.knowledge import noted, settled
+from tierup.frontend.python.building.own_memory import show_arguments
 from tierup.frontend.python.building.parameters import bind, external, given_back, handed_over, parameter_value
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
@@ -183,6 +184,7 @@ class ProgramBuilder:
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
     returned: list[Value] = field(default_factory=list)  # lists and dicts
+    copies: list[ir.Value] = field(default_factory=list)  # results of which NumPy has views
     owned: dict[ir.Value, ir.Value] = field(default_factory=dict)  # of views of NumPy scalars that are returned: arrays of their own
 
     def __post_init__(self) -> None:
@@ -217,6 +219,8 @@ class ProgramBuilder:
                 refused = first.with_others(others)
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
             results, output = each_once(*self._outputs(frame, value))
+            if self.copies and show_arguments(func, self.copies):
+                raise frame.error(None, "returning a reversed view of an array that the caller has", "write .copy() after it")
             em.create("func.return", results, [])
         if self.outside.has_complex:
             check_complex(frame, func, isinstance(target, GradientSpec))
@@ -233,7 +237,6 @@ class ProgramBuilder:
             hidden,
             tuple(self.outside.constants.values()),
             self.mutable,
-            tuple(self.outside.notes),
             self.outside.made_by_python,
             tuple(site for site, room in self.outside.rooms.items() if room is not None),
         )
@@ -270,7 +273,7 @@ class ProgramBuilder:
             if value.detached:
                 if frame.source.handed_on:
                     raise frame.error(None, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
-                self.outside.notes.append("a reversed array is returned as a copy; NumPy returns a view")
+                self.copies.append(value.ssa)
             if value.ssa not in self.owned:
                 self.owned[value.ssa] = own_of_scalars(frame, value).ssa
             value = replace(value, ssa=self.owned[value.ssa])

@@ -30,7 +30,7 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back")
+_EXPORTS = ("dispatch", "forward", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back")
 
 _LIBRARY = (
     "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
@@ -43,6 +43,7 @@ class Code:
     """Addresses of the dispatcher's functions, and of its pointer to a `layout.Tensors`. They stay valid until the process ends."""
 
     dispatch: int
+    forward: int
     probe_kernel: int
     tensors: int
     poll: int

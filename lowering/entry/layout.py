@@ -260,6 +260,17 @@ class Table(ctypes.Structure):
     ]
 
 
+class Forward(ctypes.Structure):
+    """A Python function that answers in a table's place."""
+
+    _fields_ = [
+        ("answer", c_void_p),
+        ("otherwise", c_void_p),  # a callable for calls beyond `most`, and for those that may have PyTorch's tensors
+        ("calls", c_int64),  # that `answer` took
+        ("most", c_int64),
+    ]
+
+
 # DLTensor, DLManagedTensorVersioned (dlpack.h 1.x)
 DL_DATA, DL_DEVICE, DL_NDIM, DL_DTYPE, DL_SHAPE, DL_STRIDES, DL_OFFSET, DL_SIZE = 0, 8, 16, 20, 24, 32, 40, 48
 MANAGED_CONTEXT, MANAGED_DELETER, MANAGED_TENSOR = 8, 16, 32

@@ -19,6 +19,7 @@ from tierup.lowering.entry.tables import types
 from tierup.runtime.base import options
 
 if TYPE_CHECKING:
+    from tierup.lowering.entry.tables.forward import Forward
     from tierup.lowering.entry.tables.table import NativeTable
 
 _lock = forking.lock()  # over all below, and who answers calls of each
@@ -33,6 +34,7 @@ class DirectCalls:
     _own_class: type[DirectCalls]
     _by_python: type[DirectCalls] | None = None
     _by_table: NativeTable | None = None
+    _by_forward: Forward | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """An instance with that place."""
@@ -44,13 +46,15 @@ class DirectCalls:
         with _lock:
             _all.add(self)
 
-    def _answer_directly(self, call: Callable[..., Any] | None = None, table: NativeTable | None = None) -> None:
-        """Let calls run a plain Python function, or a table; without either, the class's own `__call__`."""
+    def _answer_directly(
+        self, call: Callable[..., Any] | None = None, table: NativeTable | None = None, forward: Forward | None = None
+    ) -> None:
+        """Let calls run one of these: a plain Python function, a table, or what forwards to a function; without, the class's own `__call__`."""
         plain, made = self._own_class, None
         if call is not None:
             made = type(plain.__name__, (plain,), {"__call__": staticmethod(call), "__doc__": plain.__doc__})
         with _lock:
-            self._by_python, self._by_table = made, table
+            self._by_python, self._by_table, self._by_forward = made, table, forward
             _choose(self)
 
 
@@ -60,12 +64,13 @@ def _with_place(cls: Any) -> Any:
 
 
 def _choose(each: DirectCalls) -> None:
-    table = None if _bypassed else each._by_table
-    if table is not None:
-        table.attach(each)
+    plain = not (_bypassed or _strict)
+    direct = each._by_forward if plain and each._by_forward is not None else None if _bypassed else each._by_table
+    if direct is not None:
+        direct.attach(each)
     else:
         types.detach(each)
-    python = None if _bypassed or _strict else each._by_python
+    python = each._by_python if plain else None
     each.__class__ = each._own_class if python is None else python
 
 

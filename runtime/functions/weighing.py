@@ -27,22 +27,25 @@ from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.dispatching import dispatch
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.direct_calls import DirectCalls
 from tierup.runtime.functions.elsewhere import Elsewhere, PlainPython
 from tierup.runtime.functions.report import Report
 
 if TYPE_CHECKING:
+    from tierup.lowering.entry.tables.forward import Forward
     from tierup.lowering.entry.tables.table import NativeTable
 
 FIRST = 64  # calls before the first round
 LATER = 10  # times as many calls before the next
 ADVANTAGE = 0.95  # of the other's time, at most, is what the one that replaces it takes
-_CLEARLY = 2  # times as quick: known after two calls
+_CLEARLY = 2  # times as quick: known after two calls, where these take long enough
+_LONG = 1e-4  # seconds: a first call that finds nothing in the caches does not take twice that for it
 _TURNS = "NPPNPNNPPNNP"  # native code, Python
 _TIER0 = 64  # times as long as native code: Python will not be quicker
 _QUICK = 2e-6  # seconds: nothing to gain, and too little to measure
-_COUNTED = 3e-7  # seconds: what counting the calls adds to the Python function's
+_COUNTED = 1e-7  # seconds: what counting the calls adds to the Python function's
 _ONCE = 0.1  # seconds of tier 0's, which may have imported modules
 
 
@@ -115,7 +118,7 @@ class Weighed(DirectCalls, Report):
             if python is None:
                 self._answer_as_made()
             else:
-                self._answer_directly(python.call)
+                self._answer_directly(*((python.call,) if python.forward is None else (None, None, python.forward)))
         if python is not None:
             self._tell(python)
 
@@ -136,6 +139,14 @@ class Weighed(DirectCalls, Report):
             return self._in_parts.call
         first = self._first
         return self._slow if first is None else first.callable()
+
+    def forward(self, plain: Callable[..., Any], otherwise: Callable[..., Any]) -> Forward | None:
+        """What answers calls by `plain` up to the one that is due, which `otherwise` takes; None without a native entry."""
+        if self._overrides.current().entry != "native" or dispatch.native_unavailable() is not None:
+            return None
+        from tierup.lowering.entry.tables.forward import Forward  # here: loads llvmlite
+
+        return Forward(plain, self._weighed_at, otherwise)
 
     def is_due(self) -> bool:
         """Counts a call; whether it is the one with which a round is to begin."""
@@ -236,7 +247,7 @@ class Round:
                 function.begin(self)
             else:
                 function.settle(self)
-        elif turn == "P" and len(python) == 1 and native[0] * _CLEARLY < took:
+        elif turn == "P" and len(python) == 1 and took >= _LONG and native[0] * _CLEARLY < took:
             function.settle(self)
         elif taken == len(_TURNS):
             ours, plain = (sum(side[:-2]) / len(side[:-2]) for side in (native, python))  # no slowest: page faults, a collection
@@ -257,6 +268,7 @@ class QuickerPython(PlainPython):
         if self._instead_of is not None:
             self.functions = self._instead_of.functions
         self._calls, self._asked, self._asking = itertools.count(), 0, forking.lock()
+        self.forward = function.forward(plain, self._answer)  # the shorter way, where there is one
 
     def explain(self) -> list[str]:
         """That it is so, and what it answers instead of."""
@@ -266,11 +278,12 @@ class QuickerPython(PlainPython):
         """How many it has answered."""
         with self._asking:
             self._asked += 1
-            return next(self._calls) + 1 - self._asked
+            forwarded = 0 if self.forward is None else self.forward.calls
+            return next(self._calls) + 1 - self._asked + forwarded
 
     def _answer(self, *args: Any, **kwargs: Any) -> Any:
-        function = self._function
-        if function.is_due() or function.concerns_tensors(args, kwargs):
+        function, forward = self._function, self.forward
+        if forward is not None and forward.is_over or function.is_due() or function.concerns_tensors(args, kwargs):
             function.take_back(self)
             return function.weigh(args, kwargs)
         next(self._calls)  # one step of the interpreter: no thread's call is lost

@@ -40,7 +40,7 @@ BODIES = {
     "issubclass": "return issubclass(type(s), (int, float)), issubclass(bool, int)",
     "getattr and hasattr": "return getattr(x, 'shape'), getattr(x, 'nothing', n), hasattr(x, 'sum'), hasattr(s, 'nothing')",
     "an attribute that is not there": "return getattr(x, 'nothing')",
-    "slice": "return x[slice(1)], x[slice(None), slice(0, 2)], x[slice(None, None, -1)], v[slice(n)]",
+    "slice": "return x[slice(1)], x[slice(None), slice(0, 2)], x[slice(None, None, -1)].copy(), v[slice(n)]",
     "f-strings with formats": "return f'{1.5:.3f} {7!r:>4} {\"a\"!r}'",
     # try
     "a try that cannot fail": "try:\n    k = 2\nexcept TypeError:\n    k = 3\nelse:\n    k += 10\nreturn x * k",
@@ -119,7 +119,7 @@ BODIES = {
     "division by zero": "return n // (n - 3)",
     "floor division and remainder": "return n // 2, -n // 2, n % 2, -n % 2, s // 1, s % 1, 7 // -2, 7 % -2, 7.5 // -2",
     # NumPy's functions
-    "fliplr and flipud": "return np.fliplr(x), np.flipud(x), np.flip(v)",
+    "fliplr and flipud": "return np.fliplr(x) + 0, np.flipud(x) * 1, np.flip(v).copy()",
     "an array of a number": "return np.asarray(n), np.array(s), np.float32(n), np.int8(n), np.array(n, dtype=np.float32)",
     "functions of numbers": "return np.add(n, 1), np.sqrt(4), np.exp(s), np.maximum(n, s), np.abs(s), np.floor(s), np.sign(n), np.floor(n), np.negative(n)",
     "concatenate of nothing": "return np.concatenate([])",

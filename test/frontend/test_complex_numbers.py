@@ -141,7 +141,7 @@ def _stores(x: Any) -> Any:
 
 def _moved(x: Any) -> Any:
     joined = np.concatenate([x, x.real, np.full((1, x.shape[1]), 2 - 1j)])
-    return np.stack([joined.T.reshape(-1), np.roll(joined, 1).ravel()]), x[np.array([1, 0])], np.tile(x, 2), x[::-1]
+    return np.stack([joined.T.reshape(-1), np.roll(joined, 1).ravel()]), x[np.array([1, 0])], np.tile(x, 2), x[::-1].copy()
 
 
 def _made(x: Any) -> Any:

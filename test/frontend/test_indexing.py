@@ -42,7 +42,8 @@ def test_integers_slices_new_axes_and_ellipsis():
 
 
 def negative_steps(x, a, b):
-    return x[::-1], x[:, ::-2], x[:, 2:0:-1], x[:, a:b:-1], x[:, :b:-1], x[:, a::-1], x[..., ::-1, 0]
+    y = x + 0.0
+    return y[::-1], y[:, ::-2], y[:, 2:0:-1], y[:, a:b:-1], y[:, :b:-1], y[:, a::-1], y[..., ::-1, 0]
 
 
 @given(a=st.integers(-5, 5), b=st.integers(-5, 5))

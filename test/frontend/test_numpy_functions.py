@@ -202,7 +202,7 @@ def joined(x):
 
 def moved(x):
     return (
-        np.tile(x, 2), np.tile(x, (2, 1, 2)), np.repeat(x, 2), x.repeat(2, axis=1), np.flip(x), np.flip(x, 1), np.flipud(x), np.roll(x, 1), np.roll(x, -1, axis=1),
+        np.tile(x, 2), np.tile(x, (2, 1, 2)), np.repeat(x, 2), x.repeat(2, axis=1), np.flip(x).copy(), np.flip(x, 1).copy(), np.flipud(x).copy(), np.roll(x, 1), np.roll(x, -1, axis=1),
         np.pad(x, 1), np.pad(x, ((0, 1), (2, 0)), constant_values=3), np.tril(x), np.triu(x, 1), np.diagonal(x), np.trace(x), np.diff(x), np.diff(x, axis=0),
         np.sort(x), np.sort(x, axis=0),
     )  # fmt: skip

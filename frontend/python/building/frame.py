@@ -130,7 +130,6 @@ class Outside:
         self.dtypes: dict[Access, np.dtype | None] = {}
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
-        self.notes: list[str] = []
         self.made_by_python: UnsupportedSyntax | None = None  # see GraphResult
         self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 

@@ -16,23 +16,24 @@ from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.allocations import kernel_free, kernel_malloc
 from tierup.lowering.entry.generated.arguments import bind, read
 from tierup.lowering.entry.generated.blocks import give_back
+from tierup.lowering.entry.generated.forwarding import forward
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, find
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, Emitter, function
 from tierup.lowering.entry.generated.polls import poll, poll_end
-from tierup.lowering.entry.generated.python import api, decref, exception, incref, new_reference, string
+from tierup.lowering.entry.generated.python import answer_by_record, api, decref, new_reference
 from tierup.lowering.entry.generated.results import RESULT_SIZE, assemble, discard, finish, prepare, publish
 from tierup.lowering.entry.generated.running import note, run, slow
 from tierup.lowering.entry.generated.tensor_calls import call_tensors
 from tierup.lowering.entry.generated.tensors import is_tensor
 from tierup.lowering.entry.layout import Chain, RowStruct, Table, offset
-from tierup.lowering.entry.records import FUNCTION_RECORD, FUNCTION_TABLE, SlowCause
+from tierup.lowering.entry.records import SlowCause
 
 
 def build_module(triple: str) -> ir.Module:
-    """The whole dispatcher: exports `dispatch`, the self-probe's kernel, and what kernels call."""
+    """The whole dispatcher: exports `dispatch` and `forward`, the self-probe's kernel, and what kernels call."""
     module = ir.Module("tierup.entry")
     module.triple = triple
-    for exported in (dispatch, probe_kernel, poll, poll_end, kernel_malloc, kernel_free, give_back):
+    for exported in (dispatch, forward, probe_kernel, poll, poll_end, kernel_malloc, kernel_free, give_back):
         exported.of(module)
     return module
 
@@ -191,18 +192,8 @@ def call_table(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kw
 
 @function(PTR, PTR, PTR, I64, PTR, exported=True)
 def dispatch(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
-    """The vectorcall function of native callables. The table stands behind the fields of the callable's Python base."""
-    fields = f.at(callable_, f.load(f.load(callable_, layout.OB_TYPE, PTR), layout.TYPE_VECTORCALL_OFFSET))
-    owner = f.load(fields, FUNCTION_TABLE, PTR)
-    with f.when(f.is_null(owner), likely=False):  # the garbage collector took the table
-        message = string(f.module, "gone", "this function was already collected")
-        api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), message)
-        f.b.ret(NULL)
-    table = f.load(fields, FUNCTION_RECORD, PTR)
-    incref(f, owner)  # Python code may give the callable another table while this call runs
-    result = f.call(call_table, table, args, nargsf, kwnames)
-    f.call(decref, owner)
-    f.b.ret(result)
+    """The vectorcall function of native callables, whose record is a Table."""
+    answer_by_record(f, callable_, lambda table: f.call(call_table, table, args, nargsf, kwnames))
 
 
 @function(I32, PTR, PTR, exported=True, rare=True)

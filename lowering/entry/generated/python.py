@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, PTR, VOID, Emitter, external, external_data, function
+from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, NULL, PTR, VOID, Emitter, external, external_data, function
+from tierup.lowering.entry.records import FUNCTION_RECORD, FUNCTION_TABLE
 
 _COUNT = ir.IntType(layout.RELEASE.count_bits)
 _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
@@ -65,7 +68,7 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
 }
 PYTHON_FUNCTIONS = tuple(n for n in _API if n.startswith(("Py", "_Py")) and not n.startswith("PyArray_"))
 PYTHON_OBJECTS = (
-    "PyLong_Type", "PyFloat_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
+    "PyLong_Type", "PyFloat_Type", "PyBool_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
     "_Py_NoneStruct",
 )  # fmt: skip
 PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError", "PyExc_ValueError")  # pointers to the objects
@@ -147,3 +150,18 @@ def string(module: ir.Module, name: str, text: str) -> ir.GlobalVariable:
     value.initializer = ir.Constant(ir.ArrayType(I8, len(data)), data)
     value.type = PTR
     return value
+
+
+def answer_by_record(f: Emitter, callable_: ir.Value, answer: Callable[[ir.Value], ir.Value]) -> None:
+    """End a vectorcall function with what `answer` gives of the record of its callable, which stands behind the fields of the Python base."""
+    fields = f.at(callable_, f.load(f.load(callable_, layout.OB_TYPE, PTR), layout.TYPE_VECTORCALL_OFFSET))
+    owner = f.load(fields, FUNCTION_TABLE, PTR)
+    with f.when(f.is_null(owner), likely=False):  # the garbage collector took it
+        message = string(f.module, f"{f.function.name}_gone", "this function was already collected")
+        api(f, "PyErr_SetString", exception(f, "PyExc_RuntimeError"), message)
+        f.b.ret(NULL)
+    record = f.load(fields, FUNCTION_RECORD, PTR)
+    incref(f, owner)  # Python code may give the callable another record while this call runs
+    result = answer(record)
+    f.call(decref, owner)
+    f.b.ret(result)

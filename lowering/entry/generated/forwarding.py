@@ -1,0 +1,48 @@
+"""Generated code that CPython calls where a Python function answers, because it is quicker than native code.
+
+    PyObject *forward(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+
+A line of Python in front of each such call would take a third of a microsecond, which is what many NumPy functions take.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.generated.ir import I1, I64, PTR, Emitter, function
+from tierup.lowering.entry.generated.python import answer_by_record, api, the, type_of
+from tierup.lowering.entry.layout import Forward
+
+_KNOWN = ("PyArray_Type", "PyFloat_Type", "PyLong_Type", "PyBool_Type", "PyUnicode_Type")
+
+
+@function(I1, PTR, inline=True)
+def is_known(f: Emitter, obj: ir.Value) -> None:
+    """i1 is_known(object): an array, a number, a string or None: nothing that may be, or hold, one of PyTorch's tensors."""
+    f.return_if(f.equal(obj, the(f, "_Py_NoneStruct")), I1(1))
+    kind = type_of(f, obj)
+    for name in _KNOWN:
+        f.return_if(f.equal(kind, the(f, name)), I1(1))
+    f.b.ret(I1(0))
+
+
+@function(PTR, PTR, PTR, I64, PTR, exported=True)
+def forward(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
+    """The vectorcall function: `answer` as long as calls are left and arguments are known, else `otherwise`."""
+    count = f.variable(I64, f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1)))
+    with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
+        f.store(f.b.add(f.load(count), f.load(kwnames, layout.OB_SIZE)), count)
+    known = f.variable(I1, I1(1))
+    with f.loop(f.load(count)) as i:
+        f.store(f.b.and_(f.load(known, 0, I1), f.call(is_known, f.load(f.item(args, i), 0, PTR))), known)
+
+    def answer(record: ir.Value) -> ir.Value:
+        number = f.b.add(f.get(record, Forward, "calls"), I64(1))
+        here = f.b.and_(f.load(known, 0, I1), f.b.icmp_signed("<=", number, f.get(record, Forward, "most")))
+        with f.when(here, likely=True):
+            f.put(number, record, Forward, "calls")
+        called = f.b.select(here, f.get(record, Forward, "answer"), f.get(record, Forward, "otherwise"))
+        return api(f, "PyObject_Vectorcall", called, args, nargsf, kwnames)
+
+    answer_by_record(f, callable_, answer)

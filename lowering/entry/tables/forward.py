@@ -1,0 +1,34 @@
+"""A Python function that answers calls in a table's place, with a line of generated code before it and none of Python's."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from tierup.lowering.entry import layout
+from tierup.lowering.entry.jit import code
+from tierup.lowering.entry.tables import types
+
+
+class Forward:
+    """Lets `answer` take the next `most` calls. `otherwise` takes those after them, and calls whose arguments are not all arrays, numbers,
+    strings or None: these may be, or hold, PyTorch's tensors."""
+
+    def __init__(self, answer: Callable[..., Any], most: int, otherwise: Callable[..., Any]) -> None:
+        self._answer, self._otherwise = answer, otherwise  # held here, for the structure
+        self._struct = layout.Forward(id(answer), id(otherwise), 0, most)
+
+    @property
+    def calls(self) -> int:
+        """How many calls `answer` took."""
+        return int(self._struct.calls)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has taken all of them."""
+        return bool(self._struct.calls >= self._struct.most)
+
+    def attach(self, function: Any) -> None:
+        """Let calls of an instance of a `make_function_type` class be answered so."""
+        types.attach(function, self, ctypes.addressof(self._struct), code().forward)
