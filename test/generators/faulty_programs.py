@@ -20,7 +20,7 @@ from typing import Any
 from arguments import arguments
 from checking import Refused, difference, may_be_rounding, outcome, plain
 from numpy_programs import NumpyProgram, numpy_program
-from running import function_of, made
+from running import PROLOGUE, function_of, made
 
 import tierup
 
@@ -126,7 +126,7 @@ def first_compile_signalled(seed: int, folder: Path) -> tuple[int, str, str]:
     """The same in a process of its own, whose imports the signal meets."""
     program = numpy_program(f"first {seed}", 3)
     path = folder / "first.py"
-    path.write_text(_FIRST.format(source=program.source, seed=seed))
+    path.write_text(_FIRST.format(source=f"{PROLOGUE}\n{program.source}", seed=seed))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=280, env=environment)
     if done.returncode == 5:

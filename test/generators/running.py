@@ -62,11 +62,14 @@ class Tally:
     reasons: list[str] = field(default_factory=list)
 
 
+PROLOGUE = "import contextlib, functools, math, types\nimport numpy as np\nimport tierup\n"  # what programs read
+
+
 def function_of(source: str, folder: Path) -> Callable[..., Any]:
     """The program's f, out of a file: front ends read source."""
     name = f"generated_{next(_count)}"
     path = folder / f"{name}.py"
-    path.write_text("import contextlib, functools, math, types\nimport numpy as np\nimport tierup\n\n\n" + source)
+    path.write_text(f"{PROLOGUE}\n\n{source}")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
