@@ -18,10 +18,11 @@ FORMS = """\
   f32[64x128]           an array of that type and shape; [] is a rank-0 array
   f32[nx128]            n is any size from 2 on; equal where the same letter stands
   f32[64x128] strided   in any layout; without the word in C order
+  f32[64x128] columns   in Fortran order
   int  float  bool      a number of any value
   int=3  bool=true      a number of this value alone: where a shape or a branch depends on it"""
 
-_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w ]*)\](?P<strided> +strided)?$")
+_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\w ]*)\](?: +(?P<layout>strided|columns))?$")
 _WORDS = {"true": True, "false": False, "inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LARGEST = 2**63 - 1
 _TYPES: dict[str, type[int] | type[float]] = {"int": int, "float": float, "bool": bool}
@@ -95,7 +96,7 @@ def _spec(text: str, symbols: dict[str, str]) -> ArgumentSpec:
         if array["dtype"] not in dtypes.BY_NAME:
             near = closest(array["dtype"], dtypes.BY_NAME)
             raise BadSpec(f"{array['dtype']} is no element type{near}; there are {', '.join(dtypes.BY_NAME)}")
-        layout = Layout.STRIDED if array["strided"] else Layout.CONTIGUOUS
+        layout = Layout(array["layout"] or "contiguous")
         return ArgumentSpec(ArgumentKind.ARRAY, array["dtype"], _sizes(array["shape"].strip(), symbols), layout)
     name, equals, value = text.partition("=")
     if name in _TYPES and not equals:

@@ -1,4 +1,4 @@
-"""How eager PyTorch would lay out what a program of its computes: the order of the dims in memory, for results that leave the program.
+"""How eager PyTorch, and NumPy, would lay out what a program computes: the order of the dims in memory, for results that leave the program.
 
 Native code computes row-major values. A result whose dims lie otherwise in eager mode (`relu(x.t())` is laid out as `x.t()` is) is computed
 permuted, into memory that the caller describes with the strides of that order. Layouts are followed from the arguments: views have

@@ -12,7 +12,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines import analyses
 from tierup.lowering.analysis.stated import guards
 from tierup.lowering.analysis.views import View, contiguous_strides
-from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, stride_symbol
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, dense_strides, stride_symbol
 from tierup.lowering.building.refused import Refused
 
 WRITEBACKS = "tierup.writebacks"
@@ -66,8 +66,11 @@ def argument_views(block: ir.Block, arguments: tuple[ArgumentSpec, ...]) -> dict
     for i, (value, spec) in enumerate(zip(block.arguments, arguments, strict=True)):
         if spec.kind is ArgumentKind.ARRAY:
             sizes = tuple(dims.symbol(size) if isinstance(size, str) else size for size in spec.sizes)
-            strided = spec.layout is Layout.STRIDED
-            strides = tuple(stride_symbol(i, d) for d in range(len(sizes))) if strided else contiguous_strides(sizes)
+            strides = contiguous_strides(sizes)
+            if spec.layout is Layout.STRIDED:
+                strides = tuple(stride_symbol(i, d) for d in range(len(sizes)))
+            elif spec.layout is Layout.COLUMNS:
+                strides = dense_strides(sizes, tuple(reversed(range(len(sizes)))))
             roots[value] = View(i, 0, sizes, strides)
     return roots
 

@@ -71,6 +71,7 @@ class Layout(Enum):
     """The stride classes that code is generated for."""
 
     CONTIGUOUS = "contiguous"  # C order; code may assume it
+    COLUMNS = "columns"  # Fortran order, of two dims and more; code may assume it
     STRIDED = "strided"  # any strides; code reads them
     __hash__ = object.__hash__
 

@@ -178,6 +178,8 @@ def _array(body: _Body, i: int, spec: ArgumentSpec, symbols: dict[str, str]) -> 
             sizes.append(symbols[size])
         else:
             sizes.append(str(size))
+    if spec.layout is Layout.COLUMNS:
+        sizes.reverse()
     if spec.layout is not Layout.STRIDED:
         return _descriptor(data, sizes, _dense(body, sizes))
     strides = []

@@ -100,7 +100,7 @@ TENSORS = NamedPipeline(
         "canonicalize",
         "cse",
         "control-flow-sink",  # what was fused into the rest and lives on at an exit is made there, when it is taken
-        "func.func(tierup-overwrite-products)",
+        "func.func(tierup-order-loops,tierup-overwrite-products)",
     ),
     leaves="linalg",
     fault="linalg",
@@ -136,9 +136,10 @@ LOOPS = NamedPipeline(
     "lower-loops",
     "linalg to loops over scalars",
     (
-        "func.func(tierup-expand-math,refback-munge-memref-copy)",
+        "func.func(tierup-expand-math,tierup-collapse-loops,refback-munge-memref-copy)",
         "func.func(convert-linalg-to-loops)",
         "canonicalize",
+        "func.func(tierup-interleave-reductions)",
         "tierup-mark-allocations",
     ),
     leaves="loops",

@@ -1,4 +1,4 @@
-"""tierup-order-results: results of a program of PyTorch's lie in memory as eager mode has them, where that is known (`layouts.py`).
+"""tierup-order-results: results lie in memory as PyTorch's eager mode, or NumPy, has them, where that is known (`layouts.py`).
 
     func.func @f(%x: ...) attributes {tierup.source = "fx", tierup.results = [{dtype = "f32", kind = "buffer", sizes = [3, 4]}]}
       %0 = torch.aten.t %x : ...
@@ -9,13 +9,13 @@ becomes, since relu gives what lies as its operand does,
 
     func.func @f(%x: ...) attributes {..., tierup.results = [{dtype = "f32", kind = "buffer", order = [1, 0], sizes = [3, 4]}]}
 
-In other programs a fresh result is row-major. Before results are decided the orders are noted, which folding forgets: of values a copy in
-another memory format is the value.
+In programs of the tierup dialect alone a fresh result is row-major. Of PyTorch's programs the orders are noted before results are decided,
+since folding forgets them: of values a copy in another memory format is the value.
 
     tierup.orders = [[1, 0]]
 
-A region between ops of tier 0 (`tierup.fallback`) is refused where it gives what was written in place, which lies as it did before, and
-nothing says how that is: tier 0 may ask whether all of it is one row in memory.
+A region of PyTorch's between ops of tier 0 (`tierup.fallback`) is refused where it gives what was written in place, which lies as it did
+before, and nothing says how that is: tier 0 may ask whether all of it is one row in memory.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tierup.lowering.building.refused import Refused
 SOURCE = "tierup.source"
 ORDERS = "tierup.orders"
 _TORCHS = ("torchscript", "fx")
+_NUMPYS = "jit"
 
 
 @register
@@ -48,12 +49,14 @@ class OrderResults(Pass):
 
     def run_on_function(self, function: ir.Operation) -> None:
         attributes = function.attributes
-        if ENTRY not in attributes or SOURCE not in attributes or ir.StringAttr(attributes[SOURCE]).value not in _TORCHS:
+        source = ir.StringAttr(attributes[SOURCE]).value if SOURCE in attributes else ""
+        if ENTRY not in attributes or not (source in _TORCHS or source == _NUMPYS and RESULTS in attributes):
             return
         inference, roots = inference_of(function), argument_views(function.regions[0].blocks[0], guards(function))
-        for value in terminator(function).operands if FALLBACK in attributes and ORDERS not in attributes else ():
-            if is_tensor(value.type) and is_written_unknown(value, roots, inference):
-                raise Refused(value.owner.operation, "how what is written lies in memory is known at run time only")
+        if source in _TORCHS and FALLBACK in attributes and ORDERS not in attributes:
+            for value in terminator(function).operands:
+                if is_tensor(value.type) and is_written_unknown(value, roots, inference):
+                    raise Refused(value.owner.operation, "how what is written lies in memory is known at run time only")
         found = [order_in_memory(v, roots, inference) if is_tensor(v.type) else () for v in terminator(function).operands]
         if ORDERS in attributes:
             noted = [tuple(ir.IntegerAttr(d).value for d in order) for order in attributes[ORDERS]]

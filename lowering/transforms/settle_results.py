@@ -11,7 +11,8 @@ becomes
         attributes {tierup.entry, tierup.result_kinds = ["buffer"], tierup.results = [...], torch.assume_strict_symbolic_shapes} {
       return %0 : ...
 
-A result with an order of dims is permuted to it. What is said of symbols goes, since the guards say it too, and so does what nobody reads.
+A result with an order of dims is permuted to it. An argument in Fortran order (`layout = "columns"`) comes as the rows of its transpose,
+which is transposed back. What is said of symbols goes, since the guards say it too, and so does what nobody reads.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_O
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import ALIASES, WRITEBACKS, terminator
 from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records
-from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 
@@ -48,7 +49,10 @@ class SettleResults(Pass):
         attributes = function.attributes
         if RESULTS not in attributes or RESULT_KINDS in attributes:
             return
-        last = terminator(function)
+        last, specs = terminator(function), guards(function)
+        for argument, spec in zip(function.regions[0].blocks[0].arguments, specs, strict=True):
+            if spec.layout is Layout.COLUMNS:
+                _by_rows(argument)
         kept = [
             (_permuted(value, spec.order, last), spec.kind)
             for value, spec in zip(last.operands, records(ResultSpec, function, RESULTS), strict=True)
@@ -58,11 +62,23 @@ class SettleResults(Pass):
         set_signature(function)
         _sweep(function)
         attributes[RESULT_KINDS] = ir.ArrayAttr.get([ir.StringAttr.get(_COMPUTED[kind]) for _, kind in kept])
-        attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in guards(function)])
+        attributes["arg_attrs"] = ir.ArrayAttr.get([_argument_attributes(spec) for spec in specs])
         attributes[STRICT] = ir.UnitAttr.get()
         for name in (WRITEBACKS, ALIASES, READ_ONLY, PERHAPS_READ_ONLY, "res_attrs"):
             if name in attributes:
                 del attributes[name]
+
+
+def _by_rows(argument: ir.Value) -> None:
+    """Let the kernel see memory in columns as the rows of its transpose, which the program transposes back."""
+    block, uses = argument.owner, list(argument.uses)
+    sizes, dtype = torch_types.parse_tensor(str(argument.type))
+    assert sizes is not None and dtype is not None  # its guard says them
+    with ir.Location.unknown(argument.type.context):
+        argument.set_type(t.tensor_type(tuple(reversed(sizes)), dtype))
+    seen = _permuted(argument, tuple(reversed(range(len(sizes)))), next(iter(block.operations)))
+    for use in uses:
+        use.owner.operands[use.operand_number] = seen
 
 
 def _permuted(value: ir.Value, order: tuple[int, ...], before: ir.Operation) -> ir.Value:
@@ -87,5 +103,4 @@ def _sweep(function: ir.Operation) -> None:
 
 
 def _argument_attributes(spec: ArgumentSpec) -> ir.Attribute:
-    strided = spec.kind is ArgumentKind.ARRAY and spec.layout is Layout.STRIDED
-    return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if strided else {})
+    return ir.DictAttr.get({LAYOUT: ir.StringAttr.get("strided")} if spec.layout is Layout.STRIDED else {})

@@ -30,7 +30,7 @@ class VerifyStrides(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY not in function.attributes:
             return
-        strided = [i for i, s in enumerate(guards(function)) if s.kind is ArgumentKind.ARRAY and s.layout is Layout.STRIDED]
+        strided = [i for i, s in enumerate(guards(function)) if s.kind is ArgumentKind.ARRAY and s.layout is not Layout.CONTIGUOUS]
         op = doubtful_view(function, strided)
         if op is not None and (inference := infer_or_remark(function)) is not None:
             op = doubtful_view(function, strided, lambda v: t.shape if isinstance(t := inference.values.get(v), Tensor) else None)

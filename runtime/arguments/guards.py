@@ -97,6 +97,8 @@ def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict
         return Mismatch(i, Reason.READ_ONLY, "flags", "writeable", "read-only")
     if spec.layout is Layout.CONTIGUOUS and not arg.flags.c_contiguous:
         return Mismatch(i, Reason.WRONG_LAYOUT, "strides", "contiguous", str(arg.strides))
+    if spec.layout is Layout.COLUMNS and not arg.flags.f_contiguous:
+        return Mismatch(i, Reason.WRONG_LAYOUT, "strides", "contiguous by columns", str(arg.strides))
     for d, (size, expected) in enumerate(zip(arg.shape, spec.sizes, strict=True)):
         if isinstance(expected, int):
             if size != expected:

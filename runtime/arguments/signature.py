@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+_LAYOUTS = {Layout.CONTIGUOUS: "", Layout.COLUMNS: ", columns", Layout.STRIDED: ", strided"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class ArgumentClass:
     def __str__(self) -> str:
         if self.kind is not ArgumentKind.ARRAY:
             return str(self.kind.value)
-        return f"{self.dtype}[rank {self.rank}{', strided' if self.layout is Layout.STRIDED else ''}]"
+        return f"{self.dtype}[rank {self.rank}{_LAYOUTS[self.layout]}]"
 
 
 _BOOL, _INT, _FLOAT = map(ArgumentClass, (ArgumentKind.BOOL, ArgumentKind.INT, ArgumentKind.FLOAT))
@@ -61,8 +63,9 @@ class Unsupported(Exception):
         self.reason = reason
 
 
-def signature_of(leaves: tuple[object, ...]) -> Signature:
-    """The signature of flat arguments. Raises Unsupported for an argument that native code does not take."""
+def signature_of(leaves: tuple[object, ...], columns: Callable[[int], bool] = lambda _: True) -> Signature:
+    """The signature of flat arguments. `columns`: whether code may assume of the argument at a position that it is in Fortran order.
+    Raises Unsupported for an argument that native code does not take."""
     classes, sizes, values = [], [], []
     for i, leaf in enumerate(leaves):
         shape: tuple[int, ...] = ()
@@ -74,6 +77,8 @@ def signature_of(leaves: tuple[object, ...]) -> Signature:
             if not flags.aligned:
                 raise Unsupported(i, Reason.MISALIGNED)
             layout = Layout.CONTIGUOUS if flags.c_contiguous else Layout.STRIDED
+            if layout is Layout.STRIDED and flags.f_contiguous and columns(i):
+                layout = Layout.COLUMNS
             if layout is Layout.STRIDED and any(s % leaf.itemsize for s in leaf.strides):
                 raise Unsupported(i, Reason.WRONG_LAYOUT)
             kind_class = _class_of_arrays(dtype.name, leaf.ndim, layout)
@@ -107,7 +112,7 @@ def describe_specs(specs: tuple[ArgumentSpec, ...], names: tuple[str, ...]) -> s
     parts = []
     for name, spec in zip(names, specs, strict=True):
         if spec.kind is ArgumentKind.ARRAY:
-            text = f"{spec.dtype}[{', '.join(map(str, spec.sizes))}]" + (" strided" if spec.layout is Layout.STRIDED else "")
+            text = f"{spec.dtype}[{', '.join(map(str, spec.sizes))}]" + _LAYOUTS[spec.layout].lstrip(",")
         else:
             text = spec.kind.value
         parts.append(f"{name}: {text}" + ("" if spec.value is None else f" = {spec.value}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tierup.lowering.base.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec, Layout
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
@@ -31,8 +31,13 @@ class Version:
         """How long compiling it, or loading it from disk, took."""
         return self.compiled.milliseconds
 
+    @property
+    def is_general(self) -> bool:
+        """Whether it may cover others: it has symbols for sizes, or reads memory with any strides."""
+        return bool(self.speculation.generalised) or any(spec.layout is Layout.STRIDED for spec in self.speculation.specs)
+
     def covers(self, other: Version) -> bool:
-        """Whether all calls that fit the other one's guards on dtypes and sizes fit these too, and not the other way round."""
+        """Whether all calls that fit the other one's guards on dtypes, sizes and strides fit these too, and not the other way round."""
         mine, others = self.speculation.specs, other.speculation.specs
         return other is not self and others != mine and all(map(_covers, mine, others))
 
@@ -45,7 +50,7 @@ class Version:
 
 
 def _covers(general: ArgumentSpec, special: ArgumentSpec) -> bool:
-    if any(getattr(general, name) != getattr(special, name) for name in ("kind", "dtype", "layout")):
+    if (general.kind, general.dtype) != (special.kind, special.dtype) or general.layout not in (special.layout, Layout.STRIDED):
         return False
     if len(general.sizes) != len(special.sizes) or not (general.value is None or _takes(general.value, special.value)):
         return False

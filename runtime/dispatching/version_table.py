@@ -134,7 +134,7 @@ class VersionTable:
         youngest_first = self.versions[::-1]
         placed = sorted(youngest_first, key=self._score, reverse=True)
         assumes_ints = any(v.speculation.assumes_ints for v in placed)  # then those that assume none stand behind, too
-        for general in [v for v in placed if assumes_ints or v.speculation.generalised or v.record.serial in self._handed_over]:
+        for general in [v for v in placed if assumes_ints or v.is_general or v.record.serial in self._handed_over]:
             at = placed.index(general)
             special = [version for version in placed[at + 1 :] if general.covers(version)]
             placed = [*placed[:at], *special, *(v for v in placed[at:] if v not in special)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.arguments.signature import Signature, Unsupported, signature_of
+from tierup.runtime.arguments.signature import Signature, Unsupported
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.scheduling.background import queue
@@ -93,7 +93,7 @@ class Life:
         if self._makes_none(options) and not self.splitting.table.splits:
             return Reason.DEPTH_EXHAUSTED
         try:
-            signature = signature_of(flat)
+            signature = self.program.signature_of(flat, options)
         except Unsupported as e:
             return e.reason
         return signature if self.program.tier0.takes(flat) else Reason.PROGRAM_RAISES

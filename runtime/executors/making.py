@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
-from tierup.runtime.arguments.signature import Signature, classes_of, signature_of
+from tierup.runtime.arguments.signature import Signature, classes_of
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled, failures_are_refusals
@@ -115,7 +115,7 @@ class VersionMaker(Generic[Log]):
                 if made is None:
                     return False
                 attempt.begin(made)
-            return isinstance(self._compile(attempt, made, signature_of(flat), flat, options), Version)
+            return isinstance(self._compile(attempt, made, self.program.signature_of(flat, options), flat, options), Version)
 
     def _compile(
         self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options

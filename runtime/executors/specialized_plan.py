@@ -15,7 +15,7 @@ from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
-from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.base.errors import NotOptimized
 from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
@@ -146,7 +146,7 @@ class SpecializedPlan:
         if self.table.is_called_once:
             return self.context.interpret(flat, Reason.SITE_GIVEN_UP, self.program)
         try:
-            signature = signature_of(flat)
+            signature = self.program.signature_of(flat, options)
         except Unsupported as e:
             self.history.refuse_tier0(e.reason, options)
             return self.context.interpret(flat, e.reason)

@@ -15,7 +15,7 @@ from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.arguments.argument_spec import CallSpec
-from tierup.runtime.arguments.signature import Unsupported, signature_of
+from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
@@ -100,7 +100,7 @@ class SpecializingExecutor:
     def _refusal(self, flat: Flat) -> Reason | None:
         """Why there is no plan for a call, and the pristine program runs; None when there is none yet."""
         try:
-            signature_of(flat)
+            self.program.signature_of(flat, self.context.options())
         except Unsupported as e:
             return e.reason
         if not self.program.tier0.takes(flat):

@@ -49,7 +49,7 @@ class DirectCalls:
     def _answer_directly(
         self, call: Callable[..., Any] | None = None, table: NativeTable | None = None, forward: Forward | None = None
     ) -> None:
-        """Let calls run one of these: a plain Python function, a table, or what forwards to a function; without, the class's own `__call__`."""
+        """Let calls run one of these: a plain Python function, a table, or what forwards to a function; else the own `__call__`."""
         plain, made = self._own_class, None
         if call is not None:
             made = type(plain.__name__, (plain,), {"__call__": staticmethod(call), "__doc__": plain.__doc__})

@@ -8,6 +8,8 @@ from typing import Any
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
+from tierup.runtime.arguments.signature import Signature, signature_of
+from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 
@@ -53,6 +55,15 @@ class Program:
         assert self._packed is not None  # its maker asked for it
         graph = zlib.decompress(self._packed).decode()
         return Program(self.name, graph, self.entry, self.names, self.tier0, self.place, packed=True)
+
+    def signature_of(self, flat: tuple[Any, ...], options: Options) -> Signature:
+        """What a call looks like, to code for the backend of these options. Raises Unsupported.
+
+        An array in Fortran order that the program may write is one with strides: code that assumes the order reads it as the rows of its
+        transpose, a value, and what is written stays in the array itself.
+        """
+        parameters, on_host = self.tier0.parameters, options.backend == "cpu"
+        return signature_of(flat, lambda i: on_host and not parameters[i].written)
 
     def executed(self) -> ExecutedPlan:
         """What `last_executed_plan` says after a run in tier 0."""

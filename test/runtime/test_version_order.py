@@ -143,7 +143,7 @@ def test_many_kinds_of_arguments_get_one_symbolic_version_each():
     kinds += [ones(4, 3, dtype=name).T for name in ("float32", "float64")]
     for x in kinds:
         call(f, x, times=2)
-    assert [v.guards for v in f.versions if v.speculation.kind == "symbolic"] == ["x: f32[s0, s1] strided", "x: f64[s0, s1] strided"]
+    assert [v.guards for v in f.versions if v.speculation.kind == "symbolic"] == ["x: f32[s0, s1] columns", "x: f64[s0, s1] columns"]
     assert [v.speculation.kind for v in f.versions[:8]] == ["static"] * 8
     before = f.stats()
     for name in ("float32", "float64"):

@@ -119,7 +119,7 @@ def test_no_line_of_python_runs_before_the_python_function_where_arguments_are_a
 ) -> None:
     clock(1.0, 0.5)
     jitted = tierup.jit(f)
-    by_python(jitted, FIRST + ROUND)
+    by_python(jitted, FIRST + ROUND + 4)
     args, kwargs = arguments
     before, is_known = jitted.calls_in_python, not any(isinstance(a, np.generic) for a in args)
     names = called_in_python(lambda: jitted(*args, **kwargs))
@@ -136,7 +136,7 @@ def test_no_line_of_python_runs_before_the_python_function_where_arguments_are_a
 def test_a_function_that_python_answers_goes_when_nothing_refers_to_it(clock: Clock) -> None:
     clock(1.0, 0.5)
     jitted = tierup.jit(f)
-    by_python(jitted, FIRST + ROUND)
+    by_python(jitted, FIRST + ROUND + 4)
     weak = weakref.ref(jitted)
     del jitted
     gc.collect()

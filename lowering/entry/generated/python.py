@@ -68,8 +68,8 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
 }
 PYTHON_FUNCTIONS = tuple(n for n in _API if n.startswith(("Py", "_Py")) and not n.startswith("PyArray_"))
 PYTHON_OBJECTS = (
-    "PyLong_Type", "PyFloat_Type", "PyBool_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct", "_Py_FalseStruct",
-    "_Py_NoneStruct",
+    "PyLong_Type", "PyFloat_Type", "PyBool_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct",
+    "_Py_FalseStruct", "_Py_NoneStruct",
 )  # fmt: skip
 PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError", "PyExc_ValueError")  # pointers to the objects
 
@@ -153,7 +153,7 @@ def string(module: ir.Module, name: str, text: str) -> ir.GlobalVariable:
 
 
 def answer_by_record(f: Emitter, callable_: ir.Value, answer: Callable[[ir.Value], ir.Value]) -> None:
-    """End a vectorcall function with what `answer` gives of the record of its callable, which stands behind the fields of the Python base."""
+    """End a vectorcall function with what `answer` gives of its callable's record, which stands behind the fields of the Python base."""
     fields = f.at(callable_, f.load(f.load(callable_, layout.OB_TYPE, PTR), layout.TYPE_VECTORCALL_OFFSET))
     owner = f.load(fields, FUNCTION_TABLE, PTR)
     with f.when(f.is_null(owner), likely=False):  # the garbage collector took it

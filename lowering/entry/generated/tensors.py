@@ -86,25 +86,28 @@ def read_tensor(f: Emitter, tensors: ir.Value, obj: ir.Value, array: ir.Value) -
     itemsize = f.b.and_(f.b.lshr(word, I64(11)), I64(31))  # bits / 8
     sizes, steps, strides = f.load(view, layout.DL_SHAPE, PTR), f.load(view, layout.DL_STRIDES, PTR), f.at(array, _STRIDES_AT)
     data = f.b.add(f.load(view, layout.DL_DATA), f.load(view, layout.DL_OFFSET))
-    dense, empty, contiguous = f.variable(I64, I64(1)), f.variable(I1, NO), f.variable(I1, YES)
-    with f.loop(rank) as i:
-        d = f.b.sub(f.b.sub(rank, I64(1)), i)
-        size, step = f.load(f.item(sizes, d)), f.load(f.item(steps, d))
-        f.store(f.b.mul(step, itemsize), f.item(strides, d))
-        f.store(f.b.or_(f.load(empty, 0, I1), f.equal(size, I64(0))), empty)
-        fits = f.b.or_(f.equal(size, I64(1)), f.equal(step, f.load(dense)))
-        f.store(f.b.and_(f.load(contiguous, 0, I1), fits), contiguous)
-        f.store(f.b.mul(f.load(dense), size), dense)
-    flags = f.b.select(f.b.or_(f.load(contiguous, 0, I1), f.load(empty, 0, I1)), I32(layout.CONTIGUOUS), I32(0))
-    aligned = f.equal(f.b.and_(data, f.b.sub(itemsize, I64(1))), I64(0))
-    flags = f.b.or_(flags, f.b.select(aligned, I32(layout.ALIGNED | layout.WRITEABLE), I32(layout.WRITEABLE)))
+    flags = f.variable(I32, I32(layout.WRITEABLE))
+    for flag in (layout.CONTIGUOUS, layout.COLUMNS):
+        dense, fits = f.variable(I64, I64(1)), f.variable(I1, YES)
+        empty = f.variable(I1, NO)
+        with f.loop(rank) as i:
+            d = f.b.sub(f.b.sub(rank, I64(1)), i) if flag == layout.CONTIGUOUS else i
+            size, step = f.load(f.item(sizes, d)), f.load(f.item(steps, d))
+            f.store(f.b.mul(step, itemsize), f.item(strides, d))
+            f.store(f.b.or_(f.load(empty, 0, I1), f.equal(size, I64(0))), empty)
+            f.store(f.b.and_(f.load(fits, 0, I1), f.b.or_(f.equal(size, I64(1)), f.equal(step, f.load(dense)))), fits)
+            f.store(f.b.mul(f.load(dense), size), dense)
+        with f.when(f.b.or_(f.load(fits, 0, I1), f.load(empty, 0, I1))):
+            f.store(f.b.or_(f.load(flags, 0, I32), I32(flag)), flags)
+    with f.when(f.equal(f.b.and_(data, f.b.sub(itemsize, I64(1))), I64(0)), likely=True):
+        f.store(f.b.or_(f.load(flags, 0, I32), I32(layout.ALIGNED)), flags)
     f.store(the(f, "PyArray_Type"), array, layout.OB_TYPE)
     f.store(data, array, layout.ARRAY_DATA)
     f.store(rank32, array, layout.ARRAY_ND)
     f.store(sizes, array, layout.ARRAY_DIMS)
     f.store(strides, array, layout.ARRAY_STRIDES)
     f.store(found, array, layout.ARRAY_DESCR)
-    f.store(flags, array, layout.ARRAY_FLAGS)
+    f.store(f.load(flags, 0, I32), array, layout.ARRAY_FLAGS)
     f.b.ret(YES)
 
 

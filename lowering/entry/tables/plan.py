@@ -15,6 +15,7 @@ from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultK
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.records import RELEASE_WORK, Form, Made, VersionRecord, work_of
 
+_LAYOUTS = {Layout.CONTIGUOUS: layout.CONTIGUOUS, Layout.COLUMNS: layout.COLUMNS, Layout.STRIDED: 0}
 _RETURNED = {ResultKind.BUFFER: layout.Returned.BUFFER, ResultKind.ARGUMENT: layout.Returned.SCRATCH,
              ResultKind.ALLOCATED: layout.Returned.ALLOCATED, ResultKind.ALIAS: layout.Returned.ALIAS,
              ResultKind.VIEW: layout.Returned.VIEW, ResultKind.NONE: layout.Returned.NONE}  # fmt: skip
@@ -174,9 +175,8 @@ class NativeRow:
         self._keep.append(dtype)
         guard.rank, guard.descr, guard.itemsize = len(spec.sizes), id(dtype), dtype.itemsize
         guard.type_num, guard.alias_type_num = type_numbers(dtype)
-        contiguous = spec.layout is Layout.CONTIGUOUS
-        guard.flags = layout.ALIGNED | (layout.WRITEABLE if written else 0) | (layout.CONTIGUOUS if contiguous else 0)
-        guard.stride_mask = -1 if contiguous else dtype.itemsize - 1
+        guard.flags = layout.ALIGNED | (layout.WRITEABLE if written else 0) | _LAYOUTS[spec.layout]
+        guard.stride_mask = dtype.itemsize - 1 if spec.layout is Layout.STRIDED else -1
         guard.sizes = self._sizes(spec.sizes, program, bound)
 
     def _sizes(self, sizes: Sequence[int | str], program: Program, bound: set[str]) -> int:

@@ -12,6 +12,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import SIGNED_INDEX, Number, Scalar, constant, isnan, maximum, minimum, of, select
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Lowering
+from tierup.lowering.ops.movement import shape
 from tierup.lowering.ops.pointwise.context import widened
 from tierup.lowering.ops.reductions.sums import Reduction, over
 from tierup.lowering.ops.tensors import Tensor
@@ -69,12 +70,14 @@ def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]
 def _first(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
     """The second of `_positions`. Along the innermost axis in two loops, one for the extreme and one for the first element that is it: each
     runs in vectors, which one that carries both does not."""
+    if x.rank > 1 and len(axes) == x.rank:  # positions are those of one row
+        x, axes = shape.flattened(x), [0]
     if not x.rank or x.rank - 1 not in axes:
         return _positions(x, axes, of_maximum)[1]
     best = extreme(x, axes, of_maximum)
     kept = tensors.kept_axes(x.rank, axes)
     sizes = {axis: x.size(axis) for axis in axes[1:]}  # read before the loop
-    nowhere = greatest(dtypes.i64)
+    nowhere = 1 << 62  # not the greatest int: of a minimum with that LLVM makes a branch, which it does not vectorise
 
     def step(elements: list[Scalar], acc: list[Scalar]) -> list[Scalar]:
         element = elements[0].cast(best.dtype)

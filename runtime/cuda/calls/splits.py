@@ -31,7 +31,7 @@ from tierup.runtime.programs.publication import Publication
 
 def classes_of(flat: Sequence[Any]) -> tuple[ArgumentClass, ...]:
     """As `signature_of(flat).classes`, of arrays of either side. Raises Unsupported."""
-    return tuple([_class(value) if type(value) is DeviceArray else signature_of((value,)).classes[0] for value in flat])
+    return tuple([_class(value) if type(value) is DeviceArray else signature_of((value,), lambda _: False).classes[0] for value in flat])
 
 
 def _class(array: DeviceArray) -> ArgumentClass:

@@ -35,9 +35,19 @@ func.func @kept(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", ki
 
 // -----
 // CHECK-LABEL: func.func @numpys
-// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]
+// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", order = [1, 0], sizes = [4, 3]}]
 func.func @numpys(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}}) -> !torch.vtensor<[4,3],f32>
     attributes {tierup.entry, tierup.source = "jit", tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]} {
+  %0 = torch.aten.t %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[4,3],f32>
+  %1 = torch.aten.relu %0 : !torch.vtensor<[4,3],f32> -> !torch.vtensor<[4,3],f32>
+  return %1 : !torch.vtensor<[4,3],f32>
+}
+
+// -----
+// CHECK-LABEL: func.func @of_the_dialect
+// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]
+func.func @of_the_dialect(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}}) -> !torch.vtensor<[4,3],f32>
+    attributes {tierup.entry, tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]} {
   %0 = torch.aten.t %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[4,3],f32>
   %1 = torch.aten.relu %0 : !torch.vtensor<[4,3],f32> -> !torch.vtensor<[4,3],f32>
   return %1 : !torch.vtensor<[4,3],f32>

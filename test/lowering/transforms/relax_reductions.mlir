@@ -19,11 +19,11 @@ func.func @sum_of_squares(%x: memref<4x8xf32>, %y: memref<4xf32>) {
   return
 }
 
-// On tensors too, several results: each by itself. A product stays in its order.
+// On tensors too, several results: each by itself. A product stays in its order; of zeros a maximum is either.
 // CHECK-LABEL: func.func @several_results
 // CHECK: arith.addf %in, %out fastmath<reassoc> : f64
 // CHECK-NEXT: arith.mulf %{{.+}}, %in : f64
-// CHECK-NEXT: arith.maximumf %{{.+}}, %in : f64
+// CHECK-NEXT: arith.maximumf %{{.+}}, %in fastmath<nsz> : f64
 // CHECK-NEXT: linalg.yield
 func.func @several_results(%x: tensor<8xf64>, %a: tensor<f64>, %b: tensor<f64>, %c: tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
   %0:3 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>, affine_map<(i) -> ()>],

@@ -28,3 +28,17 @@ func.func @f(%x: !torch.vtensor<[?,4],f32> {tierup.guard = {dtype = "f32", kind 
 func.func @undecided(%x: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [4]}}) attributes {tierup.entry} {
   return
 }
+
+// -----
+// Memory in Fortran order is the rows of the transpose.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME: (%arg0: !torch.vtensor<[4,?],f32>, %arg1: !torch.vtensor<[4],f32>)
+// CHECK: %[[X:.*]] = torch.aten.permute %arg0
+// CHECK-SAME: !torch.vtensor<[4,?],f32>, !torch.list<int> -> !torch.vtensor<[?,4],f32>
+// CHECK: torch.aten.neg %[[X]] : !torch.vtensor<[?,4],f32>
+func.func @columns(%x: !torch.vtensor<[?,4],f32> {tierup.guard = {dtype = "f32", kind = "array", layout = "columns", sizes = ["s0", 4]}},
+                   %y: !torch.vtensor<[4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [4]}}) -> !torch.vtensor<[?,4],f32>
+    attributes {tierup.entry, tierup.result_aliases = ["fresh"], tierup.results = [{dtype = "f32", kind = "buffer", sizes = ["s0", 4]}], tierup.ties = []} {
+  %1 = torch.aten.neg %x : !torch.vtensor<[?,4],f32> -> !torch.vtensor<[?,4],f32>
+  return %1 : !torch.vtensor<[?,4],f32>
+}

@@ -8,7 +8,8 @@ becomes
 
 Neighbouring loops of one kind go together where each buffer either is indexed by neither, or by both in two neighbouring axes between
 which nothing lies, and the body asks for the position in neither. So elementwise ops on whole arrays have one loop, and a reduction
-over the last axes has one row index and one position in the row: a kernel needs no division to find its place.
+over the last axes has one row index and one position in the row: vectors do not end with each short row, and a kernel on a GPU needs no
+division to find its place.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.generics import is_identity, set_maps
-from tierup.lowering.cuda import launching as gpu
+
+_MAKERS = frozenset({"memref.alloc", "memref.alloca"})
 
 
 @register
@@ -30,7 +32,7 @@ class CollapseLoops(Pass):
     name = "tierup-collapse-loops"
 
     def run_on_function(self, function: ir.Operation) -> None:
-        for op in gpu.host_ops(function):
+        for op in b.walk_unfused(function):
             structured = Structured.of(op)
             if structured is None:
                 continue
@@ -67,7 +69,20 @@ def _runs_through(buffer: ir.Value, map_: ir.AffineMap, loop: int) -> bool:
         return True
     if mentioned != [1, 1] or loop not in plain or plain.get(loop + 1) != plain[loop] + 1:
         return False
-    return _without_gap(ir.MemRefType(buffer.type), plain[loop])
+    return _says_its_sizes(buffer, plain[loop]) and _without_gap(ir.MemRefType(buffer.type), plain[loop])
+
+
+def _says_its_sizes(buffer: ir.Value, axis: int) -> bool:
+    """Whether the product of the sizes of `axis` and the next one is that of the other operands' in all calls.
+
+    Of a reshape it need not be: one that does not fit is an error, which the kernel returns when it has run, and MLIR takes the collapse of
+    an expansion for what was expanded.
+    """
+    type_ = ir.MemRefType(buffer.type)
+    if not (type_.is_dynamic_dim(axis) or type_.is_dynamic_dim(axis + 1)):
+        return True
+    made = b.defining_op(buffer)
+    return made is None or made.name in _MAKERS
 
 
 def _mentions(e: ir.AffineExpr, dim: int) -> bool:
