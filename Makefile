@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -73,6 +73,9 @@ stress: $(VENV)/installed-test  ## ten minutes of many threads under injected fa
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks
+
+bench-peers: $(VENV)/installed-peers  ## speed beside Numba, JAX, onnxruntime and PyTorch, which it installs, one thread and all (half an hour; quiet machine)
+	@$(BIN)/python -m benchmarks.peers --json build/peers.json --plot build/peers.svg
 
 numpy-index: $(VENV)/installed  ## docs/numpy-coverage.md: which of NumPy's functions native code answers, found out by calls (half a minute)
 	@$(BIN)/python -m tierup.tools.pages.numpydoc
