@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 
 from tierup.dialect.base.spelling import printable
+from tierup.frontend import tensor_arguments
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.graph import GraphResult, built
 from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
@@ -106,7 +107,12 @@ def function_from(
 
     def graph(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
         try:
-            found = build(target, shape, arguments, numbers, most, python_answers=not (isinstance(target, GradientSpec) or made.is_strict))
+            of_gradients = isinstance(target, GradientSpec)
+            found = build(
+                target, shape, arguments, numbers, most,
+                python_answers=not (of_gradients or made.is_strict),
+                copies_views=of_gradients or tensor_arguments.are_given(),  # no tensor has strides below 0
+            )  # fmt: skip
             return built(found, target.__name__, place, enlarge=partial(enlarge, most, found.rooms) if found.rooms else None)
         except UnsupportedSyntax as e:
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 from tierup.runtime.functions.function import ENTRIES, Function
+
+_here = threading.local()
+
+
+def are_given() -> bool:
+    """Whether this thread answers a call with tensors: Python's own operations would be those of tensors."""
+    return getattr(_here, "calls", 0) > 0
 
 
 class TensorArguments:
@@ -30,7 +38,11 @@ class TensorArguments:
         """Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
         from tierup.frontend.torch.calls import jit_calls  # here: it imports PyTorch
 
-        return jit_calls.call(function, args, kwargs)
+        _here.calls = getattr(_here, "calls", 0) + 1
+        try:
+            return jit_calls.call(function, args, kwargs)
+        finally:
+            _here.calls -= 1
 
 
 def _has(kind: Any, values: Any) -> bool:

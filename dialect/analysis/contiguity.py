@@ -14,7 +14,7 @@ So it is with `aten.ravel` and its kin, which give a view or a copy, where that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from tierup.dialect.analysis.showing import reached
 from tierup.dialect.facts.dims import Dim
@@ -41,15 +41,26 @@ _SAME = frozenset({"torch.aten.detach", "torch.aten.alias", "torch.tensor_static
 
 Breaks = frozenset[int]  # dims between which and those before lies a gap; all else is row-major
 Loose = dict[ir.Value, "Breaks | None"]  # what need not be row-major: with gaps at these dims only, or None for anything
-ShapeOf = Callable[[ir.Value], "Shape | None"]
 
 
-def doubtful_view(func: ir.Operation, strided: Collection[int] = (), shape_of: ShapeOf | None = None) -> ir.Operation | None:
+class Known:
+    """What is known of a program's values: here nothing."""
+
+    def shape(self, tensor: ir.Value) -> Shape | None:
+        """The sizes of a tensor; without them a part of one has no views."""
+        return None
+
+    def is_true(self, condition: ir.Value) -> bool | None:
+        """Which arm of a branch on it is taken."""
+        return None
+
+
+def doubtful_view(func: ir.Operation, strided: Collection[int] = (), known: Known | None = None) -> ir.Operation | None:
     """A view of a functionalised program that may raise for strides, None when there is none. `strided`: arguments that are not known to be
-    row-major, by position. `shape_of`: what is known of a tensor's sizes; without it a part of a tensor has no views."""
+    row-major, by position."""
     block = func.regions[0].blocks[0]
     loose: Loose = {block.arguments[i]: None for i in strided}
-    return next(_doubtful(block, loose, shape_of or (lambda value: None), _deciding(func)), None)
+    return next(_doubtful(block, loose, known or Known(), _deciding(func)), None)
 
 
 def is_strided(op: ir.Operation) -> bool:
@@ -70,21 +81,21 @@ def _deciding(func: ir.Operation) -> set[ir.Operation]:
     return {op for op in makers if op is not None and (row := row_of(op)) is not None and row.aliasing is Aliasing.MAY_VIEW}
 
 
-def _doubtful(block: ir.Block, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
+def _doubtful(block: ir.Block, loose: Loose, known: Known, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
     """Views of what is in `loose`; what the block makes that need not be row-major is added."""
     for view in block.operations:
         op = view.operation
         if (is_strided(op) or op in deciding) and op.operands[0] in loose:
-            breaks, old, new = loose[op.operands[0]], shape_of(op.operands[0]), shape_of(op.results[0])
+            breaks, old, new = loose[op.operands[0]], known.shape(op.operands[0]), known.shape(op.results[0])
             if breaks is None or not _fits(old, new, breaks):
                 breaks = None
                 if not _splits(old, new):
                     yield op
             loose[op.results[0]] = breaks
         elif op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
-            yield from _inside(op, loose, shape_of, deciding)
+            yield from _inside(op, loose, known, deciding)
         elif _may_be_loose(op, loose):
-            breaks = _breaks(op, loose, shape_of)
+            breaks = _breaks(op, loose, known)
             for result in op.results:
                 if _holds_tensors(result):
                     loose[result] = breaks
@@ -110,7 +121,7 @@ def _splits(old: Shape | None, new: Shape | None) -> bool:
     return all(dim == 1 for dim in rest)
 
 
-def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
+def _breaks(op: ir.Operation, loose: Loose, known: Known) -> Breaks | None:
     """The gaps in the parts of a tensor, or of what a list of parts holds; None for what else is not row-major."""
     source = op.operands[0]
     held = loose.get(source, Breaks())
@@ -119,7 +130,7 @@ def _breaks(op: ir.Operation, loose: Loose, shape_of: ShapeOf) -> Breaks | None:
     if op.name in _TAKING or op.name in _SAME:
         return held if source in loose else None
     slot = _PARTS.get(op.name)
-    shape = shape_of(source)
+    shape = known.shape(source)
     if slot is None or held is None or shape is None or any(v in loose for v in list(op.operands)[1:]):
         return None
     dim = int_of(op.operands[slot])
@@ -138,16 +149,18 @@ def _gaps(op: ir.Operation, loose: Loose) -> Breaks | None:
     return None if any(breaks is None for breaks in found) else Breaks().union(*filter(None, found))
 
 
-def _inside(op: ir.Operation, loose: Loose, shape_of: ShapeOf, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
+def _inside(op: ir.Operation, loose: Loose, known: Known, deciding: Collection[ir.Operation]) -> Iterator[ir.Operation]:
     carried = op.name == "torch.prim.Loop"
+    taken = known.is_true(op.operands[0]) if op.name == "torch.prim.If" else None
+    run = [block for i, block in enumerate(blocks(op)) if taken is None or i == (0 if taken else 1)]
     grown = True
     while grown:
         before = dict(loose)
-        for block in blocks(op):
+        for block in run:
             arguments = list(block.arguments)[1:] if carried else list(block.arguments)
             entering = list(op.operands)[2:] if carried else list(op.operands)
             _flow(entering, arguments, loose)
-            yield from _doubtful(block, loose, shape_of, deciding)
+            yield from _doubtful(block, loose, known, deciding)
             yielded = handed_over(block)
             _flow(yielded[1:] if carried else yielded, list(op.results), loose)
             if carried:

@@ -102,12 +102,13 @@ Target = FunctionType | GradientSpec
 
 def build(
     target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset(),
-    most: dict[Site, int] | None = None, *, python_answers: bool = False,
+    most: dict[Site, int] | None = None, *, python_answers: bool = False, copies_views: bool = False,
 ) -> GraphResult:
     """The graph of a function, or of its gradients, for calls of this shape.
 
     `arguments` are needed for parameters that are objects (`self`): their attributes are read now. `numbers`: those from outside that
     are read at every call. `most`: how many items lists that grow have room for. `python_answers`: whether calls may be left to Python.
+    `copies_views`: whether a result may be a copy where NumPy has a reversed view of an argument.
     Raises UnsupportedSyntax for what is not translated, NotDifferentiable for what has no gradient, and TypeError or ValueError for
     arguments and results that have none.
     """
@@ -122,7 +123,9 @@ def build(
     try:
         with context:
             while True:
-                outside = Outside(numbers, knows_dtypes, has_complex=has_complex, rooms=rooms, python_answers=python_answers)
+                outside = Outside(
+                    numbers, knows_dtypes, has_complex=has_complex, rooms=rooms, python_answers=python_answers, copies_views=copies_views
+                )
                 try:
                     return ProgramBuilder(context, mutable, outside=outside).build(target, shape, arguments or {})
                 except NeedsMutation:
@@ -219,7 +222,7 @@ class ProgramBuilder:
                 refused = first.with_others(others)
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
             results, output = each_once(*self._outputs(frame, value))
-            if self.copies and show_arguments(func, self.copies):
+            if self.copies and not self.outside.copies_views and show_arguments(func, self.copies):
                 raise frame.error(None, "returning a reversed view of an array that the caller has", "write .copy() after it")
             em.create("func.return", results, [])
         if self.outside.has_complex:

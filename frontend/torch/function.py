@@ -65,15 +65,13 @@ class TorchFunction:
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         function, attributes = self._chosen
-        if not attributes.refresh():
-            function, attributes = self._choose()
+        if not attributes.refresh() or attributes.asked and not attributes.suits(args, kwargs):
+            function, attributes = self._choose(args, kwargs)
         try:
             if not torch_tensors.is_float32_default():
                 raise LeftToPyTorch(f"{self.__name__} is called where torch.get_default_dtype() is not float32", Reason.DEFAULT_DTYPE)
             if attributes.left is not None:
                 raise LeftToPyTorch(attributes.left)
-            if attributes.asks_gradients:
-                attributes.refuse_gradients(self.__name__, (args, kwargs))
             return function(*args, **kwargs)
         except LeftToPyTorch as e:
             program = self._source.eager if e.reason is Reason.NO_GRADIENT else self._source.original
@@ -96,11 +94,12 @@ class TorchFunction:
         function.leave_tensors_to(_Calls(self, self._source, attributes))
         return function, attributes
 
-    def _choose(self) -> tuple[Function, Attributes]:
-        """The function for the numbers that the module has now: one of those there were, or a new one."""
+    def _choose(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Function, Attributes]:
+        """The function for the numbers that the module has now, and for arguments of which these require gradients: one of those there
+        were, or a new one."""
         with self._choosing:
             known = [*self._others, self._chosen]
-            found = next((i for i, (_, attributes) in enumerate(known) if attributes.refresh()), None)
+            found = next((i for i, (_, a) in enumerate(known) if a.refresh() and a.suits(args, kwargs)), None)
             chosen = self._make() if found is None else known.pop(found)
             self._others, self._chosen = known, chosen
         return chosen

@@ -114,7 +114,7 @@ class _Script:
 
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""
-        attributes = Attributes(None if self.module is None else self.module._c, self.module)
+        attributes = Attributes(None if self.module is None else self.module._c, self.module, self.signature)
 
         def build(shape: CallShape, *call: object) -> Built:
             context = thread_context()

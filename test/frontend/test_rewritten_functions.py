@@ -43,7 +43,7 @@ BODIES = {
     "diagonals": "return np.diagflat(m), np.diagflat(x, -1), np.tri(n, 5, -1), np.tril_indices(n), np.triu_indices(4, 1, n)",
     "powers": "return np.vander(x), np.vander(x, n, increasing=True), np.polyval(y, x)",
     "powers in float64": "return np.float_power(x, 2), np.float_power(y, x)",
-    "turns": "return np.rot90(m), np.rot90(m, 2) + 1, np.rot90(m, -1, (1, 0)), np.rot90(m, 3)",
+    "turns": "return np.rot90(m) * 1, np.rot90(m, 2) + 1, np.rot90(m, -1, (1, 0)).copy(), np.rot90(m * 2, 3)",
     "differences": "return np.diff(x, 2), np.diff(m, 3, 0), np.ediff1d(m), np.ediff1d(x, to_begin=x[:1], to_end=[x[0], 1])",
     "correlation coefficients": "return np.corrcoef(x, y), np.corrcoef(m), np.corrcoef(m, rowvar=False), np.isreal(x)",
     "ranges of floats": "return np.arange(0.5, 3, r), np.arange(r), np.arange(5, r, -0.25, dtype=np.float32), np.arange(1.5, 0.0), np.arange(n * 0.1), np.arange(-0.0, n), np.arange(9.0, n, -1)",

@@ -30,7 +30,7 @@ OF_ONE = {
     "products": lambda x: (x @ x, x.reshape(1, -1) @ x.reshape(-1, 1), np.outer(x, x)),
     "made": lambda x: (np.zeros_like(x), np.ones(3, x.dtype), np.full(3, 7, x.dtype), np.arange(5, dtype=x.dtype), np.array([1, 2], dtype=x.dtype)),
     "indices": lambda x: (np.arange(256)[x % 7], np.take(np.arange(256), x % 7), np.arange(9)[x[1]]),
-    "moves": lambda x: (np.concatenate([x, x]), np.stack([x, x + 1]), np.roll(x, 2), np.pad(x, 2), np.repeat(x, 2), x[::-1]),
+    "moves": lambda x: (np.concatenate([x, x]), np.stack([x, x + 1]), np.roll(x, 2), np.pad(x, 2), np.repeat(x, 2), x[::-1].copy()),
     "scalars": lambda x: (x[2] + x[3], x[2] * 2, x[2] / 3, x[2] > x[3], float(x[2]), bool(x[2]), x[3] // x[2]),
     "bounds": lambda x: (x > -1, x < 2**62, x == 9223372036854775807, x != -5, x >= 300, x <= 2.5, x < -(2**62)),
 }  # fmt: skip

@@ -23,7 +23,7 @@ FACTORIES = (
 )  # fmt: skip
 
 SIZED = (
-    "np.zeros(N)", "np.ones((N, 2))", "np.full((N, N + 1), 1.5)", "np.arange(N)", "np.arange(N, N + 3)", "np.eye(N)", "np.empty(N) * 0", "np.zeros(len(X) - N)", "X[:N]", "X[N:] * 1", "X[:-N]",
+    "np.zeros(N)", "np.ones((N, 2))", "np.full((N, N + 1), 1.5)", "np.arange(N)", "np.arange(N, N + 3)", "np.eye(N)", "np.empty(N, bool) & False", "np.zeros(len(X) - N)", "X[:N]", "X[N:] * 1", "X[:-N]",
     "X[N : N + 2].copy()", "X.reshape(N, -1)", "np.broadcast_to(X, (N,) + X.shape) * 2", "np.repeat(X, N)", "np.tile(X, N)", "np.zeros(N) + X[:N]", "np.pad(X, N)", "X[:N] * np.arange(N)",
 )  # fmt: skip
 

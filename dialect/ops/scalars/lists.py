@@ -82,13 +82,16 @@ def contains(items: Sequence[Any], value: Any) -> bool:
     return value in items
 
 
-@_truth("aten.any.bool(bool[] self) -> bool")
-def any_of(items: list[bool]) -> bool:
+@_truth(
+    "aten.any.bool(bool[] self) -> bool", "aten.any.int(int[] self) -> bool", "aten.any.float(float[] self) -> bool",
+    "aten.any.str(str[] self) -> bool",
+)  # fmt: skip
+def any_of(items: list[Any]) -> bool:
     return any(items)
 
 
-@_truth("aten.all.bool(bool[] self) -> bool")
-def all_of(items: list[bool]) -> bool:
+@_truth("aten.all.bool(bool[] self) -> bool", "aten.all.int(int[] self) -> bool", "aten.all.float(float[] self) -> bool")
+def all_of(items: list[Any]) -> bool:
     return all(items)
 
 

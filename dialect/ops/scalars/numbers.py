@@ -194,13 +194,13 @@ def power(a: Any, b: Any) -> float:
         return float(np.power(np.float64(a), np.float64(b)))
 
 
-@_known("aten.sqrt.int(int a) -> float", otherwise=as_kind(Float), numpy=math.sqrt)
+@_known("aten.sqrt.int(int a) -> float", "aten.sqrt.float(float a) -> float", otherwise=as_kind(Float), numpy=math.sqrt)
 def sqrt(a: Any) -> float:
     """NaN for negative numbers."""
     return math.nan if a < 0 else math.sqrt(a) if a else 0.0
 
 
-@_known("aten.log.int(int a) -> float", otherwise=as_kind(Float), numpy=math.log)
+@_known("aten.log.int(int a) -> float", "aten.log.float(float a) -> float", otherwise=as_kind(Float), numpy=math.log)
 def log(a: Any) -> float:
     """NaN for negative numbers."""
     return math.nan if a < 0 else math.log(a) if a else -math.inf

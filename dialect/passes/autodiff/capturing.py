@@ -4,6 +4,8 @@ The reverse ops stand behind the forward ones in one block, with a marker betwee
 
 * A constant, a list, a number, a view, a cast and a comparison are computed again, from inputs, results or what is captured anyway; a
   list of tensors, or of views of one, always, from these. What makes or reads a list of numbers that is written is not.
+* Several views of one tensor are computed again from that one, which is captured for them: as results of the forward part they would share
+  its memory.
 * Where only sizes or the dtype of a tensor are read, these are captured, unless the tensor is captured anyway. With `inference` a dtype
   that is known is a constant, and sizes are numbers, one by one: constants, or asked of an input that has them.
 * With `inference` also: of a tensor that is only compared, the comparisons' results are captured where that takes less memory.
@@ -73,6 +75,7 @@ class Captures:
                 self._replace(op.results[0], unprofiled(op.results[0]))
         read = self._read(queries=False)
         given = {*self.arguments, *(r for op in forward for r in op.results)}
+        self.at_hand |= self._shared_bases(read)
         for op in reversed(forward):
             if not any(r in read for r in op.results) or not self._is_cheap(op):
                 continue
@@ -101,6 +104,21 @@ class Captures:
             return True
         op = under.owner.operation
         return self._is_cheap(op) and all(self._is_at_hand(v, read) for v in op.operands)
+
+    def _shared_bases(self, read: set[ir.Value]) -> set[ir.Value]:
+        """The tensors of which two or more of some values are, or are views."""
+        counts: dict[ir.Value, int] = {}
+        for value in read:
+            base = unprofiled(value)
+            while torch_types.is_tensor(base.type) and not isinstance(base.owner, ir.Block) and self._is_view(base.owner.operation):
+                base = unprofiled(base.owner.operation.operands[0])
+            if torch_types.is_tensor(base.type):
+                counts[base] = counts.get(base, 0) + 1
+        return {base for base, count in counts.items() if count > 1}
+
+    def _is_view(self, op: ir.Operation) -> bool:
+        row = row_of(op)
+        return row is not None and row.kind is Kind.VIEW and self._is_cheap(op)
 
     def _again(self, op: ir.Operation) -> None:
         """Compute an op again at the beginning of the reverse part."""

@@ -144,10 +144,11 @@ class Walker:
         return self.cast(self.read(entry), type_, op)
 
     def cast(self, value: ir.Value, type_: ir.Type, op: ir.Operation) -> ir.Value:
-        """A tensor under another type that it also has."""
+        """A tensor, or what may be one, under another type that it also has."""
         if value.type == type_:
             return value
-        return ir.Operation.create("torch.tensor_static_info_cast", [type_], [value], loc=op.location, ip=self.ip).results[0]
+        name = "torch.tensor_static_info_cast" if is_tensor(value.type) and is_tensor(type_) else "torch.derefine"
+        return ir.Operation.create(name, [type_], [value], loc=op.location, ip=self.ip).results[0]
 
     # --- ops ---------------------------------------------------------------------------------------------------------------
 

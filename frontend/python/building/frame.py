@@ -119,10 +119,12 @@ class Outside:
         has_complex: bool = False,
         rooms: Mapping[Site, Room | None] | None = None,
         python_answers: bool = False,
+        copies_views: bool = False,
     ) -> None:
         """`has_complex`: complex numbers may come up, so that it is looked at which ops meet them (complex_numbers.py). `rooms`: of the
-        lists that are built as ones that grow; None of those that had too many items. `python_answers`: a call may be left to Python."""
-        self.python_answers = python_answers
+        lists that are built as ones that grow; None of those that had too many items. `python_answers`: a call may be left to Python.
+        `copies_views`: a result may be a copy where NumPy has a view of an argument."""
+        self.python_answers, self.copies_views = python_answers, copies_views
         self.rooms = rooms or {}
         self.growing: dict[Site, Any] = {}  # the lists that were refused and may be built so: the templates of their items
         self.numbers = numbers

@@ -56,7 +56,7 @@ def call(
     named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
     if attributes is not None:
         attributes.renew()
-        attributes.call.tensors = given
+        attributes.call.tensors, attributes.call.given = given, (tuple(args), kwargs)
     variant, flat = function.find(arrays, named)
     if attributes is not None:
         given |= attributes.tensors()

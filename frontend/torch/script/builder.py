@@ -36,6 +36,7 @@ class Builder:
         self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
         self._attributes: dict[int, tuple[Any, str]] = {}  # owner and name, by the value that stands for a tensor attribute
+        self.parameters: dict[int, str] = {}  # the names of the graph's arguments, by the values that stand for them
         self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
@@ -62,16 +63,16 @@ class Builder:
     def inlined(self, graph: Any, given: Sequence[Any], here: bool = False) -> list[ir.Value]:
         """What another graph, whose values have names of their own, gives for some values of this one. `here`: its nodes stand where the
         one does that is being translated."""
-        outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried
+        outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters
         modules = {p.unique(): self._objects[v.unique()] for p, v in zip(graph.inputs(), given, strict=True) if v.unique() in self._objects}
         values = {p.unique(): self.value(v) for p, v in zip(graph.inputs(), given, strict=True) if v.unique() not in self._objects}
         before, self._here = self._here, self.em.location if here else self._here
         self._has_tasks = self._has_tasks or not here
         self.graph, self._aliases, self._set = graph, graph.alias_db(), set_names(graph) | self._set
-        self._values, self._objects, self._attributes, self.carried = values, modules, {}, {}
+        self._values, self._objects, self._attributes, self.carried, self.parameters = values, modules, {}, {}, {}
         self.nodes(graph)
         found = [self.value(v) for v in graph.outputs()]
-        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried = outer
+        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters = outer
         self._here = before
         return found
 

@@ -1,5 +1,5 @@
 """Whether a tensor of a TorchScript program requires a gradient, as its graph is built: of a parameter as PyTorch says now (another
-answer later asks for another graph), of what is computed from one yes, of arguments no: callers ensure that.
+answer later asks for another graph), of an argument as it did in the call that the graph is made for, of what is computed from one yes.
 
 What is taken out of a list at a place that only the run knows requires a gradient when something in the list does.
 """
@@ -41,7 +41,8 @@ def requires_grad(builder: Builder, value: Any) -> bool:
         if at.unique() in builder.carried:
             pending += [(v, place) for v in builder.carried[at.unique()]]
         elif kind == "prim::Param":
-            builder.attributes.ask_for_arguments(builder.name)
+            if builder.attributes.argument_requires_grad(builder.parameters.get(at.unique(), ""), place):
+                return True
         elif kind in ("prim::If", "prim::Loop"):
             i = [o.unique() for o in node.outputs()].index(at.unique())
             pending += [(list(block.outputs())[i + (kind == "prim::Loop")], place) for block in node.blocks()]

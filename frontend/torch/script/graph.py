@@ -28,6 +28,7 @@ from tierup.frontend.torch.script.nodes import factories as script_factories
 from tierup.frontend.torch.script.nodes import flow as script_flow
 from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
 from tierup.frontend.torch.script.nodes import modules as script_modules
+from tierup.frontend.torch.script.nodes import multi_head
 from tierup.frontend.torch.script.nodes import norms as script_norms
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes import sizes as script_sizes
@@ -67,6 +68,7 @@ class GraphBuilder(Builder):
             given = [v for v in inputs if v.type().kind() != "ClassType"]
             for value, (_, tree) in zip(given, shape.parameters, strict=True):
                 self._values[value.unique()] = script_signature.argument(self, tree, value.type(), flat)
+            self.parameters = {value.unique(): name for value, (name, _) in zip(given, shape.parameters, strict=True)}
             for node in self.graph.nodes():
                 self.node(node)
             self._say_without_gradient(leaves)
@@ -102,6 +104,9 @@ class GraphBuilder(Builder):
             return
         if script_dropout.drops(name, operands):
             self.bind(node, [script_dropout.attention(self, node)])
+            return
+        if multi_head.is_apart(name, operands):
+            self.bind(node, multi_head.apart(self, node, name, operands))
             return
         constant = script_queries.folded(self, name, operands) if self._is_known(name, schema) else None
         self.bind(node, self.create(name, schema, operands, self.result_types(node)) if constant is None else [constant])

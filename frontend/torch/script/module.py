@@ -10,6 +10,7 @@ build graphs, and what calls go through only grows.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,10 +40,10 @@ def _holder() -> None:
 
 class Attributes:
     """The attributes of a module and of its submodules that a graph has read so far. `root`: None for a function. `module`: the scripted
-    module of which it is the inside, where there is one."""
+    module of which it is the inside, where there is one. `signature`: of calls, of which the graph may ask what requires a gradient."""
 
-    def __init__(self, root: Any, module: Any = None) -> None:
-        self.root = root
+    def __init__(self, root: Any, module: Any = None, signature: inspect.Signature | None = None) -> None:
+        self.root, self._signature = root, signature
         self._modules: dict[int, Any] = {id(root): module}  # of each inside
         self._children: list[tuple[Any, str, Any]] = []  # a module's submodules, a name, which it is
         self.without_gradient: str | None = None  # why the program's gradients are to be PyTorch's
@@ -64,8 +65,8 @@ class Attributes:
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
-        self.asks_gradients = False  # whether the graph was made for arguments that require none
-        self.call = threading.local()  # `tensors`: those of the call that a graph is made for, by the ids of their arrays
+        self.asked: list[tuple[str, tuple[Any, ...], bool]] = []  # argument, or "" for all; where in it, whether it requires a gradient
+        self.call = threading.local()  # of the call that a graph is made for: `tensors`, by the ids of their arrays; `given`, its arguments
 
     def child(self, owner: Any, name: str) -> Any:
         """The submodule of this name, which `owner` has. `refresh` looks at it again. Raises UnsupportedProgram for another object."""
@@ -138,16 +139,22 @@ class Attributes:
         self.left = why
         raise LeftToPyTorch(why)
 
-    def ask_for_arguments(self, name: str) -> None:
-        """Note that the graph is for arguments that require no gradient. Raises LeftToPyTorch where one does."""
-        self.asks_gradients = True
-        self.refuse_gradients(name, getattr(self.call, "tensors", {}))
+    def argument_requires_grad(self, name: str, place: tuple[Any, ...] = ()) -> bool:
+        """Whether an argument of the call that a graph is made for, or what is at a place in it, requires a gradient, which then is part of
+        the graph; "": any argument. False for a graph that is made for no call."""
+        found = self._requires_grad(name, place, *getattr(self.call, "given", ((), {})))
+        if (name, place, found) not in self.asked:
+            self.asked.append((name, place, found))
+        return found
 
-    @staticmethod
-    def refuse_gradients(name: str, arguments: Any) -> None:
-        """Raises LeftToPyTorch for arguments of which one requires a gradient."""
-        if torch_tensors.requires_grad(arguments):
-            raise LeftToPyTorch(f"{name} asks whether a tensor requires a gradient, and an argument does: pass x.detach()")
+    def suits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether arguments require gradients where those did that the graph was made for, as far as it asked."""
+        return all(self._requires_grad(name, place, args, kwargs) is found for name, place, found in self.asked)
+
+    def _requires_grad(self, name: str, place: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        if not name or self._signature is None:
+            return torch_tensors.requires_grad((args, dict(kwargs)))
+        return torch_tensors.requires_grad(_at(self._signature.bind_partial(*args, **kwargs).arguments.get(name), place))
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""

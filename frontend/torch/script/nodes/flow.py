@@ -7,23 +7,44 @@ from __future__ import annotations
 
 from typing import Any
 
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.builder import Builder
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes.values import cast
 from tierup.frontend.torch.script.places import place_of
+from tierup.frontend.torch.script.types import spelled
 
 
 def _is(builder: Builder, node: Any) -> None:
-    """Whether something is None, where that is known: by its type, or by that of what was made an optional."""
+    """Whether something is itself, or None, where that is known: by its type, or by that of what was made an optional."""
     given = builder.operands(node)
+    left, right = map(under_casts, given)
+    if left == right or _is_apart(left, right) or _is_apart(right, left):
+        builder.bind(node, [builder.em.bool((left == right) == (node.kind() == "aten::__is__"))])
+        return
     nones = [is_none(under_casts(v)) for v in given]
     if not any(nones) or any(not n and _may_be_none(v) for v, n in zip(given, nones, strict=True)):
         builder.op(node)
         return
     builder.bind(node, [builder.em.bool(all(nones) == (node.kind() == "aten::__is__"))])
+
+
+def _is_apart(made: ir.Value, other: ir.Value) -> bool:
+    """Whether a tensor that an op makes is no other one: no argument, nor what another op makes."""
+    if not _is_made(made) or made == other or not torch_types.is_tensor(other.type):
+        return False
+    return _is_made(other) or isinstance(other.owner, ir.Block) and other.owner.owner.name == "func.func"
+
+
+def _is_made(value: ir.Value) -> bool:
+    row = None if isinstance(value.owner, ir.Block) or not torch_types.is_tensor(value.type) else row_of(value.owner.operation)
+    return row is not None and row.aliasing is Aliasing.FRESH and not row.writes and not row.may_be_operand
 
 
 def _may_be_none(value: ir.Value) -> bool:
@@ -61,14 +82,42 @@ def _branch(builder: Builder, node: Any) -> None:
         builder.nodes(block)
         builder.bind(node, [builder.derefined(builder.value(o), t) for o, t in zip(block.outputs(), types, strict=True)])
         return
-    made = builder.em.create("torch.prim.If", builder.operands(node), types, regions=2)
+    outputs = [o.type() for o in node.outputs()]
+    flat = [t for type_, whole in zip(outputs, types, strict=True) for t in _item_types(builder, type_) or [whole]]
+    made = builder.em.create("torch.prim.If", builder.operands(node), flat, regions=2)
     for block, region in zip(node.blocks(), made.regions, strict=True):
         with builder.em.at_end(region.blocks.append()):
             builder.nodes(block)
-            yields = [builder.derefined(builder.value(o), t) for o, t in zip(block.outputs(), types, strict=True)]
-            builder.em.create("torch.prim.If.yield", yields, [])
+            given = [v for o, type_ in zip(block.outputs(), outputs, strict=True) for v in _items(builder, o, type_)]
+            builder.em.create("torch.prim.If.yield", [builder.derefined(v, t) for v, t in zip(given, flat, strict=True)], [])
     arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
-    builder.bind(node, [script_queries.agreed(builder, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
+    found = iter([script_queries.agreed(builder, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
+    for output, type_, whole in zip(node.outputs(), outputs, types, strict=True):
+        items = _item_types(builder, type_)
+        value = next(found) if items is None else _tuple(builder, [next(found) for _ in items], whole)
+        builder.put(output, value)
+
+
+def _item_types(builder: Builder, type_: Any) -> list[ir.Type] | None:
+    """Of a tuple, whose items leave a branch one by one, so that it is known of each what it is and shares; None of anything else."""
+    return [builder.type(spelled(t)) for t in type_.elements()] if type_.kind() == "TupleType" and type_.elements() else None
+
+
+def _items(builder: Builder, output: Any, type_: Any) -> list[ir.Value]:
+    """What an arm gives for a result of that type: the items of a tuple, or the one value."""
+    value, wanted = builder.value(output), _item_types(builder, type_)
+    if wanted is None:
+        return [value]
+    made = maker(under_casts(value), "torch.prim.TupleConstruct")
+    if made is not None:
+        return list(made.operands)
+    if maker(value, "torch.prim.Uninitialized") is not None:
+        return [builder.em.create("torch.prim.Uninitialized", [], [t]).results[0] for t in wanted]
+    return list(builder.em.create("torch.prim.TupleUnpack", [value], _item_types(builder, output.type()) or wanted).results)
+
+
+def _tuple(builder: Builder, items: list[ir.Value], type_: ir.Type) -> ir.Value:
+    return builder.em.create("torch.prim.TupleConstruct", items, [type_]).results[0]
 
 
 def _loop(builder: Builder, node: Any) -> None:

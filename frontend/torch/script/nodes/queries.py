@@ -12,11 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
-from tierup.dialect.optable.core import Kind
+from tierup.dialect.optable.core import Aliasing, Kind
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import gradients as script_gradients
@@ -93,10 +96,57 @@ def _always(value: object) -> Handler:
     return handler
 
 
+# How many dims more than their first operand the results of these have.
+_MORE_DIMS = {
+    "aten.transpose.int": 0, "aten.permute": 0, "aten.t": 0, "aten.contiguous": 0, "aten.detach": 0, "aten.clone": 0, "aten.linear": 0,
+    "aten.layer_norm": 0, "aten.softmax.int": 0, "aten.unsqueeze": 1, "aten.select.int": -1,
+}  # fmt: skip
+_LIST_SIZES = ("aten.view", "aten.reshape")
+_FARTHEST = 100  # ops that are looked at in a row
+
+
 def _rank(builder: Builder, node: Any) -> None:
     (value,) = builder.operands(node)
-    rank = builder.ranks.get(under_casts(value))
+    rank = _rank_of(builder, value)
     builder.op_unless(node, None if rank is None else builder.em.int(rank))
+
+
+def _rank_of(builder: Builder, value: ir.Value, farthest: int = _FARTHEST) -> int | None:
+    """The rank of an argument, or of what is made of some: known when the graph is built, as is which arm of a branch on it is taken."""
+    value = under_casts(value)
+    if value not in builder.ranks and not isinstance(value.owner, ir.Block) and farthest:
+        rank = _rank_made(builder, value.owner.operation, farthest - 1)
+        if rank is None:
+            return None
+        builder.ranks[value] = rank
+    return builder.ranks.get(value)
+
+
+def _rank_made(builder: Builder, op: ir.Operation, farthest: int) -> int | None:
+    name, row = torch_name(op), row_of(op)
+    if name in _LIST_SIZES:
+        made = maker(op.operands[1], "torch.prim.ListConstruct")
+        return None if made is None else len(made.operands)
+    if name in _MORE_DIMS:
+        first = _rank_of(builder, op.operands[0], farthest)
+        return None if first is None else first + _MORE_DIMS[name]
+    if row is None or row.kind is not Kind.POINTWISE or row.aliasing is not Aliasing.FRESH or len(op.results) != 1:
+        return None
+    ranks = [_rank_of(builder, v, farthest) for v in op.operands if torch_types.is_tensor(v.type)]
+    known = [rank for rank in ranks if rank is not None]
+    return max(known) if known and len(known) == len(ranks) else None
+
+
+def _sizes(builder: Builder, node: Any) -> None:
+    """All sizes of a tensor whose rank is known, one by one: the list of them would be a value that native code has no form for."""
+    value, *dim = builder.operands(node)
+    rank = None if dim else _rank_of(builder, value)
+    if rank is None:
+        builder.op(node)
+        return
+    em, int_ = builder.em, builder.type("int")
+    sizes = [em.create("torch.aten.size.int", [value, em.int(d)], [int_]).results[0] for d in range(rank)]
+    builder.bind(node, list(em.create("torch.prim.ListConstruct", sizes, builder.result_types(node)).results))
 
 
 def _new_device(builder: Builder, node: Any) -> None:
@@ -131,6 +181,7 @@ HANDLERS: dict[str, Handler] = {
     "aten::_jit_internal_is_tracing": _always(False),
     "aten::device": _new_device,
     "aten::dim": _rank,
+    "aten::size": _sizes,
     "aten::has_torch_function": _always(False),
     "aten::is_autocast_cpu_enabled": _process,
     "aten::is_autocast_enabled": _process,

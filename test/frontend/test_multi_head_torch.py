@@ -1,0 +1,149 @@
+"""nn.MultiheadAttention and nn.TransformerEncoderLayer from TorchScript: native whole, trained too; values, weights and gradients are eager's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from tierup.torch import from_torchscript
+
+pytestmark = pytest.mark.torch
+
+X = torch.linspace(-2, 2, 2 * 5 * 16).reshape(2, 5, 16).sin()
+LATER = torch.ones(5, 5, dtype=torch.bool).triu(1)
+PADDING = torch.zeros(2, 5, dtype=torch.bool).index_fill(1, torch.tensor([3, 4]), True)
+
+
+class Attention(torch.nn.Module):
+    """Of a sequence to itself; the mask says what is not to be seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.MultiheadAttention(16, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, x, x)
+
+
+class Masked(Attention):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, x, x, attn_mask=mask)
+
+
+class Padded(Attention):
+    def forward(self, x: torch.Tensor, padding: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, x, x, key_padding_mask=padding)
+
+
+class WithoutWeights(Attention):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, x, x, need_weights=False)
+
+
+class WeightsOfEachHead(Attention):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, x, x, average_attn_weights=False)
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, activation: str, norm_first: bool) -> None:
+        super().__init__()
+        self.inner = torch.nn.TransformerEncoderLayer(
+            16, 4, 32, dropout=0.0, activation=activation, norm_first=norm_first, batch_first=True
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x)
+
+
+class PaddedLayer(Layer):
+    def forward(self, x: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        return self.inner(x, src_key_padding_mask=padding)
+
+
+MODULES: dict[str, tuple[Any, ...]] = {
+    "attention": (Attention,), "masked": (Masked, LATER), "masked by numbers": (Masked, torch.zeros(5, 5).masked_fill(LATER, -torch.inf)),
+    "padded": (Padded, PADDING), "without weights": (WithoutWeights,), "weights of each head": (WeightsOfEachHead,),
+    "layer": (lambda: Layer("relu", False),), "layer with norms first": (lambda: Layer("gelu", True),),
+    "padded layer": (lambda: PaddedLayer("relu", False), PADDING),
+}  # fmt: skip
+NATIVE_IN_TRAINING = ("layer", "layer with norms first")
+
+
+def in_a_row(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+@pytest.mark.parametrize("name", MODULES)
+def test_results_and_gradients_are_those_of_eager_mode(name: str, mode: str) -> None:
+    make, *others = MODULES[name]
+    torch.manual_seed(0)
+    module = make()
+    getattr(module, mode)()
+    ours = from_torchscript(torch.jit.script(module))
+    with torch.no_grad():
+        for _ in range(3):
+            for found, wanted in zip(in_a_row(ours(X, *others)), in_a_row(module(X, *others)), strict=True):
+                assert (found is None) is (wanted is None)
+                if wanted is not None:
+                    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    if name in ("attention", "weights of each head") or "layer" in name:  # what gives weights, too, is cut
+        assert ours.stats().hits >= (2 if "layer" in name else 1), ours.explain()
+    x = X.clone().requires_grad_()
+    gradients = []
+    for function in (ours, ours, ours, module):
+        module.zero_grad()
+        x.grad = None
+        in_a_row(function(x, *others))[0].square().sum().backward()
+        gradients.append([None if t.grad is None else t.grad.clone() for t in (x, *module.parameters())])
+    for found, wanted in zip(gradients[2], gradients[3], strict=True):
+        assert (found is None) is (wanted is None)
+        if wanted is not None:
+            torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
+    if name in NATIVE_IN_TRAINING:
+        assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by the original" in ours.explain()
+
+
+def test_arguments_that_require_gradients_later_get_a_graph_of_their_own() -> None:
+    """The fast path asks whether any does: the answer is part of the graph, as of parameters."""
+    module = Attention().eval()
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    ours = from_torchscript(torch.jit.script(module))
+    for wants in (False, True, False, True):
+        x = X.clone().requires_grad_(wants)
+        result = ours(x)[0]
+        assert result.requires_grad is wants
+        torch.testing.assert_close(result, module(x)[0], rtol=1e-4, atol=1e-5)
+        if wants:
+            result.sum().backward()
+            found, x.grad = x.grad, None
+            module(x)[0].sum().backward()
+            torch.testing.assert_close(found, x.grad, rtol=1e-3, atol=1e-4)
+
+
+def test_what_is_one_tensor_and_what_is_another_is_known_when_the_graph_is_built() -> None:
+    def asks(x: torch.Tensor, y: torch.Tensor) -> tuple[bool, bool, bool, bool]:
+        z = x * 2
+        return x is x, z is x, z is y, z is not z  # noqa: PLR0124 - that is the question
+
+    ours = from_torchscript(torch.jit.script(asks))
+    for _ in range(3):
+        assert ours(X, X) == (True, False, False, False)
+
+
+def test_roots_and_logarithms_of_numbers_and_any_of_lists_are_native() -> None:
+    def numbers(x: torch.Tensor, a: float, n: int) -> torch.Tensor:
+        scale = a**0.5 if n > 0 else a
+        if any([n, 0]) and all([n, 1]):
+            scale = scale + math.sqrt(a) + math.log(a)
+        return x * scale + 1
+
+    ours = from_torchscript(torch.jit.script(numbers))
+    for a in (2.0, 3.5, 2.0, 9.0):
+        torch.testing.assert_close(ours(X, a, 2), numbers(X, a, 2))
+    assert ours.stats().hits >= 2, ours.explain()
