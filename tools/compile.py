@@ -13,7 +13,7 @@ from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import built
 from tierup.frontend.mlir.file import load
 from tierup.lowering.artifacts.gpu import CudaArtifact
-from tierup.lowering.base.abi import ArgumentSpec
+from tierup.lowering.base.abi import ArgumentSpec, Layout
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.arguments.signature import describe_specs
@@ -70,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             calls.insert(0, read_specs(", ".join(options.argument)))
         if not calls:
             calls = [specs_of_types(program.tier0.parameters)]
+        if any(spec.layout is Layout.COLUMNS for specs in calls for spec in specs):
+            return _fail("kernels for GPUs take arrays in C order, or `strided`: none in `columns`")
         packed = pack(program, calls, options.target or [targets.DEFAULT], cubins=not options.no_cubin, tf32=options.tf32, say=say)
         bundle_file.write(options.output, [packed], made_by=f"tierup {__version__}")
     except NotCompiled as e:

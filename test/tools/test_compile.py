@@ -172,11 +172,17 @@ def test_the_help_teaches_by_examples(capsys: pytest.CaptureFixture[str]) -> Non
         assert part in said
 
 
+def test_arrays_in_fortran_order_are_refused_for_a_gpu(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([program, "-o", str(tmp_path / "p.tierup"), "--call", "f32[64x128] columns, float=2"]) != 0
+    assert "none in `columns`" in capsys.readouterr().err
+
+
 def test_forms_of_arguments() -> None:
     array, i = ArgumentKind.ARRAY, ArgumentSpec(ArgumentKind.INT, value=3)
     assert read_specs("f32[], i64[nxn], bf16[n x k] strided") == (
         ArgumentSpec(array, "f32", ()), ArgumentSpec(array, "i64", ("s0", "s0")), ArgumentSpec(array, "bf16", ("s0", "s1"), Layout.STRIDED),
     )  # fmt: skip
+    assert read_specs("f32[2x3] columns") == (ArgumentSpec(array, "f32", (2, 3), Layout.COLUMNS),)
     assert read_specs("int=3, float=2, float=-inf, bool=true, bool") == (
         i, ArgumentSpec(ArgumentKind.FLOAT, value=2.0), ArgumentSpec(ArgumentKind.FLOAT, value=float("-inf")),
         ArgumentSpec(ArgumentKind.BOOL, value=True), ArgumentSpec(ArgumentKind.BOOL),
