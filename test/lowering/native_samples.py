@@ -446,7 +446,9 @@ for libm in LIBM.values():
         if libm.surely is None or libm.surely[0] <= number <= libm.surely[1]:
             add(libm.op.name, number, *([1.5] if len(libm.op.operands) == 2 else []), results="float")
 for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),
-                          ("log.int", 9, "float"), ("Int.bool", True, "int"), ("__not__", True, "bool"), ("neg.float", 2.0, "float")):  # fmt: skip
+                          ("log.int", 9, "float"), ("Int.bool", True, "int"), ("__not__", True, "bool"), ("neg.float", 2.0, "float"),
+                          ("sqrt.float", 2.25, "float"), ("sqrt.float", -0.0, "float"), ("sqrt.float", -1.0, "float"),
+                          ("log.float", 0.5, "float"), ("log.float", 0.0, "float"), ("log.float", -2.0, "float"), ("log.float", float("nan"), "float")):  # fmt: skip
     add(f"aten.{name}", value, results=kind)
 add("aten.__range_length", 2, 11, 3, results="int")
 add("aten.__range_length", 11, 2, -3, results="int")

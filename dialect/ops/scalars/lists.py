@@ -82,16 +82,26 @@ def contains(items: Sequence[Any], value: Any) -> bool:
     return value in items
 
 
-@_truth(
-    "aten.any.bool(bool[] self) -> bool", "aten.any.int(int[] self) -> bool", "aten.any.float(float[] self) -> bool",
-    "aten.any.str(str[] self) -> bool",
-)  # fmt: skip
-def any_of(items: list[Any]) -> bool:
+@_truth("aten.any.bool(bool[] self) -> bool")
+def any_of(items: list[bool]) -> bool:
     return any(items)
 
 
-@_truth("aten.all.bool(bool[] self) -> bool", "aten.all.int(int[] self) -> bool", "aten.all.float(float[] self) -> bool")
-def all_of(items: list[Any]) -> bool:
+@_truth("aten.all.bool(bool[] self) -> bool")
+def all_of(items: list[bool]) -> bool:
+    return all(items)
+
+
+@_truth(
+    "aten.any.int(int[] self) -> bool", "aten.any.float(float[] self) -> bool", "aten.any.str(str[] self) -> bool", native=False,
+)  # fmt: skip
+def any_other(items: list[Any]) -> bool:
+    """Of items that are known, as those of `any(len(m.hooks) for m in ...)`: no native code is asked for."""
+    return any(items)
+
+
+@_truth("aten.all.int(int[] self) -> bool", "aten.all.float(float[] self) -> bool", native=False)
+def all_others(items: list[Any]) -> bool:
     return all(items)
 
 

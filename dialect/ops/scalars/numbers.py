@@ -197,7 +197,7 @@ def power(a: Any, b: Any) -> float:
 @_known("aten.sqrt.int(int a) -> float", "aten.sqrt.float(float a) -> float", otherwise=as_kind(Float), numpy=math.sqrt)
 def sqrt(a: Any) -> float:
     """NaN for negative numbers."""
-    return math.nan if a < 0 else math.sqrt(a) if a else 0.0
+    return math.nan if a < 0 else math.sqrt(a)
 
 
 @_known("aten.log.int(int a) -> float", "aten.log.float(float a) -> float", otherwise=as_kind(Float), numpy=math.log)

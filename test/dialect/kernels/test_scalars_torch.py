@@ -112,6 +112,7 @@ def test_numbers_of_either_kind(op: str) -> None:
 
 UNARY = {
     "aten.neg.int": INTS, "aten.neg.float": FLOATS, "aten.sqrt.int": INTS, "aten.log.int": INTS, "aten.Int.float": FLOATS,
+    "aten.sqrt.float": FLOATS, "aten.log.float": FLOATS,
     "aten.Int.Scalar": [2, 2.7, -2.7, True], "aten.Int.bool": BOOLS, "aten.Float.Scalar": [2, 2.5], "aten.Bool.int": INTS,
     "aten.Bool.float": FLOATS, "aten.ceil.float": [2.1, -2.1, 3.0], "aten.__not__": BOOLS, "prim.abs.Scalar": [-2, 2.5, -2.5],
     "aten.Float.str": ["1.5"], "aten.len.str": ["", "ab"],
@@ -195,6 +196,12 @@ def test_membership_and_truth_of_lists() -> None:
     for items in ([], [True], [True, False], [False]):
         check("aten.any.bool", (items,))
         check("aten.all.bool", (items,))
+    for kind, lists in (("int", ([], [0], [0, 3], [2, -1])), ("float", ([], [0.0], [-0.0, 0.5], [float("nan")]))):
+        for items in lists:
+            check(f"aten.any.{kind}", (items,))
+            check(f"aten.all.{kind}", (items,))
+    for items in ([], [""], ["", "a"]):
+        check("aten.any.str", (items,))
 
 
 @pytest.mark.parametrize("op", ["max", "min"])
