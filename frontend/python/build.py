@@ -37,7 +37,7 @@ from tierup.frontend.python.building.frame import (
 )
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
 from tierup.frontend.python.building.knowledge import noted, settled
-from tierup.frontend.python.building.own_memory import show_arguments
+from tierup.frontend.python.building.own_memory import show_others
 from tierup.frontend.python.building.parameters import bind, external, given_back, handed_over, parameter_value
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
@@ -222,8 +222,8 @@ class ProgramBuilder:
                 refused = first.with_others(others)
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
             results, output = each_once(*self._outputs(frame, value))
-            if self.copies and not self.outside.copies_views and show_arguments(func, self.copies):
-                raise frame.error(None, "returning a reversed view of an array that the caller has", "write .copy() after it")
+            if self.copies and not self.outside.copies_views and show_others(func, self.copies, results):
+                raise frame.error(None, "returning a reversed view of an array that the caller has or gets", "write .copy() after it")
             em.create("func.return", results, [])
         if self.outside.has_complex:
             check_complex(frame, func, isinstance(target, GradientSpec))

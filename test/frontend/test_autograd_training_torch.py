@@ -12,7 +12,6 @@ import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import nn  # noqa: E402
 
 from tierup.frontend.torch import from_torchscript  # noqa: E402
-from tierup.runtime.base import events  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -95,7 +94,7 @@ def test_tensors_that_may_be_none_have_gradients():
         torch.testing.assert_close(mine, theirs)
 
 
-def test_a_module_that_asks_for_its_inputs_gradient_is_trained_through_pytorch():
+def test_a_module_that_asks_for_its_inputs_gradient_is_trained_by_tierup():
     class Attention(nn.Module):
         def __init__(self):
             super().__init__()
@@ -104,14 +103,13 @@ def test_a_module_that_asks_for_its_inputs_gradient_is_trained_through_pytorch()
         def forward(self, x):
             return self.inner(x, x, x)[0]
 
-    program, seen = Attention(), []
+    program = Attention()
     ours, x = from_torchscript(torch.jit.script(program)), torch.randn(2, 3, 4, requires_grad=True)
     wanted = [x, *program.parameters()]
-    with events.subscribe(seen.append):
+    for _ in range(3):
         mine = torch.autograd.grad(ours(x).square().sum(), wanted)
-    torch.testing.assert_close(mine, torch.autograd.grad(program(x).square().sum(), wanted))
-    assert "asks whether a tensor requires a gradient" in seen[-1].guard
-    assert "1 by the original program in PyTorch" in ours.explain()
+        torch.testing.assert_close(mine, torch.autograd.grad(program(x).square().sum(), wanted))
+    assert "3 calls by tierup's forward and backward programs, 0 by the original program in PyTorch" in ours.explain()
 
 
 def drops_in_a_loop(x, n: int):

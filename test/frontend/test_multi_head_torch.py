@@ -147,3 +147,16 @@ def test_roots_and_logarithms_of_numbers_and_any_of_lists_are_native() -> None:
     for a in (2.0, 3.5, 2.0, 9.0):
         torch.testing.assert_close(ours(X, a, 2), numbers(X, a, 2))
     assert ours.stats().hits >= 2, ours.explain()
+
+
+def test_whether_two_arguments_are_one_tensor_is_part_of_the_graph() -> None:
+    def doubled_or_added(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor | None = None) -> torch.Tensor:
+        if x is y:
+            return x * 2 + 1
+        return x + y if z is None or z is not x else x - y
+
+    ours, other = from_torchscript(torch.jit.script(doubled_or_added)), X + 1
+    for _ in range(3):
+        for given in ((X, X), (X, other), (X, other, X), (X, other, other), (other, other, X)):
+            torch.testing.assert_close(ours(*given), doubled_or_added(*given))
+        torch.testing.assert_close(ours(X, y=X), X * 2 + 1)

@@ -2,26 +2,39 @@
 
     return np.cumsum(x[::-1])[::-1]      # of an array that the call makes: whether it is a copy nobody can tell
     return x[::-1]                       # of one that the caller has: what is written to one of them, the other shows
+    return w[::-1], w                    # of one that the caller gets, too: the same
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.analysis.points_to import PointsTo, inner_ops
+from tierup.dialect.analysis.points_to import Locations, PointsTo, inner_ops
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 
 _COPIES = frozenset({"aten.flip", "tierup.real", "tierup.imag", "func.call"})  # what a function gives may be one
 
 
-def show_arguments(func: ir.Operation, copies: Sequence[ir.Value]) -> bool:
-    """Whether one of these results, which are or may be such copies, may be one of memory that the caller has."""
+def show_others(func: ir.Operation, copies: Sequence[ir.Value], results: Sequence[ir.Value]) -> bool:
+    """Whether one of the copies among the results may be, in NumPy, a view of memory that the caller has or gets in another result."""
     memory = PointsTo(func)
-    made = frozenset[object]().union(*(memory.reach(value) for value in copies))
-    return any(
-        torch_name(op) in _COPIES
-        and any(not made.isdisjoint(memory.reach(result)) for result in op.results)
-        and any(location.outside for operand in op.operands for location in memory.reach(operand))
-        for op in inner_ops(func)
-    )
+    copying = [op for op in inner_ops(func) if torch_name(op) in _COPIES]
+    behind = [_behind(memory, copying, value) for value in copies]
+    if any(location.outside for found in behind for location in found):
+        return True
+    others = [memory.reach(value) for value in results if value not in copies]
+    return any(not a.isdisjoint(b) for i, a in enumerate(behind) for b in (*others, *behind[:i]))
+
+
+def _behind(memory: PointsTo, copying: Sequence[ir.Operation], value: ir.Value) -> Locations:
+    """The memory that was copied, by one op or several, into what a value may be."""
+    seen, found = memory.reach(value), frozenset[object]()
+    before = None
+    while before != seen:
+        before = seen
+        for op in copying:
+            if any(not seen.isdisjoint(memory.reach(result)) for result in op.results):
+                copied = frozenset().union(*(memory.reach(operand) for operand in op.operands))
+                seen, found = seen | copied, found | copied
+    return found  # type: ignore[return-value]  # of locations

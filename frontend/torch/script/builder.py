@@ -37,6 +37,7 @@ class Builder:
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
         self._attributes: dict[int, tuple[Any, str]] = {}  # owner and name, by the value that stands for a tensor attribute
         self.parameters: dict[int, str] = {}  # the names of the graph's arguments, by the values that stand for them
+        self.arguments: dict[ir.Value, str] = {}  # the same, of those that are one value
         self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs

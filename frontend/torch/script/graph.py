@@ -16,6 +16,7 @@ from typing import Any
 
 from tierup.dialect import optable
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import under_casts
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
@@ -69,6 +70,7 @@ class GraphBuilder(Builder):
             for value, (_, tree) in zip(given, shape.parameters, strict=True):
                 self._values[value.unique()] = script_signature.argument(self, tree, value.type(), flat)
             self.parameters = {value.unique(): name for value, (name, _) in zip(given, shape.parameters, strict=True)}
+            self.arguments = {under_casts(self._values[unique]): name for unique, name in self.parameters.items()}
             for node in self.graph.nodes():
                 self.node(node)
             self._say_without_gradient(leaves)

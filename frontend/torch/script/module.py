@@ -38,6 +38,16 @@ def _holder() -> None:
     """A function for its globals: hidden inputs are read from a function's, which the native entry can do."""
 
 
+@dataclass(frozen=True)
+class Question:
+    """What a graph asks of a call's arguments: whether one ("": any), or what is at a place in it, requires a gradient; with `other`
+    whether the two are one object."""
+
+    name: str
+    place: tuple[Any, ...] = ()
+    other: str | None = None
+
+
 class Attributes:
     """The attributes of a module and of its submodules that a graph has read so far. `root`: None for a function. `module`: the scripted
     module of which it is the inside, where there is one. `signature`: of calls, of which the graph may ask what requires a gradient."""
@@ -65,7 +75,7 @@ class Attributes:
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
-        self.asked: list[tuple[str, tuple[Any, ...], bool]] = []  # argument, or "" for all; where in it, whether it requires a gradient
+        self.asked: dict[Question, bool] = {}
         self.call = threading.local()  # of the call that a graph is made for: `tensors`, by the ids of their arrays; `given`, its arguments
 
     def child(self, owner: Any, name: str) -> Any:
@@ -142,19 +152,29 @@ class Attributes:
     def argument_requires_grad(self, name: str, place: tuple[Any, ...] = ()) -> bool:
         """Whether an argument of the call that a graph is made for, or what is at a place in it, requires a gradient, which then is part of
         the graph; "": any argument. False for a graph that is made for no call."""
-        found = self._requires_grad(name, place, *getattr(self.call, "given", ((), {})))
-        if (name, place, found) not in self.asked:
-            self.asked.append((name, place, found))
-        return found
+        return self._ask(Question(name, place))
+
+    def arguments_are_one(self, name: str, other: str) -> bool:
+        """Whether two arguments of that call are one object, which then is part of the graph."""
+        return self._ask(Question(name, other=other))
 
     def suits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether arguments require gradients where those did that the graph was made for, as far as it asked."""
-        return all(self._requires_grad(name, place, args, kwargs) is found for name, place, found in self.asked)
+        """Whether arguments require gradients, and are one, where those did that the graph was made for, as far as it asked."""
+        return all(self._answer(question, args, kwargs) is answer for question, answer in self.asked.items())
 
-    def _requires_grad(self, name: str, place: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        if not name or self._signature is None:
+    def _ask(self, question: Question) -> bool:
+        answer = self._answer(question, *getattr(self.call, "given", ((), {})))
+        with self._noting:
+            self.asked = {**self.asked, question: answer}  # calls go through it without the lock
+        return answer
+
+    def _answer(self, question: Question, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        if not question.name or self._signature is None:
             return torch_tensors.requires_grad((args, dict(kwargs)))
-        return torch_tensors.requires_grad(_at(self._signature.bind_partial(*args, **kwargs).arguments.get(name), place))
+        bound = self._signature.bind_partial(*args, **kwargs).arguments
+        if question.other is not None:
+            return question.name in bound and bound[question.name] is bound.get(question.other)
+        return torch_tensors.requires_grad(_at(bound.get(question.name), question.place))
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""

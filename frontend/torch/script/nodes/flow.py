@@ -29,6 +29,10 @@ def _is(builder: Builder, node: Any) -> None:
         builder.bind(node, [builder.em.bool((left == right) == (node.kind() == "aten::__is__"))])
         return
     nones = [is_none(under_casts(v)) for v in given]
+    one, other = builder.arguments.get(left), builder.arguments.get(right)
+    if not any(nones) and one is not None and other is not None and torch_types.is_tensor(left.type) and torch_types.is_tensor(right.type):
+        builder.bind(node, [builder.em.bool(builder.attributes.arguments_are_one(one, other) == (node.kind() == "aten::__is__"))])
+        return
     if not any(nones) or any(not n and _may_be_none(v) for v, n in zip(given, nones, strict=True)):
         builder.op(node)
         return
