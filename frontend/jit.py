@@ -128,7 +128,7 @@ def function_from(
             return graph(shape, arguments, numbers)
         except UnsupportedSyntax as e:
             if refused is None:
-                raise AnsweredElsewhere(_in_part(target, e, options, made)) from None
+                raise AnsweredElsewhere(_in_part(target, e, options, made), of_a_kind=True) from None
             refused(e)
             raise AnsweredElsewhere(PlainPython(target, str(e))) from None
 

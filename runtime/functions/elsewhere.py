@@ -37,11 +37,12 @@ class Elsewhere(Protocol):
 
 
 class AnsweredElsewhere(Exception):
-    """What `build` raises where the front end has no graph for the function: all calls are answered by `elsewhere` from now on."""
+    """What `build` raises where the front end has no graph: all calls are answered by `elsewhere` from now on. `of_a_kind`: none for calls
+    of this kind, so that a function of which there are graphs for others keeps these."""
 
-    def __init__(self, elsewhere: Elsewhere) -> None:
+    def __init__(self, elsewhere: Elsewhere, *, of_a_kind: bool = False) -> None:
         super().__init__(elsewhere)
-        self.elsewhere = elsewhere
+        self.elsewhere, self.of_a_kind = elsewhere, of_a_kind
 
 
 @dataclass

@@ -34,6 +34,7 @@ from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, PlainPython
+from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
@@ -136,6 +137,7 @@ class Function(Weighed, Generic[P, R]):
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
         self._variants: Variants = {}
+        self._kinds = Kinds()
         # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
         self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
         self._tables: dict[object, DirectTable] = {}  # in the order in which they are tried
@@ -173,6 +175,9 @@ class Function(Weighed, Generic[P, R]):
                 return elsewhere.call(*args, **kwargs)
         if self._first is None and self.is_weighed and self.is_due():
             return self.weigh(args, kwargs)
+        other = self._kinds.elsewhere(args, kwargs)
+        if other is not None and self._is_left(other):
+            return other.call(*args, **kwargs)
         variant: Variant | None = None
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
@@ -184,7 +189,10 @@ class Function(Weighed, Generic[P, R]):
                 raise
             python = self.python_for(e, variant.built.program)
         except AnsweredElsewhere as e:
-            self.leave_to(e.elsewhere)
+            if e.of_a_kind and self._variants:
+                self._kinds.leave_to(e.elsewhere, args, kwargs)
+            else:
+                self.leave_to(e.elsewhere)
             python = e.elsewhere.call
         except UnsupportedArgument:
             if self._python is None or self.is_strict:
@@ -399,6 +407,7 @@ class Function(Weighed, Generic[P, R]):
                 self._counted_before += executor.counters()
             self._counted_before += sum((part._counted for part in self._parts), Counters())
             self._variants = {}
+            self._kinds = Kinds()
             self.unsupported_calls = 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}

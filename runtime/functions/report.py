@@ -18,6 +18,7 @@ from tierup.runtime.executors.splits.split import Split
 from tierup.runtime.functions.changing import ChangingNumbers, told_apart
 from tierup.runtime.functions.elsewhere import Elsewhere
 from tierup.runtime.functions.explain import explain
+from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.variant import Built, Variant
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Report:
 
     __name__: str
     elsewhere: Elsewhere | None
+    _kinds: Kinds
     _variants: Variants
     _overrides: options_module.Overrides
     _numbers: ChangingNumbers
@@ -48,7 +50,12 @@ class Report:
     @property
     def _parts(self) -> Sequence[Report]:
         """Functions that answer parts of this one's calls."""
-        return () if self.elsewhere is None else self.elsewhere.functions
+        return [part for answers in self._elsewhere for part in answers.functions]
+
+    @property
+    def _elsewhere(self) -> list[Elsewhere]:
+        """Who answers calls that no graph of this function does: all of them, or those of some kinds."""
+        return [*([] if self.elsewhere is None else [self.elsewhere]), *self._kinds]
 
     @property
     def _all_executors(self) -> list[Executor]:
@@ -122,6 +129,7 @@ class Report:
         read = sorted({str(access) for f in functions for access in f._numbers.read})
         before = sum((f._stats_before for f in functions), Stats())
         islands = [] if self.elsewhere is None else self.elsewhere.explain()
+        islands += [f"calls of another kind: {line}" if i == 0 else line for other in self._kinds for i, line in enumerate(other.explain())]
         return explain(self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python)
 
     def release(self) -> bool:

@@ -81,7 +81,7 @@ class Weighed(DirectCalls, Report):
 
     def weigh_parts(self) -> None:
         """Let the next calls take turns, where the function is translated in part: it is settled who answers its regions."""
-        if self._python is not None and self._may_take_turns:
+        if self._python is not None and self._in_parts is not None and self._may_take_turns:
             self.begin(Round(self, self._python))
 
     def tell_after(self, calls: int, tell: Callable[[], None]) -> None:

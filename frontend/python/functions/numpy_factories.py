@@ -232,7 +232,9 @@ def astype(frame: Frame, node: ast.AST, a: Value, dtype: Value, *, copy: Value =
 @function(np.copy)
 def copy_(frame: Frame, node: ast.AST, a: Value, order: Value = KEEP, subok: Value = FALSE) -> Value:
     if constant(frame, node, order, "`order`") != "K":
-        return copy_method(frame, node, a, order)
+        made = copy_method(frame, node, a, order)
+        assert isinstance(made, Array)  # that is what it copies into
+        return replace(made, decays=False)
     return replace(as_array(frame, node, a, fresh=True), decays=False)
 
 
