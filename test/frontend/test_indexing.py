@@ -43,7 +43,7 @@ def test_integers_slices_new_axes_and_ellipsis():
 
 def negative_steps(x, a, b):
     y = x + 0.0
-    return y[::-1], y[:, ::-2], y[:, 2:0:-1], y[:, a:b:-1], y[:, :b:-1], y[:, a::-1], y[..., ::-1, 0]
+    return y[::-1] * 1, y[:, ::-2] * 1, y[:, 2:0:-1] * 1, y[:, a:b:-1].copy(), y[:, :b:-1].copy(), y[:, a::-1] * 1, y[..., ::-1, 0]
 
 
 @given(a=st.integers(-5, 5), b=st.integers(-5, 5))

@@ -18,6 +18,11 @@ def turned(a: Any) -> Any:
     return a[::-1]
 
 
+def parts(x: Any) -> Any:
+    z = x * (1 + 2j)
+    return z.real, z.imag
+
+
 def with_its_base(x: Any) -> Any:
     w = x * 2
     return w[::-1], w
@@ -70,6 +75,7 @@ OF_THE_CALLS: tuple[Callable[[Any], Any], ...] = (
     lambda x: np.cumsum(x[::-1])[::-1],
     lambda x: (x * 2)[::-1],
     lambda x: ((x * 2)[::-1, ::-1], (x + 1)[::-1]),
+    parts,
     lambda x: np.sort(x)[:, ::-1],
     lambda x: turned(x + 1),
     lambda x: x[::-1].copy(),

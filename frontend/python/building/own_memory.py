@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.analysis.points_to import Locations, PointsTo, inner_ops
-from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.ir.structure import last_of, maker
+from tierup.dialect.ir.walking import callee_of, torch_name
 from tierup.dialect.mlir import ir
 
-_COPIES = frozenset({"aten.flip", "tierup.real", "tierup.imag", "func.call"})  # what a function gives may be one
+_PARTS = frozenset({"tierup.real", "tierup.imag"})  # which lie beside each other: of one array the two share no element
+_COPIES = _PARTS | {"aten.flip", "func.call"}  # what a function gives may be one
 
 
 def show_others(func: ir.Operation, copies: Sequence[ir.Value], results: Sequence[ir.Value]) -> bool:
@@ -23,8 +25,11 @@ def show_others(func: ir.Operation, copies: Sequence[ir.Value], results: Sequenc
     behind = [_behind(memory, copying, value) for value in copies]
     if any(location.outside for found in behind for location in found):
         return True
-    others = [memory.reach(value) for value in results if value not in copies]
-    return any(not a.isdisjoint(b) for i, a in enumerate(behind) for b in (*others, *behind[:i]))
+    others = [memory.reach(value) for value in results if value not in copies and not _is_made_by_call(value)]
+    if any(not a.isdisjoint(b) for a in behind for b in others):
+        return True
+    turned = [_behind(memory, [op for op in copying if torch_name(op) not in _PARTS], value) for value in copies]
+    return any(not a.isdisjoint(b) for i, a in enumerate(turned) for b in turned[:i])
 
 
 def _behind(memory: PointsTo, copying: Sequence[ir.Operation], value: ir.Value) -> Locations:
@@ -38,3 +43,14 @@ def _behind(memory: PointsTo, copying: Sequence[ir.Operation], value: ir.Value) 
                 copied = frozenset().union(*(memory.reach(operand) for operand in op.operands))
                 seen, found = seen | copied, found | copied
     return found  # type: ignore[return-value]  # of locations
+
+
+def _is_made_by_call(value: ir.Value) -> bool:
+    """Whether a helper gives the value, and none of its arguments, or what it has from outside."""
+    call = maker(value, "func.call")
+    callee = None if call is None else callee_of(call)
+    if call is None or callee is None:
+        return False
+    memory, number = PointsTo(callee), ir.OpResult(value).result_number
+    given = last_of(callee.regions[0].blocks[0]).operands
+    return number < len(given) and not any(location.outside for location in memory.reach(given[number]))
