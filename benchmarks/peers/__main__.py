@@ -28,8 +28,8 @@ _BLOCK, _TURNS, _WARM = 0.02, 15, 0.3  # seconds of a block of calls; blocks of 
 
 
 def main() -> None:
-    how = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    options = argparse.ArgumentParser(prog="python -m benchmarks.peers", **how)  # type: ignore[arg-type]  # of two types
+    options = argparse.ArgumentParser("python -m benchmarks.peers", description=__doc__)
+    options.formatter_class = argparse.RawDescriptionHelpFormatter
     options.add_argument("--threads", default="1,all", help="comma-separated: numbers, or `all` that this process may use")
     options.add_argument("--rows", nargs="+", metavar="TEXT", default=[], help="only rows that have one of these in their names")
     options.add_argument("--systems", nargs="+", metavar="NAME", default=[], help="only these; NumPy is always there")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import kernels, loops, programs
+from benchmarks import loops, programs
 
 f32 = np.float32
 
@@ -207,4 +207,3 @@ ROWS: dict[str, Row] = {
         )
     },
 }  # fmt: skip
-assert kernels.KERNELS.keys() <= loops.CASES.keys()

@@ -51,7 +51,7 @@ def by_numba(row: Row, given: Given, threads: int) -> Callable[..., Any]:
     made: Callable[..., Any] = _module("numba").njit(row.numpy)
     try:
         made(*given)
-    except Exception as e:
+    except Exception as e:  # whatever a system has not got: the row says so
         raise Refuses(f"{type(e).__name__}: {str(e)[:200]}") from e
     return made
 
@@ -66,7 +66,7 @@ def by_jax(row: Row, given: Given, threads: int) -> Callable[..., Any]:
     there = [jax.device_put(value) for value in given]
     try:
         jax.block_until_ready(function(*there))
-    except Exception as e:
+    except Exception as e:  # whatever a system has not got: the row says so
         raise Refuses(f"{type(e).__name__}: {str(e)[:200]}") from e
     return lambda *_: jax.block_until_ready(function(*there))
 
@@ -127,7 +127,7 @@ def by_compile(row: Row, given: Given, threads: int) -> Callable[..., Any]:
     call = _on_tensors(torch, torch.compile(function, dynamic=False), given)
     try:
         call()
-    except Exception as e:
+    except Exception as e:  # whatever a system has not got: the row says so
         raise Refuses(f"{type(e).__name__}: {str(e)[:200]}") from e
     return call
 
@@ -151,7 +151,7 @@ def by_onnxruntime(row: Row, given: Given, threads: int) -> Callable[..., Any]:
         settings = runtime.SessionOptions()
         settings.intra_op_num_threads, settings.inter_op_num_threads = threads, 1
         session = runtime.InferenceSession(held.getvalue(), settings, providers=["CPUExecutionProvider"])
-    except Exception as e:
+    except Exception as e:  # whatever a system has not got: the row says so
         raise Refuses(f"{type(e).__name__}: {str(e)[:200]}") from e
     feed = dict(zip(names, arrays, strict=True))
     return lambda *_: session.run(None, feed)
