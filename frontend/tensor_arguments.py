@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tierup.runtime.functions.function import ENTRIES, Function
@@ -34,13 +34,17 @@ class TensorArguments:
         kinds = getattr(torch, "Tensor", None), getattr(fx, "Proxy", None)  # None while PyTorch is being imported
         return None not in kinds and (_has(kinds, args) or bool(kwargs) and _has(kinds, kwargs.values()))
 
-    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
+    def answer(
+        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
+    ) -> Any:
+        """`python`: what answers in the place of a program.
+
+        Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""
         from tierup.frontend.torch.calls import jit_calls  # here: it imports PyTorch
 
         _here.calls = getattr(_here, "calls", 0) + 1
         try:
-            return jit_calls.call(function, args, kwargs)
+            return jit_calls.call(function, args, kwargs, python)
         finally:
             _here.calls -= 1
 

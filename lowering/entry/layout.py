@@ -268,6 +268,7 @@ class Forward(ctypes.Structure):
         ("otherwise", c_void_p),  # a callable for calls beyond `most`, and for those that may have PyTorch's tensors
         ("calls", c_int64),  # that `answer` took
         ("most", c_int64),
+        ("other", c_void_p),  # a type whose instances are no tensors, nor hold any that count
     ]
 
 

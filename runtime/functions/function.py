@@ -90,8 +90,11 @@ class TensorCalls(Protocol):
         """Whether a call is one of these."""
         ...
 
-    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The result of such a call. Raises TypeError for arguments that it does not take, else what the function raises."""
+    def answer(
+        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
+    ) -> Any:
+        """The result of such a call; `python` answers in the place of a program, if Python does. Raises TypeError for arguments that it
+        does not take, else what the function raises."""
 
 
 class Function(Weighed, Generic[P, R]):
@@ -172,12 +175,12 @@ class Function(Weighed, Generic[P, R]):
         """A call that the direct table did not answer."""
         for elsewhere in (self.elsewhere, self._in_parts):
             if elsewhere is not None and self._is_left(elsewhere):
-                return elsewhere.call(*args, **kwargs)
+                return self.in_python(elsewhere.call, args, kwargs)
         if self._first is None and self.is_weighed and self.is_due():
             return self.weigh(args, kwargs)
         other = self._kinds.elsewhere(args, kwargs)
         if other is not None and self._is_left(other):
-            return other.call(*args, **kwargs)
+            return self.in_python(other.call, args, kwargs)
         variant: Variant | None = None
         try:
             if self._tensors is not None and self._tensors.concern(args, kwargs):
@@ -206,7 +209,13 @@ class Function(Weighed, Generic[P, R]):
             raise
         else:
             return variant.finish(results)
-        return python(*args, **kwargs)  # here: what it raises has nothing to do with the above
+        return self.in_python(python, args, kwargs)  # here: what it raises has nothing to do with the above
+
+    def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
+        if self._tensors is not None and self.concerns_tensors(args, kwargs):
+            return self._tensors.answer(self, args, kwargs, python)
+        return python(*args, **kwargs)
 
     def concerns_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has PyTorch's tensors."""
@@ -455,7 +464,7 @@ def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program,
     """A call that a program of a direct table has no answer to."""
     function = weak()
     assert function is not None  # it is being called
-    return function.python_for(error, program)(*args, **kwargs)
+    return function.in_python(function.python_for(error, program), args, kwargs)
 
 
 def _link(weak: weakref.ref[Function]) -> None:

@@ -46,6 +46,7 @@ _TURNS = "NPPNPNNPPNNP"  # native code, Python
 _TIER0 = 64  # times as long as native code: Python will not be quicker
 _QUICK = 2e-6  # seconds: nothing to gain, and too little to measure
 _COUNTED = 1e-7  # seconds: what counting the calls adds to the Python function's
+_ENDLESS = 2**63 - 1  # calls
 _ONCE = 0.1  # seconds of tier 0's, which may have imported modules
 
 
@@ -76,7 +77,7 @@ class Weighed(DirectCalls, Report):
         """Let calls be answered by it, but those that are to be native or fail."""
         with self._linking:
             self._round, self.elsewhere, self._in_parts = None, elsewhere, elsewhere
-            self._answer_directly(elsewhere.call)
+            self._answer_as_made()
         self._tell(elsewhere)
 
     def weigh_parts(self) -> None:
@@ -100,7 +101,24 @@ class Weighed(DirectCalls, Report):
             self._in_parts.race_again()
 
     def _answer_as_made(self) -> None:
-        self._answer_directly(*((None, self._first) if self._in_parts is None else (self._in_parts.call,)))
+        if self._in_parts is None:
+            self._answer_directly(table=self._first)
+            return
+        call = self._in_parts.call
+
+        def otherwise(*args: Any, **kwargs: Any) -> Any:
+            if self.concerns_tensors(args, kwargs):
+                return self.in_python(call, args, kwargs)
+            if forward is not None:
+                forward.let_pass(args)
+            return call(*args, **kwargs)
+
+        forward = self.forward(call, otherwise, _ENDLESS)
+        self._answer_directly(forward=forward)
+
+    def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
+        raise NotImplementedError
 
     def begin(self, weighing: Round) -> None:
         """Let calls take these turns, and no longer those of an earlier round that never ended: a call in it may hang."""
@@ -133,20 +151,21 @@ class Weighed(DirectCalls, Report):
         with self._linking:
             self._turns_of_python += 1
 
-    def ours(self) -> Callable[..., Any]:
-        """What answers a call but for the Python function: the native entry, where there is one."""
+    def ours(self, tensors: bool = False) -> Callable[..., Any]:
+        """What answers a call but for the Python function: the native entry, where there is one. `tensors`: a call with PyTorch's."""
         if self._in_parts is not None and self._is_left(self._in_parts):
-            return self._in_parts.call
+            return self._slow if tensors else self._in_parts.call
         first = self._first
         return self._slow if first is None else first.callable()
 
-    def forward(self, plain: Callable[..., Any], otherwise: Callable[..., Any]) -> Forward | None:
-        """What answers calls by `plain` up to the one that is due, which `otherwise` takes; None without a native entry."""
+    def forward(self, plain: Callable[..., Any], otherwise: Callable[..., Any], most: int | None = None) -> Forward | None:
+        """What answers calls by `plain`, `most` of them or up to the one that is due, and leaves others to `otherwise`; None without a
+        native entry."""
         if self._overrides.current().entry != "native" or dispatch.native_unavailable() is not None:
             return None
         from tierup.lowering.entry.tables.forward import Forward  # here: loads llvmlite
 
-        return Forward(plain, self._weighed_at, otherwise)
+        return Forward(plain, self._weighed_at if most is None else most, otherwise)
 
     def is_due(self) -> bool:
         """Counts a call; whether it is the one with which a round is to begin."""
@@ -163,8 +182,9 @@ class Weighed(DirectCalls, Report):
         if self._when_due is not None:
             self._when_due()
         free = self._when_due is None and self.elsewhere is None and self._may_take_turns and options.num_profiled_runs < after
-        if self._python is None or not (free and compiled) or self.concerns_tensors(args, kwargs):
-            return self.ours()(*args, **kwargs)
+        tensors = self.concerns_tensors(args, kwargs)
+        if self._python is None or not (free and compiled) or tensors:
+            return self.ours(tensors)(*args, **kwargs)
         return Round(self, self._python)(*args, **kwargs)
 
     @property
@@ -214,7 +234,7 @@ class Round:
         """What the side whose turn it is gives, or raises: then the turn is still to be taken."""
         thread, function = get_ident(), self._function
         if function.concerns_tensors(args, kwargs):
-            return function.ours()(*args, **kwargs)
+            return function.ours(tensors=True)(*args, **kwargs)
         side = self._sides.get(thread)
         if side is not None:
             if side is self._plain:
@@ -286,5 +306,7 @@ class QuickerPython(PlainPython):
         if forward is not None and forward.is_over or function.is_due() or function.concerns_tensors(args, kwargs):
             function.take_back(self)
             return function.weigh(args, kwargs)
+        if forward is not None:
+            forward.let_pass(args)
         next(self._calls)  # one step of the interpreter: no thread's call is lost
         return self._plain(*args, **kwargs)

@@ -90,7 +90,7 @@ def test_a_function_with_nothing_to_compile_is_plain_python_and_says_so_once(mon
             assert jitted("a b a") == {"a": 2, "b": 1}
     assert jitted.explain().count("runs as plain Python") == 1
     assert [e.kind for e in told].count(EventKind.PLAIN_PYTHON) == 1
-    assert type(jitted).__call__ is words  # no line of ours is between
+    assert jitted._by_forward is not None and jitted._by_forward.calls >= 90  # no line of ours is between
 
 
 def test_strings_of_every_kind_do_not_make_graphs_without_end() -> None:

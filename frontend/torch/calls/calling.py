@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import tree_map
 
+from tierup.dialect.base.exceptions import UNANSWERED
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch.calls import autograd, shared_memory, transforms, watched
+from tierup.frontend.torch.calls import autograd, by_python, shared_memory, transforms, watched
 from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.base.errors import NotDifferentiable
@@ -68,7 +69,11 @@ def call(
     if autograd.wanted(tensors):
         why = attributes.why_not(variant.executor.program.names, tensors) if attributes is not None else None
         return _under_autograd(variant, flat, tensors, why, eager, attributes, args, kwargs)
-    return unflatten(variant.built.output, autograd.plain(variant.executor, flat, tensors))
+    try:
+        return unflatten(variant.built.output, autograd.plain(variant.executor, flat, tensors))
+    except UNANSWERED as e:
+        python = function.python_for(e, program)
+    return by_python.call(function, python, args, kwargs)
 
 
 def _under_autograd(

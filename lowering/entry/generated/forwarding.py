@@ -27,17 +27,32 @@ def is_known(f: Emitter, obj: ir.Value) -> None:
     f.b.ret(I1(0))
 
 
+@function(I1, PTR, PTR, inline=True)
+def is_harmless(f: Emitter, obj: ir.Value, other: ir.Value) -> None:
+    """i1 is_harmless(object, type): what is known, or of that type, or a list or tuple of what is known."""
+    kind = type_of(f, obj)
+    f.return_if(f.b.or_(f.call(is_known, obj), f.equal(kind, other)), I1(1))
+    is_list, is_tuple = f.equal(kind, the(f, "PyList_Type")), f.equal(kind, the(f, "PyTuple_Type"))
+    f.return_if(f.b.not_(f.b.or_(is_list, is_tuple)), I1(0))
+    items = f.variable(PTR, f.at(obj, layout.TUPLE_ITEMS))
+    with f.when(is_list):
+        f.store(f.load(obj, layout.LIST_ITEMS, PTR), items)
+    with f.loop(f.load(obj, layout.OB_SIZE)) as i:
+        f.return_if(f.b.not_(f.call(is_known, f.load(f.item(f.load(items, 0, PTR), i), 0, PTR))), I1(0))
+    f.b.ret(I1(1))
+
+
 @function(PTR, PTR, PTR, I64, PTR, exported=True)
 def forward(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, kwnames: ir.Value) -> None:
     """The vectorcall function: `answer` as long as calls are left and arguments are known, else `otherwise`."""
     count = f.variable(I64, f.b.and_(nargsf, I64(layout.VECTORCALL_OFFSET_FLAG - 1)))
     with f.when(f.b.not_(f.is_null(kwnames)), likely=False):
         f.store(f.b.add(f.load(count), f.load(kwnames, layout.OB_SIZE)), count)
-    known = f.variable(I1, I1(1))
-    with f.loop(f.load(count)) as i:
-        f.store(f.b.and_(f.load(known, 0, I1), f.call(is_known, f.load(f.item(args, i), 0, PTR))), known)
 
     def answer(record: ir.Value) -> ir.Value:
+        known, other = f.variable(I1, I1(1)), f.get(record, Forward, "other")
+        with f.loop(f.load(count)) as i:
+            f.store(f.b.and_(f.load(known, 0, I1), f.call(is_harmless, f.load(f.item(args, i), 0, PTR), other)), known)
         number = f.b.add(f.get(record, Forward, "calls"), I64(1))
         here = f.b.and_(f.load(known, 0, I1), f.b.icmp_signed("<=", number, f.get(record, Forward, "most")))
         with f.when(here, likely=True):
