@@ -16,6 +16,7 @@ from tierup.dialect.ops.pointwise.comparison import bitwise_left_shift, bitwise_
 from tierup.dialect.ops.pointwise.division import floor_divide, remainder
 from tierup.dialect.ops.scalars.libm import LIBM
 from tierup.dialect.ops.scalars.libm import PREFIX as LIBM_PREFIX
+from tierup.dialect.ops.scalars.script_math import LIBM as SCRIPT_LIBM
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import Scalar, absolute, constant, element_type, halves_of_product, maximum, minimum, of, select
 from tierup.lowering.building.sizes import Size
@@ -56,18 +57,12 @@ def _div(x: Scalar, y: Scalar) -> Scalar:
     return x.cast(dtypes.f64) / y.cast(dtypes.f64)
 
 
-def _ceil(x: Scalar) -> Scalar:
-    return x.call("math.ceil").cast(dtypes.i64) if x.is_float else x
+def _whole(name: str) -> Formula:
+    return lambda x: x.call(name).cast(dtypes.i64) if x.is_float else x
 
 
-def _quiet(name: str, at_zero: float) -> Formula:
-    def run(x: Scalar) -> Scalar:
-        wide = x.cast(dtypes.f64)
-        safe = select(wide > 0.0, wide, 1.0)
-        special = select(wide < 0.0, constant(math.nan, dtypes.f64), at_zero)
-        return select(wide > 0.0, safe.call(name), special)
-
-    return run
+def _copysign(x: Scalar, y: Scalar) -> Scalar:
+    return x.cast(dtypes.f64).call("math.copysign", y.cast(dtypes.f64))
 
 
 def _to(dtype: dtypes.DType) -> Formula:
@@ -82,10 +77,6 @@ def _libm(name: str) -> Formula:
         return of(fn.call(libm.PREFIX + name, given, [element_type(dtypes.f64)], where, **{"llvm.readnone": ir.UnitAttr.get()}).results[0])
 
     return run
-
-
-def _power(x: Scalar, y: Scalar) -> Scalar:
-    return x.cast(dtypes.f64).call("math.powf", y.cast(dtypes.f64))
 
 
 def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
@@ -130,13 +121,21 @@ _FORMULAS: dict[str, Formula] = {
     "aten.floordiv.int": lambda x, y: floor_divide.formula(SCALARS, x, y),
     "aten.remainder.int": lambda x, y: remainder.formula(SCALARS, x, y),
     **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
-    "prim.abs.Scalar": absolute,
-    "aten.pow.int_float": _power,
+    **{f"prim.abs.{k}": absolute for k in ("Scalar", "int", "float")},
     **{name: _libm(name.removeprefix(LIBM_PREFIX)) for name in LIBM},
-    "aten.sqrt.int": _quiet("math.sqrt", 0.0),
-    "aten.log.int": _quiet("math.log", -math.inf),
-    **{f"aten.{name}.float": (lambda x, name=name: x.call(f"math.{name}")) for name in ("sqrt", "log")},
-    **{f"aten.ceil.{k}": _ceil for k in ("float", "Scalar")},
+    **{name: _libm(function) for name, function in SCRIPT_LIBM.items()},
+    **{f"aten.sqrt.{k}": (lambda x: x.cast(dtypes.f64).call("math.sqrt")) for k in ("int", "float")},
+    **{f"aten.ceil.{k}": _whole("math.ceil") for k in ("int", "float", "Scalar")},
+    **{f"aten.floor.{k}": _whole("math.floor") for k in ("int", "float")},
+    **{f"aten.fabs.{k}": (lambda x: x.cast(dtypes.f64).call("math.absf")) for k in ("int", "float")},
+    **{f"aten.copysign.{k}": _copysign for k in ("int", "float", "int_float", "float_int")},
+    **{f"aten.degrees.{k}": (lambda x: x.cast(dtypes.f64) * (180 / math.pi)) for k in ("int", "float")},
+    **{f"aten.radians.{k}": (lambda x: x.cast(dtypes.f64) * (math.pi / 180)) for k in ("int", "float")},
+    "aten.isnan.float": lambda x: x.differs(x),
+    "aten.isinf.float": lambda x: absolute(x).equals(math.inf),
+    "aten.isfinite.float": lambda x: absolute(x) < math.inf,
+    "prim.max.float": lambda x, y: select(x > y, x, y),
+    "prim.min.float": lambda x, y: select(x < y, x, y),
     **{f"aten.Int.{k}": _to(dtypes.i64) for k in ("Scalar", "bool", "float")},
     "aten.Float.Scalar": _to(dtypes.f64),
     **{f"aten.Bool.{k}": _to(dtypes.bool_) for k in ("int", "float")},

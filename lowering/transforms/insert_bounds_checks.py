@@ -277,8 +277,8 @@ def _power_of_zero(op: ir.Operation) -> None:
     """0.0 to a negative power: one of two numbers that the run computes must tell."""
     base, exponent = op.operands
     zero = b.value("torch.aten.Float.Scalar", [base], ir.Type.parse("!torch.float"))
-    number = t.constant(0.0)
-    t.check(~(t.Number(zero).equals(number) & (t.Number(exponent) < number)), "0.0 cannot be raised to a negative power")
+    number, power = t.constant(0.0), b.value("torch.aten.Float.Scalar", [exponent], ir.Type.parse("!torch.float"))
+    t.check(~(t.Number(zero).equals(number) & (t.Number(power) < number)), "0.0 cannot be raised to a negative power")
 
 
 def _within(surely: Interval) -> Callable[[ir.Operation], None]:
@@ -291,6 +291,12 @@ def _within(surely: Interval) -> Callable[[ir.Operation], None]:
         t.check(~reduce(or_, beyond), "a function of math may raise there")
 
     return handle
+
+
+def _whole(op: ir.Operation) -> None:
+    """A float that is rounded to an int: NaN and what 64 bits do not hold are none."""
+    x = t.Number(op.operands[0])
+    t.check((x >= t.constant(-(2.0**63))) & (x < t.constant(2.0**63)), "Cannot convert float to integer")
 
 
 def _raise(op: ir.Operation) -> None:
@@ -391,7 +397,8 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.pow.Tensor_Scalar": _power,
     "aten.floordiv.int": _scalar_divisor,
     "aten.remainder.int": _scalar_divisor,
-    "aten.pow.int_float": _power_of_zero,
+    **{f"aten.pow.{kind}": _power_of_zero for kind in ("int", "float", "int_float", "float_int")},
+    **{f"aten.{name}": _whole for name in ("ceil.float", "floor.float")},
     **{name: _within(found.surely) for name, found in LIBM.items() if found.surely is not None},
     "prim.RaiseException": _raise,
     "aten.__getitem__.t": _item,

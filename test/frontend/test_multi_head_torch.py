@@ -149,6 +149,22 @@ def test_roots_and_logarithms_of_numbers_and_any_of_lists_are_native() -> None:
     assert ours.stats().hits >= 2, ours.explain()
 
 
+def test_functions_of_math_are_those_of_torchscript_outside_of_their_domains_too() -> None:
+    def numbers(x: torch.Tensor, a: float, n: int) -> tuple[torch.Tensor, float, float, float, float, int]:
+        return x * 2 + 1, math.sqrt(a), math.log(a) + math.log(n), math.acos(a), math.exp(math.atan2(a, n)) * a**n, math.floor(a)
+
+    script = torch.jit.script(numbers)
+    ours = from_torchscript(script)
+    for a, n in ((0.5, 2), (-0.5, 3), (-2.0, -1), (1e300, 7), (3.0, 0), (0.5, -2), (math.inf, 2), (math.nan, 2)):
+        for _ in range(2):
+            if math.isfinite(a) and a < 1e19:
+                torch.testing.assert_close(ours(X, a, n), script(X, a, n), rtol=0, atol=0, equal_nan=True)
+            else:
+                with pytest.raises(RuntimeError, match="Cannot convert float"):
+                    ours(X, a, n)
+    assert ours.stats().hits >= 8, ours.explain()
+
+
 def test_whether_two_arguments_are_one_tensor_is_part_of_the_graph() -> None:
     def doubled_or_added(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor | None = None) -> torch.Tensor:
         if x is y:

@@ -172,7 +172,10 @@ def neg(a: Any) -> Any:
     return wrap(-a)
 
 
-@_known("prim.abs.Scalar(Scalar a) -> Scalar", otherwise=_number_kind, numpy=abs)
+@_known(
+    "prim.abs.Scalar(Scalar a) -> Scalar", "prim.abs.int(int a) -> int", "prim.abs.float(float a) -> float", otherwise=_number_kind,
+    numpy=abs,
+)
 def absolute(a: Any) -> Any:
     return wrap(abs(a))
 
@@ -185,13 +188,19 @@ def _numpy_power(a: Any, b: Any) -> float:
     return result
 
 
-@_known("aten.pow.int_float(int a, float b) -> float", otherwise=as_kind(Float), numpy=_numpy_power, refuses_some=True)
+@_known(
+    "aten.pow.int_float(int a, float b) -> float", "aten.pow.int(int a, int b) -> float", "aten.pow.float(float a, float b) -> float",
+    "aten.pow.float_int(float a, int b) -> float", otherwise=as_kind(Float), numpy=_numpy_power, refuses_some=True,
+)  # fmt: skip
 def power(a: Any, b: Any) -> float:
     """As C's pow; NaN for a negative base and a fraction. ZeroDivisionError for 0 to a negative power."""
     if a == 0 and b < 0:
         raise ZeroDivisionError("0.0 cannot be raised to a negative power")
-    with np.errstate(all="ignore"):
-        return float(np.power(np.float64(a), np.float64(b)))
+    try:
+        return math.pow(a, b)
+    except (ValueError, OverflowError):
+        with np.errstate(all="ignore"):
+            return float(np.power(np.float64(a), np.float64(b)))
 
 
 @_known("aten.sqrt.int(int a) -> float", "aten.sqrt.float(float a) -> float", otherwise=as_kind(Float), numpy=math.sqrt)
@@ -200,15 +209,24 @@ def sqrt(a: Any) -> float:
     return math.nan if a < 0 else math.sqrt(a)
 
 
-@_known("aten.log.int(int a) -> float", "aten.log.float(float a) -> float", otherwise=as_kind(Float), numpy=math.log)
-def log(a: Any) -> float:
-    """NaN for negative numbers."""
-    return math.nan if a < 0 else math.log(a) if a else -math.inf
+def _whole(rounded: Callable[[Any], int], a: Any) -> int:
+    """RuntimeError, as PyTorch has it, for a float that is no int of 64 bits."""
+    if not _LOW <= a < -_LOW:
+        raise RuntimeError(f"Cannot convert float {a} to integer")
+    return rounded(a)
 
 
-@_known("aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", otherwise=as_kind(Int), numpy=math.ceil, form="ints")
+@_known(
+    "aten.ceil.float(float a) -> int", "aten.ceil.Scalar(Scalar a) -> Scalar", "aten.ceil.int(int a) -> int", otherwise=as_kind(Int),
+    numpy=math.ceil, form="ints", refuses_some=True,
+)  # fmt: skip
 def ceil(a: Any) -> int:
-    return to_int(float(math.ceil(a))) if math.isfinite(a) else to_int(float(a))
+    return _whole(math.ceil, a)
+
+
+@_known("aten.floor.float(float a) -> int", "aten.floor.int(int a) -> int", otherwise=as_kind(Int), refuses_some=True)
+def floor(a: Any) -> int:
+    return _whole(math.floor, a)
 
 
 # --- from one kind to another --------------------------------------------------------------------------------------------

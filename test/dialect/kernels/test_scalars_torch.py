@@ -101,6 +101,21 @@ def test_an_int_and_a_float() -> None:
         check("aten.pow.int_float", (a, b))
 
 
+@pytest.mark.parametrize("op", ["aten.atan2", "aten.fmod", "aten.copysign", "aten.pow", "prim.max", "prim.min"])
+def test_functions_of_two_numbers_are_those_of_c(op: str) -> None:
+    for a, b in itertools.product([*FLOATS, -0.0], repeat=2):
+        if op != "aten.pow" or a or not b < 0:  # 0.0 to a negative power raises, here as in Python
+            check(f"{op}.float", (a, b))
+
+
+@pytest.mark.parametrize("op", ["ceil", "floor"])
+def test_a_float_that_is_no_int_of_64_bits_raises_when_it_is_rounded(op: str) -> None:
+    for a in (math.nan, math.inf, -math.inf, 1e300, 2.0**63, -1e19):
+        with pytest.raises(RuntimeError, match="Cannot convert float"):
+            kernel(f"aten.{op}.float")(a)
+    assert kernel(f"aten.{op}.float")(-(2.0**63)) == -(2**63)
+
+
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 def test_numbers_of_either_kind(op: str) -> None:
     """PyTorch's own binding gives a tensor here: Python's numbers are the oracle."""
@@ -116,6 +131,9 @@ UNARY = {
     "aten.Int.Scalar": [2, 2.7, -2.7, True], "aten.Int.bool": BOOLS, "aten.Float.Scalar": [2, 2.5], "aten.Bool.int": INTS,
     "aten.Bool.float": FLOATS, "aten.ceil.float": [2.1, -2.1, 3.0], "aten.__not__": BOOLS, "prim.abs.Scalar": [-2, 2.5, -2.5],
     "aten.Float.str": ["1.5"], "aten.len.str": ["", "ab"],
+    **{f"aten.{name}.{kind}": KINDS[kind] for name in ("acos", "asin", "atan", "cos", "sin", "tan", "cosh", "sinh", "tanh", "acosh", "asinh",
+       "atanh", "exp", "expm1", "log", "log1p", "log10", "erf", "erfc", "fabs", "degrees", "radians") for kind in ("int", "float")},
+    **{f"aten.{name}.float": FLOATS for name in ("isnan", "isinf", "isfinite")}, "prim.abs.float": FLOATS, "prim.abs.int": INTS,
 }  # fmt: skip
 
 
