@@ -146,8 +146,10 @@ class _Calls:
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         return True
 
-    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """A call that has to be looked at: see `calling.py`."""
+    def answer(
+        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
+    ) -> Any:
+        """A call that has to be looked at: see `calling.py`. Python answers none."""
         from tierup.frontend.torch.calls import (
             calling,
             watched,  # here: they import PyTorch
