@@ -25,6 +25,7 @@ STATIC_KINDS = ("none", "str", "object")
 INT64 = np.iinfo(np.int64)
 DEEPEST = 100  # walks of trees recurse
 MOST_NUMBERS, MOST_ALIKE = 100, 200  # numbers, and arrays of one shape, of a list: each is an argument of a graph, which compiles for long
+MOST_IN_ALL = 400  # numbers of lists within one another
 
 S = TypeVar("S")
 
@@ -107,12 +108,11 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
     if kind is tuple or kind is list:
         _refuse_depth(name, depth)
         _refuse_many(name, value)
-        return Node(kind.__name__, tuple(flatten(v, leaves, f"{name}[{i}]", depth + 1) for i, v in enumerate(value)))
+        return _node(kind.__name__, [(str(i), v) for i, v in enumerate(value)], leaves, name, depth)
     if kind is dict:
         _refuse_depth(name, depth)
         _refuse_many(name, value.values())
-        items = tuple(flatten(v, leaves, f"{name}[{k!r}]", depth + 1) for k, v in value.items())
-        return Node("dict", items, tuple(value))
+        return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value))
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
         return Leaf("scalar", 0, COMPLEX if value.dtype.kind == "c" else None)
@@ -130,6 +130,15 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         leaves.append(value)
         return Leaf("array", value.ndim)
     return Leaf("object", value=kind)
+
+
+def _node(kind: str, items: Sequence[tuple[str, Any]], leaves: list[object], name: str, depth: int, keys: tuple[object, ...] = ()) -> Node:
+    before = len(leaves)
+    made = tuple([flatten(v, leaves, f"{name}[{step}]", depth + 1) for step, v in items])
+    if len(leaves) - before > MOST_IN_ALL:
+        numbers = sum(isinstance(v, (int, float)) or type(v) is np.ndarray and v.ndim == 0 for v in leaves[before:])
+        _refuse(name, numbers, MOST_IN_ALL, "numbers")
+    return Node(kind, made, keys)
 
 
 def is_plain(array: np.ndarray) -> bool:
@@ -150,10 +159,13 @@ def _refuse_many(name: str, items: Collection[object]) -> None:
         return
     numbers = sum(isinstance(v, (int, float, complex, np.generic)) for v in items)
     shapes = Counter(v.shape for v in items if isinstance(v, np.ndarray))
-    found = (numbers, MOST_NUMBERS, "numbers"), (max(shapes.values(), default=0), MOST_ALIKE, "arrays of one shape")
-    for count, most, what in found:
-        if count > most:
-            raise UnsupportedArgument(f"argument {name}: {count} {what}, each an argument of its own; pass one array of them")
+    _refuse(name, numbers, MOST_NUMBERS, "numbers")
+    _refuse(name, max(shapes.values(), default=0), MOST_ALIKE, "arrays of one shape")
+
+
+def _refuse(name: str, count: int, most: int, what: str) -> None:
+    if count > most:
+        raise UnsupportedArgument(f"argument {name}: {count} {what}, each an argument of its own; pass one array of them")
 
 
 def explain_recursion(args: Sequence[object], kwargs: Mapping[str, object]) -> None:

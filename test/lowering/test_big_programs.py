@@ -77,6 +77,23 @@ def test_parts_that_are_alike_are_one() -> None:
     np.testing.assert_array_equal(call(artifact, [x, w])[0], np.linalg.matrix_power(w, 256))
 
 
+@pytest.mark.parametrize("sizes", [(3,), ("s3",)], ids=["known", "a symbol"])
+def test_many_parts_are_joined_by_one_op_in_time_that_grows_with_their_number(sizes: tuple[object, ...]) -> None:
+    """Bufferization compares each of a chain of insertions with all others."""
+    arrays = [np.full(3, i, (np.float32, np.float64, np.int32)[i % 3]) for i in range(40)]
+    specs = tuple(spec_of(a, sizes) for a in arrays)
+    listed = ", ".join(f"%a{i}" for i in range(40))
+    lines = ["%zero = torch.constant.int 0", f"%l = torch.prim.ListConstruct {listed} : ({', '.join([T] * 40)}) -> !torch.list<vtensor>"]
+    for op in ("stack", "cat"):
+        lines.append(f"%{op} = torch.aten.{op} %l, %zero : !torch.list<vtensor>, !torch.int -> {T}")
+    lines.append(f"return %stack, %cat : {T}, {T}")
+    artifact = compile(Request(typed("\n".join(lines), specs), "main", specs, level=1), stages=("linalg",))
+    assert artifact.stages["linalg"].count("tensor.concat") == 2 and "insert_slice" not in artifact.stages["linalg"]
+    for got, wanted in zip(call(artifact, arrays), (np.stack(arrays), np.concatenate(arrays)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+
+
 def test_sizes_of_the_run_keep_a_program_whole() -> None:
     x, w = np.eye(4, dtype=np.float32), np.roll(np.eye(4, dtype=np.float32), 1, axis=0)
     specs = (spec_of(x, ("s4", "s4")), spec_of(w, ("s4", "s4")))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.mlir import ir
+from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
 from tierup.lowering.ops.movement.views import slice_bounds
-from tierup.lowering.ops.pointwise.context import NotHandled
-from tierup.lowering.ops.tensors import Tensor
+from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_type
+from tierup.lowering.ops.tensors import Sizes, Tensor
+
+_MOST_INSERTED = 32  # parts: an insertion is computed in its place, where there is no copy
 
 
 def _joined(c: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
@@ -20,6 +24,8 @@ def _joined(c: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     used = [p for p in parts if not (p.sizes == (0,) and rank > 1)]
     total: Size = sum(part.length(axis) for part in used)
     values = c.fitted([total if i == axis else _common(used, i) for i in range(rank)])
+    if len(used) > _MOST_INSERTED:
+        return _concatenated([part.cast(c.dtype()) for part in used], values, axis)
     out = tensors.empty(values, c.dtype())
     start: Size = 0
     for part in used:
@@ -28,6 +34,20 @@ def _joined(c: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
         out = shape.inserted(part.cast(out.dtype).with_sizes(sizes.known(box[1])), out, *box)
         start = start + length
     return out
+
+
+def _concatenated(parts: Sequence[Tensor], lengths: Sequence[Size], axis: int) -> Tensor:
+    """The same as one op: of a chain of insertions bufferization compares each with all others."""
+    known = sizes.known(lengths)
+
+    def fitting(along: int | None) -> Sizes:
+        return *known[:axis], along, *known[axis + 1 :]
+
+    of_parts = [part.sizes[axis] for part in parts]
+    made = fitting(None if None in of_parts else sum(n for n in of_parts if n is not None))
+    operands = [part.with_sizes(fitting(n)).value for part, n in zip(parts, of_parts, strict=True)]
+    value = b.value("tensor.concat", operands, builtin_type(Known(parts[0].dtype, made)), dim=ir.IntegerAttr.get(b.integer_type(64), axis))
+    return Tensor(value, parts[0].dtype, made).with_sizes(known)
 
 
 def _common(parts: Sequence[Tensor], axis: int) -> Size:

@@ -123,6 +123,7 @@ MOVEMENT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a mask is set": (set_where, (f32(5, 9),)),
     "concatenate": (lambda x, y: np.concatenate([x, y], 1), (f32(5, 9), f32(5, 2))),
     "stack": (lambda x, y: np.stack([x, y], 1), (f32(5, 9), f32(5, 9))),
+    "stack of many": (lambda x, y: np.stack([x * 2, y] * 20, 1), (f32(5, 3), f32(5, 3))),
     "pad": (lambda x: np.pad(x, ((1, 2), (0, 3))), (f32(5, 9),)),
     "slice": (lambda x: x[1:4, ::2] * 2, (f32(5, 9),)),
     "roll": (lambda x: np.roll(x, 2, 1), (f32(5, 9),)),
