@@ -220,6 +220,18 @@ def test_what_is_asked_of_a_tensor_is_known():
         assert ours(torch.ones(1))[0][0] == torch.device("cpu")
 
 
+def test_ranks_that_are_known_are_those_of_eager():
+    def program(x, w):
+        ranks = [F.linear(x, w).dim(), F.linear(x, w.t()).dim(), w.t().softmax(-1).dim(), (F.linear(x, w) + w)[None].dim()]
+        dims: list[int] = []
+        for i in range(F.linear(x, w).dim()):
+            dims.append(-1 - i)
+        return F.linear(x, w).permute(dims), ranks, torch.where(x > 0, w, x).dim(), F.layer_norm(x, [3]).transpose(0, -1).dim()
+
+    given = [(torch.randn(*sizes, 3), w) for sizes in ([], [2], [2, 4]) for w in (torch.randn(3), torch.randn(3, 3))]
+    agree(program, *given)
+
+
 def test_whether_gradients_are_enabled_chooses_the_graph():
     @torch.jit.script
     def program(x):

@@ -98,7 +98,7 @@ def _always(value: object) -> Handler:
 
 # How many dims more than their first operand the results of these have.
 _MORE_DIMS = {
-    "aten.transpose.int": 0, "aten.permute": 0, "aten.t": 0, "aten.contiguous": 0, "aten.detach": 0, "aten.clone": 0, "aten.linear": 0,
+    "aten.transpose.int": 0, "aten.permute": 0, "aten.t": 0, "aten.contiguous": 0, "aten.detach": 0, "aten.clone": 0,
     "aten.layer_norm": 0, "aten.softmax.int": 0, "aten.unsqueeze": 1, "aten.select.int": -1,
 }  # fmt: skip
 _LIST_SIZES = ("aten.view", "aten.reshape")
@@ -130,6 +130,9 @@ def _rank_made(builder: Builder, op: ir.Operation, farthest: int) -> int | None:
     if name in _MORE_DIMS:
         first = _rank_of(builder, op.operands[0], farthest)
         return None if first is None else first + _MORE_DIMS[name]
+    if name == "aten.linear":  # a weight of rank 1 takes the last dim away
+        of, weight = (_rank_of(builder, v, farthest) for v in op.operands[:2])
+        return None if of is None or weight is None else of + weight - 2
     if row is None or row.kind is not Kind.POINTWISE or row.aliasing is not Aliasing.FRESH or len(op.results) != 1:
         return None
     ranks = [_rank_of(builder, v, farthest) for v in op.operands if torch_types.is_tensor(v.type)]
