@@ -1,4 +1,4 @@
-"""tierup: the tools by their short names, and the code that is kept on disk.
+"""tierup: the tools by their short names.
 
 `python -m tierup` is the same.
 """
@@ -11,21 +11,16 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tierup import __version__
-from tierup.lowering.objects import store
 
 _TOOLS = {
     "opt": ("tierup.tools.opt.__main__", "run passes and pipelines over a program in MLIR, and print what they make of it"),
     "run": ("tierup.tools.run.__main__", "run a program in MLIR, and say which tier answered; --option NAME=VALUE sets an option"),
     "reduce": ("tierup.tools.reduce.__main__", "make a program that fails smaller, as long as it fails"),
     "compile": ("tierup.tools.compile", "compile a program in MLIR ahead of time, into a bundle for a GPU"),
+    "cache": ("tierup.tools.cache", "the compiled code that is kept on disk: what there is, why it was not found, how to empty it"),
 }
 
 _EPILOG = f"""\
-the cache of compiled code:
-  tierup cache           where it is, and how much is in it
-  tierup cache --path    the folder alone
-  tierup cache --clear   empty it
-
 tools, each also a command of its own (tierup-opt, ...), with a --help of its own:
 {chr(10).join(f"  tierup {name:8} {meaning}" for name, (_, meaning) in _TOOLS.items())}
 
@@ -33,8 +28,8 @@ in Python:
   @tierup.jit                    makes a function start at once, and become native code; f.explain() says what became of it
   tierup.load("program.mlir")    the same for a program in MLIR; tierup.torch for PyTorch's
 
-pages, in docs/ of the source: options.md (all that can be set: options, environment variables, the cache), python.md (what is translated),
-debugging.md (what to do when a call is slow or wrong), performance.md
+pages, in docs/ of the source: options.md (all that can be set: options, environment variables), cache.md (code on disk), python.md (what is
+translated), debugging.md (what to do when a call is slow or wrong), performance.md
 """
 
 
@@ -45,20 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(import_module(_TOOLS[words[0]][0]).main(words[1:]))
     parser = _parser()
     options = parser.parse_args(words)
-    if options.command is None:
-        parser.print_help()
-        return 0
-    try:
-        if options.path:
-            print(store.folder())
-        elif options.clear:
-            print(f"{store.clear()} entries removed from {store.folder()}")
-        else:
-            number, size = store.size()
-            print(f"{store.folder()}: {number} entries, {size / 2**20:.1f} MiB" + ("" if store.enabled() else "; TIERUP_CACHE=0: not used"))
-    except (store.Refused, OSError) as e:
-        print(f"tierup cache: error: {e}", file=sys.stderr)
-        return 1
+    if options.tool is not None:
+        parser.error(f"argument tool: invalid choice: {options.tool!r} (choose from {', '.join(_TOOLS)})")
+    parser.print_help()
     return 0
 
 
@@ -68,11 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tierup", description=about, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"tierup {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="cache")
-    cache = commands.add_parser("cache", help="the code that is kept on disk")
-    what = cache.add_mutually_exclusive_group()
-    what.add_argument("--path", action="store_true", help="print the folder alone")
-    what.add_argument("--clear", action="store_true", help="remove all of it; programs that run go on, and compile anew what they need")
+    parser.add_argument("tool", nargs="?", help="one of those below, with what follows its name")
     return parser
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from tierup.lowering.artifacts import encoding
 from tierup.lowering.artifacts.places import Placed, moved, moved_text, placed
-from tierup.lowering.base.abi import Artifact, Request
+from tierup.lowering.base.abi import ArgumentSpec, Artifact, Layout, Request
 from tierup.lowering.objects import keys, store
+from tierup.lowering.objects.keys import Key, Part
 
 if TYPE_CHECKING:
     from tierup.lowering.artifacts.gpu import CudaArtifact
@@ -22,11 +23,37 @@ if TYPE_CHECKING:
 A = TypeVar("A", str, "Artifact", "CudaArtifact")
 
 
-def key(request: Request, where: Placed | None = None) -> str:
-    """The name of a request's entry. `where`: its program, where that is known."""
+def key(request: Request, where: Placed | None = None) -> Key:
+    """What a request's entry is found by. `where`: its program, where that is known."""
     program = (where or placed(request.ir)).text
-    parts = (program if field.name == "ir" else repr(getattr(request, field.name)) for field in fields(request))
-    return keys.name_of("code", keys.environment(), *parts)
+    others = [f for f in fields(request) if f.name not in ("ir", "entry", "arguments")]
+    parts = (
+        Part("program", f"{request.entry}\n{program}"),
+        facts(request.arguments),
+        Part("options", ", ".join(f"{f.name}={getattr(request, f.name)!r}" for f in others)),
+    )
+    return Key("code", kernel_name(request.entry, request.arguments), (*parts, *keys.environment()))
+
+
+def facts(arguments: tuple[ArgumentSpec, ...]) -> Part:
+    """What was assumed of arguments, as a part of a key."""
+    return Part("facts", repr(arguments), spelled(arguments))
+
+
+def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+    """`layer:f32[s0,8],int=3`: what profilers call a version's code."""
+    return f"{entry}:{spelled(arguments)}"
+
+
+def spelled(arguments: tuple[ArgumentSpec, ...]) -> str:
+    """`f32[s0,8],int=3`; behind an array's sizes the order of its memory, where that is not C's: `f32[4,8]strided`."""
+    return ",".join(map(_spelled, arguments))
+
+
+def _spelled(spec: ArgumentSpec) -> str:
+    if spec.dtype:
+        return f"{spec.dtype}[{','.join(map(str, spec.sizes))}]{'' if spec.layout is Layout.CONTIGUOUS else spec.layout.value}"
+    return spec.kind.value if spec.value is None else f"{spec.kind.value}={spec.value}"
 
 
 def get(request: Request) -> Artifact | None:
@@ -44,9 +71,9 @@ def put(request: Request, made: Artifact) -> None:
         keep(key(request, where), where, made)
 
 
-def kept(name: str, where: Placed, kind: type[A]) -> A | None:
-    """What was kept of a compile, or of a text that was made, under a name, for the program there."""
-    payload = store.read(name)
+def kept(by: Key, where: Placed, kind: type[A]) -> A | None:
+    """What was kept of a compile, or of a text that was made, for the program there."""
+    payload = store.read(by.name)
     if payload is None:
         return None
     try:
@@ -60,25 +87,27 @@ def kept(name: str, where: Placed, kind: type[A]) -> A | None:
             return cast("A", moved_text(value, places, where.places) if kind is str else moved(value, places, where.places))
     except (TypeError, ValueError) as e:
         said = str(e)
-    store.report(f"the entry {name} cannot be read: {said}; it is compiled anew")
+    store.report(f"the entry {by.name} cannot be read: {said}; it is compiled anew")
     return None
 
 
-def keep(name: str, where: Placed, made: str | Artifact | CudaArtifact) -> None:
+def keep(by: Key, where: Placed, made: str | Artifact | CudaArtifact) -> None:
     """Keep what was made of the program there."""
-    store.write(name, encoding.dumps((where.places, made)))
+    store.write(by.name, encoding.dumps((where.places, made)), by.description())
 
 
-def obtain(request: Request, keep_stages: Keep | None = None) -> tuple[Artifact, bool]:
+def obtain(request: Request, keep_stages: Keep | None = None, *, cached: bool = True) -> tuple[Artifact, bool]:
     """(artifact, whether it came from disk): what `compile` gives, kept for the next process. Raises what `compile` does.
 
-    `keep_stages` is given the texts of the stages, see `compile`'s `keep`; code from disk has none.
+    `keep_stages` is given the texts of the stages, see `compile`'s `keep`; code from disk has none. `cached`: whether it may come from disk
+    and be kept there.
     """
-    found = get(request)
+    found = get(request) if cached else None
     if found is not None:
         return found, True
     from tierup.lowering.compiling.compile import compile  # here: loads MLIR
 
     made = compile(request, keep=keep_stages)
-    put(request, made)
+    if cached:
+        put(request, made)
     return made, False

@@ -7,7 +7,7 @@ in, change nothing of it. Each file and line is known by the order in which the 
 places in the same order, and what was kept for one (`moved`, `moved_text`) is put in terms of the places of the other.
 
 Free of MLIR: texts are read token by token, and never taken apart but here, at locations (`"file":line:column`), which no other syntax of
-MLIR's looks like; string literals are skipped whole.
+MLIR's looks like. In a string literal, an error's message, `file:line` is such a place where the file is one that a location names.
 """
 
 from __future__ import annotations
@@ -41,14 +41,21 @@ class Placed:
 def placed(text: str) -> Placed:
     """A text with numbers for the user's places, the same for programs that differ in their places alone, and the places."""
     numbers: dict[Place, int] = {}
+    named = _named_in(text)
 
     def number(found: re.Match[str]) -> str:
-        if found[2] is None:
-            return found[0]
+        if found[2] is None:  # MLIR prints no NUL
+            return named.sub(lambda at: f"\0{numbers.setdefault((at[1], int(at[2])), len(numbers))}\0", found[0]) if named else found[0]
         place = (found[1], int(found[2]))
         return f'"{numbers.setdefault(place, len(numbers))}":1{found[3]}'
 
     return Placed(_STRING.sub(number, text), tuple(numbers))
+
+
+def _named_in(text: str) -> re.Pattern[str] | None:
+    """What finds `file:line` of the files that a text's locations name; None where there are none."""
+    files = {found[1] for found in _STRING.finditer(text) if found[2] is not None}
+    return re.compile(f"({'|'.join(map(re.escape, sorted(files, reverse=True)))}):(\\d+)") if files else None
 
 
 def moved_text(text: str, old: tuple[Place, ...], new: tuple[Place, ...]) -> str:
@@ -56,11 +63,15 @@ def moved_text(text: str, old: tuple[Place, ...], new: tuple[Place, ...]) -> str
     if old == new:
         return text
     where = dict(zip(old, new, strict=True))
+    named = _named_in(text)
+
+    def there(file: str, line: str) -> Place:
+        return where.get(at := (file, int(line)), at)
 
     def move(found: re.Match[str]) -> str:
         if found[2] is None:
-            return found[0]
-        file, line = where.get(at := (found[1], int(found[2])), at)
+            return named.sub(lambda at: "{}:{}".format(*there(at[1], at[2])), found[0]) if named else found[0]
+        file, line = there(found[1], found[2])
         return f'"{file}":{line}{found[3]}'
 
     return _STRING.sub(move, text)

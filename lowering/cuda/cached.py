@@ -10,7 +10,8 @@ from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.places import Placed, placed
 from tierup.lowering.base.abi import Request
 from tierup.lowering.cuda.assembling import libdevice
-from tierup.lowering.objects import keys, store
+from tierup.lowering.objects import store
+from tierup.lowering.objects.keys import Key, Part
 
 if TYPE_CHECKING:
     from tierup.lowering.compiling.driver import Keep
@@ -26,25 +27,27 @@ def _read(request: Request, target: str, library: Path | None) -> CudaArtifact |
     if not store.usable():
         return None
     where = placed(request.ir)
-    return cache.kept(_name(request, where, target, library), where, CudaArtifact)
+    return cache.kept(_key(request, where, target, library), where, CudaArtifact)
 
 
 def obtain(
-    request: Request, target: str, keep: Keep | None = None, *, libraries: bool = True
+    request: Request, target: str, keep: Keep | None = None, *, libraries: bool = True, cached: bool = True
 ) -> tuple[CudaArtifact, bool]:
-    """(artifact, whether it came from disk). Raises what `compile` does; `keep` is given the texts of the stages."""
+    """(artifact, whether it came from disk). Raises what `compile` does; `keep` is given the texts of the stages. `cached`: whether it may
+    come from disk and be kept there."""
     library = libdevice.find() if libraries else None
-    kept = _read(request, target, library)
+    kept = _read(request, target, library) if cached else None
     if kept is not None:
         return kept, True
     from tierup.lowering.cuda.compile import compile  # here: loads MLIR
 
     artifact = compile(request, target, keep=keep, library=library)
-    if store.usable():
+    if cached and store.usable():
         where = placed(request.ir)
-        cache.keep(_name(request, where, target, library), where, artifact)
+        cache.keep(_key(request, where, target, library), where, artifact)
     return artifact, False
 
 
-def _name(request: Request, where: Placed, target: str, library: Path | None) -> str:
-    return keys.name_of("device", target, libdevice.digest(library), cache.key(request, where))
+def _key(request: Request, where: Placed, target: str, library: Path | None) -> Key:
+    code = cache.key(request, where)
+    return Key("device", code.about, (Part("target", target), Part("libdevice", libdevice.digest(library)), *code.parts))

@@ -126,24 +126,29 @@ def _load() -> Code:
 
 def _image(triple: str) -> bytes:
     """The dispatcher's object, from the cache on disk where it is there: making it takes longer than all else before a first result."""
-    usable = store.usable()
-    name = keys.name_of("dispatcher", *depends_on(), triple) if usable else ""
-    kept = store.read(name) if usable else None
+    key = None
+    if store.usable():
+        key = keys.Key("dispatcher", "checks guards and calls versions", (*depends_on(), keys.Part("triple", triple)))
+    kept = store.read(key.name) if key else None
     if kept is not None:
         return kept
     from tierup.lowering.entry.generated.dispatch import build_module  # here: a process that finds the object needs none of it
 
     image = _compile(str(build_module(triple)), triple)
-    if usable:
-        store.write(name, image)
+    if key:
+        store.write(key.name, image, key.description())
     return image
 
 
-def depends_on() -> tuple[str, ...]:
+def depends_on() -> tuple[keys.Part, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
     beside = (keys.tree("lowering/base", "abi"), keys.tree("lowering/externals"), keys.tree("dialect/base", "dtypes"))
+    Part = keys.Part
     return (
-        keys.contents(keys.tree("lowering/entry"), *beside),
-        sys.version, sys.implementation.cache_tag or "", sysconfig.get_config_var("SOABI") or "",
-        np.__version__, llvmlite.__version__, llvm.get_host_cpu_name(),
-    )  # fmt: skip
+        Part("tierup", keys.contents(keys.tree("lowering/entry"), *beside)),
+        Part("Python", sys.version),
+        Part("ABI", f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"),
+        Part("NumPy", np.__version__),
+        Part("LLVM", llvmlite.__version__),
+        Part("CPU", llvm.get_host_cpu_name()),
+    )

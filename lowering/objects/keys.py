@@ -1,4 +1,10 @@
-"""What an entry of the store is found by: all that it depends on, by content. No file's time or place is part of a key.
+"""What an entry of the store is found by: all that it depends on, by content. No file's time or place is part of a key, and nothing that
+differs between processes: the order of a set, a hash, an address.
+
+    key = Key("code", "layer: f32[4,8]", (Part("program", text), Part("options", "level=2"), *environment()))
+    store.read(key.name);  store.write(key.name, payload, key.description())
+
+A key has parts, so that people can be told which of them differed (`entries.py`): an entry keeps a digest of each, and what is short of it.
 
 `contents` says what files are by what is in them. To read 3 MB of sources at each start would take longer than to load code, so what
 they were when they were last read is kept in the store, under a name made of each file's path, size, times and number; where one of these
@@ -9,13 +15,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import NamedTuple
 
-from tierup.dialect.base.records import dataclass
+from tierup import __version__
+from tierup.dialect.base.records import cached_property, dataclass
 from tierup.dialect.passes.entry_points import told_in
 from tierup.lowering.objects import store
 from tierup.lowering.objects.build_id import build_id
@@ -24,6 +33,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file_
 _SOURCES = (".py", ".pyc")  # the latter outside of __pycache__: of an installation without sources
 _LIBRARIES = (".so", ".pyd", ".dll", ".dylib")
 _LARGE = 1 << 20  # a library that its linker has numbered is not read, from this size on
+_LONGEST = 300  # characters of a text that is shown
 _SETTLED_NS = 2_000_000_000  # a file that was changed so lately may be changed again within one tick of its clock
 
 
@@ -38,7 +48,7 @@ class Tree:
 
 
 def name_of(*parts: str) -> str:
-    """The name of the entry that depends on these texts, and on nothing else."""
+    """A digest of these texts, in their order: another for other texts."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")  # names of files are any bytes
@@ -52,13 +62,78 @@ def tree(folder: str, beginning: str = "") -> Tree:
     return Tree(folder, os.path.join(_ROOT, *folder.split("/")), beginning=beginning)
 
 
+class Part(NamedTuple):
+    """A part of what an entry depends on: what it is called, all of it, and what people are shown of it ("": all, where that is short)."""
+
+    label: str
+    text: str
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What an entry is found by. `kind`: what is kept; `about`: of what, for people alone: no part of the name."""
+
+    kind: str
+    about: str
+    parts: tuple[Part, ...] = ()
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the entry that depends on these parts, and on nothing else."""
+        return name_of(self.kind, *(text for part in self.parts for text in part[:2]))
+
+    def description(self) -> bytes:
+        """What an entry says of itself, and of when it was made: see `entries.py`, which reads it."""
+        parts = [(part.label, digest_of(part), _shown(part)) for part in self.parts]
+        about = {"kind": self.kind, "about": self.about[:_LONGEST], "made": time.time(), "parts": parts}
+        return json.dumps(about).encode()
+
+
+def digest_of(part: Part) -> str:
+    """Another for another text."""
+    return name_of(part.text)[:16]
+
+
+def _shown(part: Part) -> str:
+    if part.label in _VERSIONS:
+        return _VERSIONS[part.label]()
+    return (part.said or (part.text if len(part.text) <= _LONGEST else ""))[:_LONGEST]
+
+
+def _mlir_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # here: only who keeps compiled code asks
+
+    try:
+        return f"torch-mlir {version('torch-mlir')}"
+    except PackageNotFoundError:  # it is on the search path without having been installed
+        return ""
+
+
+def _llvm_version() -> str:
+    import llvmlite  # here: loads LLVM, which who keeps compiled code has loaded
+    from llvmlite.binding import llvm_version_info
+
+    return f"LLVM {'.'.join(map(str, llvm_version_info))}, llvmlite {llvmlite.__version__}"
+
+
+_VERSIONS = {"tierup": lambda: __version__, "MLIR": _mlir_version, "LLVM": _llvm_version}  # of what is in the name by its files
+
+
 @cache
-def environment() -> str:
-    """What compiled code depends on beside the program: the compilers, our sources, the CPU."""
+def environment() -> tuple[Part, ...]:
+    """What compiled code depends on beside the program: our sources, the compilers, the CPU."""
     from tierup.lowering.base.llvm import host  # loads LLVM, which running code needs anyway
 
-    libraries = (Tree(package, folder, _LIBRARIES) for package in ("torch_mlir", "llvmlite") for folder in _folders(package))
-    return f"{contents(*libraries, tree('dialect'), tree('lowering'))}\n{host()}"
+    def libraries(package: str) -> str:
+        return contents(*(Tree(package, folder, _LIBRARIES) for folder in _folders(package)))
+
+    return (
+        Part("tierup", contents(tree("dialect"), tree("lowering"))),
+        Part("MLIR", libraries("torch_mlir")),
+        Part("LLVM", libraries("llvmlite")),
+        Part("CPU", host(), ":".join(host().split(":")[:2])),
+    )
 
 
 def _folders(package: str) -> list[str]:
@@ -72,13 +147,13 @@ def plugins(group: str) -> tuple[str, ...]:
     for folder in sys.path:
         if folder.endswith("-packages") and os.path.isdir(folder):
             before, _ = _stamped({"": folder})
-            index = name_of("entry points", group, *before)
-            kept = store.read(index)
+            index = Key("entry points", f"{group} in {folder}", (Part("files", name_of(group, *before)),))
+            kept = store.read(index.name)
             if kept is None:
                 kept = told_in(folder, group).encode("utf-8", "surrogateescape")
                 after, settled = _stamped({"": folder})
                 if settled and before == after:
-                    store.write(index, kept)
+                    store.write(index.name, kept, index.description())
             found.append(kept.decode("utf-8", "surrogateescape"))
     return tuple(filter(None, found))
 
@@ -87,14 +162,15 @@ def contents(*trees: Tree) -> str:
     """What the files of these trees are. Another name, or another content, is another text; another time, place or owner is not."""
     files = _files(trees)
     stamps, _ = _stamped(files)
-    index = name_of("contents", *files, *stamps)
-    kept = store.read(index)
+    labels = ", ".join(dict.fromkeys(tree.label for tree in trees))
+    index = Key("contents", f"files of {labels}", (Part("files", name_of(*files, *stamps)),))
+    kept = store.read(index.name)
     if kept is not None:
         return kept.decode()
     digest = name_of(*(part for label, path in files.items() for part in (label, _content(path))))
     after, settled = _stamped(files)
     if settled and stamps == after:
-        store.write(index, digest.encode())
+        store.write(index.name, digest.encode(), index.description())
     return digest
 
 

@@ -22,6 +22,7 @@ class LoadOptions(TypedDict, total=False):
     speculate: Literal["versioned", "bailout"]
     compile: Literal["blocking", "background"]
     worker: bool
+    cache: bool
     compile_limit: float
     weigh: bool
     executor: Literal["profiling", "specializing"]

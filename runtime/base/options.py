@@ -73,6 +73,7 @@ class Options:
         "False: a call that waits for its compile does it in this process, which a compiler that crashes would take along; so for all "
         "functions with TIERUP_WORKER=0 in the environment",
     )
+    cache: bool = _flag(True, "False: code is neither taken from the cache on disk nor kept there; for all functions TIERUP_CACHE=0")
     compile_limit: float = _count(
         300.0, 0.001, "seconds after which a compile is given up; in this process it ends with the pass that runs then", most=1e6
     )

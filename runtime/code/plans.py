@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from tierup import __version__
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.passes.entry_points import ENTRY_POINTS
@@ -26,6 +27,7 @@ from tierup.lowering.artifacts.places import Placed, placed
 from tierup.lowering.base import llvm
 from tierup.lowering.base.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.objects import keys, store
+from tierup.lowering.objects.keys import Key, Part
 from tierup.lowering.service import request_json
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 
 store.listener = lambda text: events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=text))
+BEGAN = time.time()  # what was kept before is other processes'
 on_release: list[Callable[[], object]] = []  # of what the compiler keeps of graphs, once it is there: called when one is let go
 
 
@@ -127,26 +130,20 @@ def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...
     return Request(specialised, entry, arguments, level=options.level, threads=options.threads, tf32=options.device_tf32)
 
 
-def kernel_name(entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
-    """`layer:f32[s0,8],int=3`: what profilers call a version's code."""
-    kinds = [f"{a.dtype}[{','.join(map(str, a.sizes))}]" if a.dtype else a.kind.value for a in arguments]
-    return f"{entry}:" + ",".join(k if a.value is None else f"{k}={a.value}" for k, a in zip(kinds, arguments, strict=True))
-
-
 def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> LoadedCode | None:
     """The code that an earlier process made of the same pristine graph and guards, loaded; None when there is none."""
-    if has_custom_passes() or not store.usable():
+    if not uses_disk(options):
         return None
     start = time.perf_counter()
     where = placed(graph)
-    specialised = cache.kept(_name(where, entry, arguments), where, str)
+    specialised = cache.kept(key_of(where, entry, arguments), where, str)
     if specialised is None:
         return None
     request = request_for(specialised, entry, arguments, options)
     artifact = _kept(request, options)
     if artifact is None:
         return None
-    code = loaded(artifact, kernel_name(entry, arguments), options)
+    code = loaded(artifact, cache.kernel_name(entry, arguments), options)
     return LoadedCode(code, request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
@@ -188,18 +185,26 @@ def note_code(kept: dump.Dump, artifact: Artifact | CudaArtifact, from_disk: boo
     )
 
 
-def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str) -> None:
-    """Keep a specialised graph for the next process."""
-    if not has_custom_passes() and store.usable():
+def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialised: str, options: Options) -> None:
+    """Keep a specialised graph for the next process, where it is not kept already."""
+    if uses_disk(options):
         where = placed(graph)
-        cache.keep(_name(where, entry, arguments), where, specialised)
+        key = key_of(where, entry, arguments)
+        if cache.kept(key, where, str) != specialised:
+            cache.keep(key, where, specialised)
 
 
-def _name(where: Placed, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
+def uses_disk(options: Options) -> bool:
+    """Whether code may come from disk, and is kept there."""
+    return options.cache and not has_custom_passes() and store.usable()
+
+
+def key_of(where: Placed, entry: str, arguments: tuple[ArgumentSpec, ...]) -> Key:
     """By the program, the guards, and what specialising depends on: the compiler, our own code for it, and who brings passes."""
-    brought = keys.plugins(ENTRY_POINTS)
-    ours = keys.contents(keys.tree("runtime/compiling"))
-    return keys.name_of("specialised", keys.environment(), ours, *brought, where.text, entry, repr(arguments))
+    ours = Part("tierup's runtime", keys.contents(keys.tree("runtime/compiling")), __version__)
+    brought = Part("passes of others", repr(keys.plugins(ENTRY_POINTS)))
+    parts = (Part("graph", f"{entry}\n{where.text}"), cache.facts(arguments), ours, brought)
+    return Key("specialised", cache.kernel_name(entry, arguments), (*parts, *keys.environment()))
 
 
 def has_custom_passes() -> bool:

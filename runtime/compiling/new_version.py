@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 from tierup.dialect.passes.pipelines.reproducer import Reproducer
 from tierup.dialect.speculation.reasons import Reason
+from tierup.lowering.artifacts import cache
 from tierup.lowering.base.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.externals import allocating, polling
@@ -73,7 +74,7 @@ def _compiled(
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
         try:
-            code = plans.loaded(produced.artifact, plans.kernel_name(program.entry, specs), options)
+            code = plans.loaded(produced.artifact, cache.kernel_name(program.entry, specs), options)
         except Exception as e:
             request = json.dumps(request_json.to_dict(produced.request))
             dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))

@@ -124,11 +124,11 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     artifact: Artifact | CudaArtifact
     try:
         if options.backend == "cpu":
-            artifact, from_disk = cache.obtain(request, kept)
+            artifact, from_disk = cache.obtain(request, kept, cached=options.cache)
         else:
             from tierup.lowering.cuda import cached  # here: most programs run on the CPU
 
-            artifact, from_disk = cached.obtain(request, options.target, kept, libraries=options.libraries)
+            artifact, from_disk = cached.obtain(request, options.target, kept, libraries=options.libraries, cached=options.cache)
     except Unsupported as e:
         if (e.op == "prim.Loop" or "not known" in e.reason) and (place := _place_of_lists(specialised)) is not None:
             raise NotCompiled(Reason.NO_LOWERING, f"prim.Loop: {_LISTS}", place, "prim.Loop") from e
@@ -140,7 +140,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
     if kept is not None:
         note_code(kept, artifact, from_disk)
-    plans.keep(graph, entry, arguments, specialised)
+    plans.keep(graph, entry, arguments, specialised, options)
     return CompilerOutput(request, artifact, (time.perf_counter() - start) * 1e3)
 
 

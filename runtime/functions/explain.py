@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.code.lookups import Earlier
+from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.programs.speculations import SPECULATED_KINDS
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def explain(
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
     were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ;
     `islands`: what is said of a function that is translated in part; `python`: calls that the Python function answered."""
-    before = before or Stats()
+    before, earlier = before or Stats(), Earlier()
     stats = sum((e.stats() for e in executors), before) + Stats(python=python)
     by_python = f" + {python} by Python" if python else ""
     lines = [
@@ -61,6 +63,7 @@ def explain(
                 f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(executor.hits(version), 'hit')}, "
                 f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
             )
+            lines += _lookup(earlier, executor, version)
             lines += _waits(version)
             lines += _alone(version)
             lines += _products(version)
@@ -84,6 +87,17 @@ def explain(
         lines.append("  last events:")
         lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
     return "\n".join(lines)
+
+
+def _lookup(earlier: Earlier, executor: ProgramExecutor, version: Version) -> list[str]:
+    """Why nothing that earlier processes left was this version's code."""
+    program = executor.program
+    try:  # code with assumptions in mid-program was made of a graph that has them
+        graph = program.graph if executor.continuations(version) is None else ""
+    except NotCompiled:  # it was released
+        graph = ""
+    said = earlier.explain(graph, program.entry, version.record.arguments, version.compiled)
+    return [f"    {said}"] if said else []
 
 
 def _where(version: Version) -> str:

@@ -128,6 +128,35 @@ def test_the_compilers_our_sources_and_the_machine_are_part_of_every_name(monkey
     assert keys._folders("no_such_package") == []
 
 
+SEEDED = """
+import numpy as np, tierup
+def helper(a, b=3): return {"a": a, "b": b, "c": a * b}
+@tierup.jit
+def soft(x, w):
+    y = helper(np.exp(x - x.max(axis=1, keepdims=True)))
+    return y["a"] / y["c"].sum(axis=1, keepdims=True) @ w
+@tierup.jit(weigh=False)
+def inside(x, n: int):
+    y = np.tanh(x[:n])
+    print(len({1.0, float(y[0])}))  # Python's
+    return y.sum() * n, [x + i for i in range(3)]
+def loss(p, x): return (np.tanh(x @ p["w"] + p["b"]) ** 2).sum()
+x, gradient = np.ones((3, 4)), tierup.grad(loss)
+for _ in range(3):
+    soft(x, x.T), inside(x[0], 3), gradient({"w": x.T, "b": np.zeros(3)}, x)
+"""
+
+
+def test_keys_are_the_same_in_every_process_and_under_every_seed_of_hashes(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SEEDED)
+    found = []
+    for seed in ("0", "1", "4321"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TIERUP_CACHE_DIR": str(tmp_path / seed), "TIERUP_CACHE": "1"}
+        subprocess.run([sys.executable, str(tmp_path / "program.py")], env=environment, check=True)
+        found.append({path.name for path in (tmp_path / seed).glob("*" + store.SUFFIX)})
+    assert found[0] == found[1] == found[2] and len(found[0]) > 12
+
+
 def test_parts_of_a_name_do_not_run_together() -> None:
     names = [keys.name_of(*parts) for parts in (("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("a\0b", "c"), ("a", "b\0c"), ("caf\udce9",), ("café",))]
     assert len(set(names)) == len(names)

@@ -6,11 +6,13 @@ import errno
 import grp
 import os
 import pwd
+import random
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -375,6 +377,61 @@ def test_a_folder_that_is_none_is_reported(place: str, said: list[str], tmp_path
     monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path / place))
     store.write(NAME, PAYLOAD)
     assert store.read(NAME) is None and said
+
+
+def test_what_was_used_least_recently_goes_beyond_the_bound(folder: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERUP_CACHE_SIZE", "0.0625")  # 64 KiB
+    names = [letter * 64 for letter in "abcd"]
+    for age, name in enumerate(names):
+        store.write(name, bytes(15_000))
+        os.utime(entry(folder, name), (1000 + age, 1000 + age))
+    assert store.read(names[0]) is not None  # it was written first, and is used last
+    store.write("e" * 64, bytes(15_000))
+    assert {path.name[0] for path in folder.glob("*.artifact")} == set("acde") and said == []
+    store.write("f" * 64, bytes(40_000))
+    assert {path.name[0] for path in folder.glob("*.artifact")} == set("ef")
+    monkeypatch.setenv("TIERUP_CACHE_SIZE", "0")
+    store.write(NAME, PAYLOAD)
+    assert not list(folder.glob("*.artifact")) and store.read(NAME) is None and said == []
+
+
+def test_processes_killed_at_any_moment_beside_others_leave_whole_entries_or_none(tmp_path: Path) -> None:
+    """They write, read and evict the same few entries. Each entry holds its own name, again and again."""
+    code = (
+        "import random, sys; sys.path[:] = sys.argv[2:]\n"
+        "from tierup.lowering.objects import store\n"
+        "draw = random.Random(sys.argv[1])\n"
+        "while True:\n"
+        "    name = str(draw.randrange(12)) * 64\n"
+        "    if draw.random() < 0.5:\n"
+        "        store.write(name, name.encode() * draw.randrange(1, 300), b'{}')\n"
+        "    found = store.read(name)\n"
+        "    assert found is None or found.replace(name.encode(), b'') == b'', (name, found)\n"
+        "    assert not store.reports(), store.reports()\n"
+        "    print('.', flush=True)\n"
+    )
+    environment = {**os.environ, "TIERUP_CACHE_SIZE": "0.05"}
+    draw, until = random.Random(7), time.monotonic() + 4
+    running: list[subprocess.Popen[str]] = []
+    rounds = 0
+    while time.monotonic() < until or rounds < 8:
+        command = [sys.executable, "-c", code, str(rounds), *sys.path]
+        running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        if len(running) == 3:
+            process = running.pop(draw.randrange(3))
+            assert process.stdout is not None and process.stdout.readline() == ".\n", process.communicate()[1]
+            time.sleep(draw.random() / 10)
+            process.kill()
+            assert process.communicate()[1] == ""
+            rounds += 1
+    for process in running:
+        process.kill()
+        assert process.communicate()[1] == ""
+    assert sum(path.stat().st_size for path in Path(store.folder()).glob("*.artifact")) < 60_000
+    for n in range(12):
+        found = store.read(str(n) * 64)
+        assert found is None or found.replace(str(n).encode() * 64, b"") == b""
+    assert [path for path in Path(store.folder()).iterdir() if not path.name.endswith((store.SUFFIX, store.UNFINISHED)) and path.name != store.KEY] == []
 
 
 def test_processes_that_make_the_folder_at_once_agree_on_its_key(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "tools": (
         ("interrupts",),
+        ("cache",),
         ("argument_specs", "opt", "gpu.programs"),
         ("opt.__main__", "run", "pages"),
         ("compile", "reduce"),

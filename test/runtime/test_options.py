@@ -52,6 +52,7 @@ _WRONG = [
     ({"target": 90}, TypeError, "option target: expected one of"),
     ({"weigh": "no"}, TypeError, "option weigh: expected True or False"),
     ({"worker": 1}, TypeError, "option worker: expected True or False"),
+    ({"cache": "off"}, TypeError, "option cache: expected True or False"),
     ({"compile_limit": 0}, ValueError, "option compile_limit: expected at least 0.001"),
     ({"release_delay": -0.5}, ValueError, "option release_delay: expected at least 0"),
     ({"release_delay": float("nan")}, ValueError, "option release_delay: expected at least 0"),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.lowering.objects import store
+from tierup.lowering.objects import entries, store
 from tierup.runtime.base.options import Options
 from tierup.runtime.code import plans
 from tierup.runtime.compiling.processes import placement
@@ -64,6 +64,38 @@ def test_what_cannot_be_read_is_compiled_anew(what: str, tmp_path: Path) -> None
             file.write_bytes(b"" if what == "emptied" else file.read_bytes()[:-3] + b"xyz")
     assert run(tmp_path, **({"TIERUP_CACHE": "0"} if what == "off" else {})) == COMPILED
     assert run(tmp_path) == FROM_DISK
+
+
+def test_explain_names_the_part_of_the_key_in_which_what_was_there_differs(tmp_path: Path) -> None:
+    show = "\nimport atexit; atexit.register(lambda: print(f.explain()))"
+    environment = {**os.environ, "TIERUP_CACHE_DIR": str(tmp_path / "cache"), "TIERUP_CACHE": "1"}
+    file = tmp_path / "program.py"
+
+    def told(extra: str = show, factor: int = 2) -> list[str]:
+        file.write_text(PROGRAM.format(extra=extra, factor=factor))
+        done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=True)
+        return [line.split(" differs in ")[1] for line in done.stdout.splitlines() if "not on disk: an entry of " in line]
+
+    assert told() == []  # nothing was there
+    assert told() == []  # it was there
+    assert told(factor=3) == ["graph"]
+    (options,) = told("import contextlib; opened = contextlib.ExitStack(); opened.enter_context(tierup.options(level=1))" + show)
+    assert re.fullmatch(r"options \(level=2, .* there, level=1, .* here\)", options)
+    assert told(show + "\nnp.full = lambda n, x, full=np.full: full(n + 1, x, np.float32)") == ["facts (f64[5],int=3 there, f32[6],int=3 here)"]
+
+
+def test_without_the_cache_by_an_option_nothing_is_kept_and_nothing_taken(tmp_path: Path) -> None:
+    off = "import contextlib; opened = contextlib.ExitStack(); opened.enter_context(tierup.options(cache=False))"
+
+    def kept() -> set[str]:
+        return {e.described.kind for e in entries.entries()} & {"code", "specialised"}
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TIERUP_CACHE_DIR", str(tmp_path / "cache"))
+        assert run(tmp_path, off) == COMPILED and kept() == set()
+        assert run(tmp_path) == COMPILED and kept() == {"code", "specialised"}
+        assert run(tmp_path, off) == COMPILED
+        assert run(tmp_path) == FROM_DISK
 
 
 PLACED = """
@@ -120,6 +152,39 @@ def test_the_same_function_elsewhere_is_found_and_errors_name_the_lines_where_it
         line = next(i for i, text in enumerate(file.read_text().splitlines(), 1) if "y[n]" in text)
         assert sites and {place.rpartition(":")[0] for place in sites} == {f"{file}:{line}"}
         assert f"at {file.name}:{line}: z = y[n]" in message
+
+
+GRADIENT = """
+import numpy as np, tierup
+{above}
+def loss(p, x): return (np.tanh(x @ p["w"]) ** 2).sum()
+gradient = tierup.value_and_grad(loss)
+for _ in range(3):
+    gradient({{"w": np.ones((4, 3))}}, np.ones((3, 4)))
+assert gradient.stats().hits == 2, gradient.stats()
+try:
+    gradient({{"w": np.ones((4, 3), int)}}, np.ones((3, 4)))
+except TypeError as e:
+    print(e)
+"""
+
+
+def test_a_gradient_elsewhere_is_found_and_its_messages_name_where_it_stands(tmp_path: Path) -> None:
+    """They stand in its graph, with the place of the function."""
+    environment = {**os.environ, "TIERUP_CACHE_DIR": str(tmp_path / "cache"), "TIERUP_CACHE": "1"}
+    kept = []
+    for folder, above in (("one", ""), ("two", "# a line\n" * 20)):
+        file = tmp_path / folder / "program.py"
+        file.parent.mkdir()
+        file.write_text(GRADIENT.format(above=above))
+        done = subprocess.run([sys.executable, str(file)], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        line = next(i for i, text in enumerate(file.read_text().splitlines(), 1) if text.startswith("def loss"))
+        assert f"value_and_grad(loss) of {file}:{line}: argument p['w'] is " in done.stdout
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("TIERUP_CACHE_DIR", str(tmp_path / "cache"))
+            kept.append({e.name for e in entries.entries() if e.described.kind in ("code", "specialised")})
+    assert kept[0] == kept[1] and len(kept[0]) == 2
 
 
 def test_entries_that_were_swapped_are_refused_and_made_anew(tmp_path: Path) -> None:

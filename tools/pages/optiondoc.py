@@ -54,7 +54,8 @@ _VARIABLES = """
 VARIABLES = {
     "TIERUP_LOG": ("`all`, or some of `compiles,misses,bailouts,profiles`", "print these events to stderr as they happen"),
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
-    "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept, see below"),
+    "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept ([cache.md](cache.md))"),
+    "TIERUP_CACHE_SIZE": ("MiB, at least 0", "the cache's bound: beyond it what was used least recently goes. 256 where it is not set"),
     "TIERUP_WORKER": ("`1`, `0`", "`0`: as the option `worker=False`, for all functions"),
     "TIERUP_KEPT_MEMORY": (
         "MiB, at least 0", "memory of temporaries that native code keeps for its next calls, in all threads together; it goes back to the "
@@ -76,19 +77,19 @@ _CACHE = """
 ## The cache
 
 Compiled code is kept on disk, and later processes of the same user take it from there: in `TIERUP_CACHE_DIR`, else in `tierup` in
-`$XDG_CACHE_HOME` or `~/.cache` (on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`). What is used least goes beyond 256 MiB.
-[SECURITY.md](../SECURITY.md) says what may be in it.
+`$XDG_CACHE_HOME` or `~/.cache` (on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`). What was used least recently goes beyond 256 MiB
+(`TIERUP_CACHE_SIZE`). The option `cache=False` uses none, nor does `TIERUP_CACHE=0`.
 
-    tierup cache             # where it is, and how much is in it
-    tierup cache --path      # the folder alone
-    tierup cache --clear     # empty it; programs that run go on
+    tierup cache stats       # where it is, how much is in it
+    tierup cache explain f   # why code of the function f was compiled anew
+    tierup cache clear       # empty it; programs that run go on
 
-`TIERUP_CACHE=0` in the environment uses none. Nothing has to be cleared after an update: names of entries hold all that code depends on.
+[cache.md](cache.md) says the rest. Nothing has to be cleared after an update: names of entries hold all that code depends on.
 
 ## From the command line
 
-`tierup --version`, `tierup --help` (or `python -m tierup`); `tierup opt`, `run`, `reduce` and `compile` are the tools `tierup-opt`,
-`tierup-run`, `tierup-reduce` and `tierup-compile`, each with a `--help` of its own.
+`tierup --version`, `tierup --help` (or `python -m tierup`); `tierup opt`, `run`, `reduce`, `compile` and `cache` are the tools
+`tierup-opt`, `tierup-run`, `tierup-reduce`, `tierup-compile` and `tierup-cache`, each with a `--help` of its own.
 """
 
 # what sets the same in TorchScript; named here for those who come from there

@@ -17,7 +17,8 @@ from llvmlite import binding as llvm
 
 from tierup.lowering.cuda.assembling.libdevice import MISSING, digest
 from tierup.lowering.cuda.transforms.math_to_libdevice import CALLED
-from tierup.lowering.objects import keys, store
+from tierup.lowering.objects import store
+from tierup.lowering.objects.keys import Key, Part
 
 _PREFIX = "__nv_"
 _usual: dict[str, bytes] = {}  # by the library's digest: bitcode of the functions that kernels call at all
@@ -50,13 +51,14 @@ def _part(path: Path, machine: llvm.TargetMachine) -> bytes:
     """Bitcode of the functions in CALLED, as far as the library has them, and of what they call."""
     of = digest(path)
     if of not in _usual:
-        name = keys.name_of("libdevice", repr(llvm.llvm_version_info), of, *sorted(CALLED))
-        found = store.read(name)
+        parts = (Part("LLVM", repr(llvm.llvm_version_info)), Part("libdevice", of), Part("functions", " ".join(sorted(CALLED))))
+        key = Key("libdevice", str(path), parts)
+        found = store.read(key.name)
         if found is None:
             whole = llvm.parse_bitcode(path.read_bytes(), llvm.create_context())
             _keep_only(whole, CALLED, machine)
             found = whole.as_bitcode()
-            store.write(name, found)
+            store.write(key.name, found, key.description())
         _usual[of] = found
     return _usual[of]
 

@@ -26,17 +26,19 @@ def expect(options: Options) -> None:
     if _begun or not options.optimize or not workers.wanted(options):
         return
     _begun = True
-    expected = store.read(_note()) != _NONE
+    expected = store.read(_note().name) != _NONE
     if expected:
         workers.waited_for().start()
     if store.enabled():
         atexit.register(_leave_note, os.getpid(), expected)
 
 
-def _note() -> str:
-    return keys.name_of("worker", sys.executable, os.path.abspath(sys.argv[0] if sys.argv else ""))
+def _note() -> keys.Key:
+    program = os.path.abspath(sys.argv[0] if sys.argv else "")
+    return keys.Key("note", f"whether {program} asks for a worker", (keys.Part("Python", sys.executable), keys.Part("program", program)))
 
 
 def _leave_note(process: int, expected: bool) -> None:
     if os.getpid() == process and workers.asked != expected:
-        store.write(_note(), _SOME if workers.asked else _NONE)
+        note = _note()
+        store.write(note.name, _SOME if workers.asked else _NONE, note.description())
