@@ -7,7 +7,7 @@ A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.ir.structure import module_of
@@ -69,14 +69,28 @@ def _to(dtype: dtypes.DType) -> Formula:
     return lambda x: x.cast(dtype)
 
 
-def _libm(name: str) -> Formula:
-    def run(*operands: Scalar) -> Scalar:
+def _libm(name: str, operands: Sequence[str] = ()) -> Formula:
+    """A call of the C library, of doubles; what `operands` calls n is C's long."""
+    longs = [i for i, operand in enumerate(operands) if operand == "n"]
+
+    def run(*numbers: Scalar) -> Scalar:
         module = module_of(ir.InsertionPoint.current.block.owner.operation)
         where = ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0])
-        given = [x.cast(dtypes.f64) for x in operands]
+        given = [x.cast(dtypes.i64 if i in longs else dtypes.f64) for i, x in enumerate(numbers)]
         return of(fn.call(libm.PREFIX + name, given, [element_type(dtypes.f64)], where, **{"llvm.readnone": ir.UnitAttr.get()}).results[0])
 
     return run
+
+
+def _exponent(x: Scalar) -> Scalar:
+    is_plain = (x - x).equals(0.0) & x.differs(0.0)
+    return select(is_plain, _libm("logb")(select(is_plain, x, 1.0)).cast(dtypes.i64) + 1, 0)
+
+
+def _isqrt(n: Scalar) -> Scalar:
+    """The root as a float may be one too large where n has more than 53 bits."""
+    root = n.cast(dtypes.f64).call("math.sqrt").cast(dtypes.i64)
+    return root - (root * root > n).cast(dtypes.i64)
 
 
 def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
@@ -122,7 +136,9 @@ _FORMULAS: dict[str, Formula] = {
     "aten.remainder.int": lambda x, y: remainder.formula(SCALARS, x, y),
     **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
     **{f"prim.abs.{k}": absolute for k in ("Scalar", "int", "float")},
-    **{name: _libm(name.removeprefix(LIBM_PREFIX)) for name in LIBM},
+    **{name: _libm(found.symbol, found.op.operands) for name, found in LIBM.items()},
+    f"{LIBM_PREFIX}exponent": _exponent,
+    f"{LIBM_PREFIX}isqrt": _isqrt,
     **{name: _libm(function) for name, function in SCRIPT_LIBM.items()},
     **{f"aten.sqrt.{k}": (lambda x: x.cast(dtypes.f64).call("math.sqrt")) for k in ("int", "float")},
     **{f"aten.ceil.{k}": _whole("math.ceil") for k in ("int", "float", "Scalar")},

@@ -7,6 +7,7 @@ import io
 import traceback
 import types
 
+import daily_programs
 import everyday_programs
 import mixed_programs
 import numpy as np
@@ -14,7 +15,7 @@ import order_programs
 import pytest
 import python_programs
 
-TABLES = (everyday_programs, mixed_programs, order_programs, python_programs)
+TABLES = (daily_programs, everyday_programs, mixed_programs, order_programs, python_programs)
 HERE = {m.__file__ for m in TABLES}
 _MODULES = {m.__name__ for m in TABLES}
 RAISED = "raised"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import daily_programs
 import everyday_programs
 import mixed_programs
 import numpy as np
@@ -17,7 +18,7 @@ import tierup
 
 MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid-program": {"speculate": "bailout"}}
 CASES = [(name, mode) for name in (*everyday_programs.PROGRAMS, *mixed_programs.PROGRAMS) for mode in MODES]
-for table in (order_programs.PROGRAMS, python_programs.PROGRAMS):
+for table in (order_programs.PROGRAMS, python_programs.PROGRAMS, daily_programs.PROGRAMS):
     CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], 4, lambda case: case[1])
 
 

@@ -444,7 +444,12 @@ add("prim.min.int", 3, 4, results="int")
 for libm in LIBM.values():
     for number in (1.0, -0.5, 1.75, 30.5):
         if libm.surely is None or libm.surely[0] <= number <= libm.surely[1]:
-            add(libm.op.name, number, *([1.5] if len(libm.op.operands) == 2 else []), results="float")
+            other = [3] if "n" in libm.op.operands else [1.5]
+            add(libm.op.name, number, *(other if len(libm.op.operands) == 2 else []), results="float")
+for number in (1.0, -0.75, 0.0, 5e-324, 1e300, float("inf"), float("nan")):
+    add("tierup.math_exponent", number, results="int")
+for count in (0, 1, 8, 9, 3037000499**2 - 1, 3037000499**2, 2**63 - 1):
+    add("tierup.math_isqrt", count, results="int")
 for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("Int.float", -2.5, "int"), ("Bool.int", 3, "bool"), ("sqrt.int", 9, "float"),
                           ("log.int", 9, "float"), ("Int.bool", True, "int"), ("__not__", True, "bool"), ("neg.float", 2.0, "float"),
                           ("sqrt.float", 2.25, "float"), ("sqrt.float", -0.0, "float"), ("sqrt.float", -1.0, "float"),

@@ -411,8 +411,11 @@ def is_numpys(function: FunctionType) -> bool:
 
 
 def is_rewritten(function: FunctionType) -> bool:
-    """Whether a function is one of ours that stands for one of NumPy's."""
-    return ".numpy_rewritten" in (function.__module__ or "")
+    """Whether a function is one of ours that stands for one of NumPy's, or of Python's `math`."""
+    return (function.__module__ or "").startswith(_REWRITTEN)
+
+
+_REWRITTEN = tuple(f"tierup.frontend.python.functions.{name}_rewritten" for name in ("numpy", "python_math"))
 
 
 def _has_state(value: object) -> bool:

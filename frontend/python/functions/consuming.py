@@ -68,10 +68,18 @@ def extreme(frame: Frame, node: ast.expr, first: Value, rest: Value, *, larger: 
 
 def reduced(frame: Frame, node: ast.expr, function: Value, start: Value, rest: Value) -> Value:
     """`functools.reduce(function, rest, start)`."""
-    with frame.named(function) as call, frame.named(start) as name:
-        generators, item = every_item()
-        value = ast.Call(ast.Name(call, ast.Load()), [ast.Name(name, ast.Load()), item], [])
-        loop(frame, node, rest, generators, [_bound(name, value)])
+    with frame.named(function) as call:
+        step = lambda so_far, item: ast.Call(ast.Name(call, ast.Load()), [so_far, item], [])
+        return gathered(frame, node, rest, *every_item(), start, step)
+
+
+def gathered(
+    frame: Frame, node: ast.expr, first: Value, generators: Generators, element: ast.expr, start: Value,
+    step: Callable[[ast.expr, ast.expr], ast.expr],
+) -> Value:  # fmt: skip
+    """What a step makes of what it made so far, at first of `start`, and of each element."""
+    with frame.named(start) as name:
+        loop(frame, node, first, generators, [_bound(name, step(ast.Name(name, ast.Load()), element))])
         return value_of(frame, node, name)
 
 

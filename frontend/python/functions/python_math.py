@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops.scalars.libm import LIBM, power
+from tierup.dialect.ops.scalars.libm import LIBM, Libm, c_exponent, c_isqrt, exponent, isqrt, power
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, function
@@ -47,7 +47,9 @@ def operand(frame: Frame, node: ast.AST, x: Value, of: Callable[[Any], object]) 
     return as_array(frame, node, x)
 
 
-def _by_libm(name: str, of: Callable[..., float]) -> Handler:
+def _by_libm(name: str, libm: Libm) -> Handler:
+    of, operands = libm.function, libm.op.operands
+
     def made(frame: Frame, *numbers: ir.Value) -> Scalar:
         return Scalar(frame.em.scalar(name, [*numbers], frame.em.types.float), "float")
 
@@ -57,17 +59,30 @@ def _by_libm(name: str, of: Callable[..., float]) -> Handler:
     def two(frame: Frame, node: ast.AST, y: Value, x: Value) -> Value:
         return made(frame, *(as_float(frame, node, v, partial(of, 1.0)) for v in (y, x)))
 
-    return two if of is math.atan2 else one
+    def scaled(frame: Frame, node: ast.AST, x: Value, n: Value) -> Value:
+        return made(frame, as_float(frame, node, x, of), to_int(frame, n))
+
+    return one if len(operands) == 1 else scaled if "n" in operands else two
 
 
 for _name, _libm in LIBM.items():
-    if _libm.function not in (math.log, math.pow):
-        function(_libm.function)(_by_libm(_name, _libm.function))
+    if _libm.function is not math.log:
+        function(_libm.function)(_by_libm(_name, _libm))
+
+
+@function(c_exponent)
+def exponent_(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return Scalar(frame.em.scalar(exponent.name, [to_float(frame, x)], frame.em.types.int), "int")
+
+
+@function(c_isqrt)
+def isqrt_(frame: Frame, node: ast.AST, n: Value) -> Value:
+    return Scalar(frame.em.scalar(isqrt.name, [to_int(frame, n)], frame.em.types.int), "int")
 
 
 @function(math.log)
 def log(frame: Frame, node: ast.AST, x: Value, base: Value = NONE) -> Value:
-    of = _by_libm("tierup.math_log", math.log)
+    of = _by_libm("tierup.math_log", LIBM["tierup.math_log"])
     return of(frame, node, x) if is_none(base) else operate(frame, node, ast.Div, of(frame, node, x), of(frame, node, base))
 
 

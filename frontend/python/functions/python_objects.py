@@ -30,8 +30,9 @@ from tierup.frontend.python.building.values import (
     number_kind,
 )
 from tierup.frontend.python.operations import iteration
-from tierup.frontend.python.operations.arrays import program_dtype
+from tierup.frontend.python.operations.arrays import as_int, program_dtype
 from tierup.frontend.python.operations.operators import folded
+from tierup.frontend.python.operations.scalars import python_says, to_int
 
 EMPTY = Sequence("tuple", [])
 PYTHONS = {"int": int, "float": float, "bool": bool, "complex": complex}
@@ -99,8 +100,12 @@ def set_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
 
 @function(operator.index)
 def index(frame: Frame, node: ast.AST, a: Value) -> Value:
-    if isinstance(a, Scalar) and a.kind == "int":
-        return a
+    if is_number(a) and not isinstance(a, Const):
+        if number_kind(a) == "float":
+            raise WillRaise(TypeError(python_says(lambda: operator.index(1.0))))  # type: ignore[arg-type]  # what it says of one
+        return Scalar(to_int(frame, a), "int")
+    if isinstance(a, Array) and a.rank == 0:
+        return Scalar(as_int(frame, node, a), "int")
     return folded(frame, node, lambda: operator.index(constant(frame, node, a, "an index")))
 
 

@@ -1,18 +1,33 @@
-"""The built-in `sum`. From Python 3.12 on it keeps what adding floats rounds away, and adds that at the end: the improved Kahan-Babuska
+"""The built-in `sum`, and `fsum` and `prod` of Python's `math`.
+
+`sum`, from Python 3.12 on, keeps what adding floats rounds away, and adds that at the end: the improved Kahan-Babuska
 algorithm (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, ZAMM 54, 1974), as CPython has it."""
 
 from __future__ import annotations
 
 import ast
+import math
 import sys
-from functools import partial
+from functools import partial, reduce
 
 from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.table import function
-from tierup.frontend.python.building.values import ZERO, Const, Scalar, Sequence, Value, is_complex_number, is_number, number_kind
-from tierup.frontend.python.functions import consuming
-from tierup.frontend.python.operations import iteration
+from tierup.frontend.python.building.values import (
+    ONE,
+    ZERO,
+    Const,
+    Growing,
+    Iterable_,
+    Scalar,
+    Sequence,
+    Value,
+    is_complex_number,
+    is_number,
+    number_kind,
+)
+from tierup.frontend.python.functions import consuming, python_math_rewritten
+from tierup.frontend.python.operations import growing, iteration
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import absolute, compare, to_float
 
@@ -85,6 +100,32 @@ def _whole(frame: Frame, node: ast.AST, total: Value, rounded: Value) -> Value:
     is_finite = compare(frame, ast.Eq, of(ast.Sub, rounded, rounded), ZERO).ssa
     more = lambda: select(frame, node, is_finite, lambda: of(ast.Add, total, rounded), lambda: total)
     return select(frame, node, is_zero, lambda: total, more)
+
+
+@function(math.prod)
+def prod(frame: Frame, node: ast.expr, iterable: Value, *, start: Value = ONE) -> Value:
+    items, step = iteration.iterate(frame, node, iterable), partial(operate, frame, node, ast.Mult)
+    if isinstance(items.length, Const):
+        return reduce(step, iteration.static_items(frame, node, items), start)
+    build = lambda start, items: multiplied(frame, node, items, *consuming.every_item(), start)
+    return consuming.from_start(frame, node, items, start, step, build)
+
+
+def multiplied(frame: Frame, node: ast.expr, first: Value, generators: consuming.Generators, element: ast.expr, start: Value) -> Value:
+    """`math.prod((element for ...), start=start)`."""
+    return consuming.gathered(frame, node, first, generators, element, start, lambda a, b: ast.BinOp(a, ast.Mult(), b))
+
+
+@function(math.fsum)
+def fsum(frame: Frame, node: ast.expr, seq: Value) -> Value:
+    """Of an array: what else has as many items as only the run knows becomes one."""
+    if isinstance(seq, Iterable_):
+        items = consuming.every_item()
+        known = isinstance(seq.length, Const)
+        seq = Sequence("list", iteration.static_items(frame, node, seq)) if known else consuming.listed(frame, node, seq, *items)
+    if isinstance(seq, Growing):
+        seq = growing.as_array(frame, node, seq)
+    return frame.call_function(frame, node, python_math_rewritten.fsum, [seq], {})
 
 
 def _is_float(value: Value) -> bool:

@@ -20,6 +20,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import settled
 from tierup.frontend.python.building.values import ZERO, Closure, Const, Method, Object, Sequence, Value, describe
 from tierup.frontend.python.functions import consuming, numpy_ufuncs, python_objects
+from tierup.frontend.python.functions.python_math_rewritten import REWRITTEN_MATH
 from tierup.frontend.python.operations import iteration
 from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import attributes, helpers, nested
@@ -73,10 +74,11 @@ def _call_numpys(
     except UnsupportedSyntax as e:
         if frame.is_numpys:
             raise
+        whose = "the code for it" if inner in REWRITTEN_MATH.values() else "NumPy's code for it"
         where = f"{os.path.basename(e.filename or '')}:{e.lineno}"
         found = e.construct.removesuffix(" is not translated")
         has = f"calls {found}, which is not" if found != e.construct else f"has {found}"
-        raise frame.error(node, f"`{table.name_of(function)}` is not translated", f"NumPy's code for it {has} ({where})") from e
+        raise frame.error(node, f"`{table.name_of(function)}` is not translated", f"{whose} {has} ({where})") from e
 
 
 def _call_object(frame: Frame, node: ast.Call, callee: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:

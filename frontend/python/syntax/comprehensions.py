@@ -6,6 +6,7 @@ A generator expression is used where it stands: an element is evaluated when it 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
-from tierup.frontend.python.building.values import ZERO, Const, Iterable_, Mapping_, Sequence, Value
+from tierup.frontend.python.building.values import ONE, ZERO, Const, Iterable_, Mapping_, Sequence, Value
 from tierup.frontend.python.flow.names import binds, reads
 from tierup.frontend.python.functions import consuming, summing
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
@@ -60,7 +61,7 @@ def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
 
 
 def _taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
-    """`sum`, `any` or `all` of a comprehension, with nothing made of it where it has tests or several loops."""
+    """`sum`, `any`, `all` or `math.prod` of a comprehension, with nothing made of it where it has tests or several loops."""
     given = node.args[0]
     assert isinstance(given, ast.GeneratorExp)
     if frame.is_numpys or len(given.generators) == 1 and not given.generators[0].ifs:
@@ -68,6 +69,8 @@ def _taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
     first = evaluate(frame, given.generators[0].iter)
     if taker is sum:
         return summing.summed(frame, given, first, given.generators, given.elt, ZERO)
+    if taker is math.prod:
+        return summing.multiplied(frame, given, first, given.generators, given.elt, ONE)
     return consuming.found(frame, given, first, given.generators, given.elt, wanted=taker is any)
 
 
@@ -146,6 +149,6 @@ def _table(frame: Frame, node: ast.Call, made: Any) -> Value | None:
 
 
 HANDLERS.update({ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.GeneratorExp: _generator})
-TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all)})
-TAKERS.update({f: partial(_list_taken, taker=f) for f in (list, tuple, sorted, max, min)})
+TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all, math.prod)})
+TAKERS.update({f: partial(_list_taken, taker=f) for f in (list, tuple, sorted, max, min, math.fsum)})
 TABLES.update({f: partial(_table, made=f) for f in (np.array, np.asarray)})

@@ -18,6 +18,7 @@ from tierup.frontend.python.building.frame import Frame, is_numpys
 from tierup.frontend.python.building.values import Const, Mapping_, Method, Object, Sequence, Value
 from tierup.frontend.python.functions.numpy_rewritten import REWRITTEN
 from tierup.frontend.python.functions.numpy_rewritten_grids import BY_KEY
+from tierup.frontend.python.functions.python_math_rewritten import REWRITTEN_MATH
 from tierup.runtime.arguments.hidden import Access
 
 
@@ -33,10 +34,10 @@ def code_of(frame: Frame, function: Any) -> Any:
 
 
 def numpys(function: Any) -> FunctionType | None:
-    """The Python function that a function of NumPy's is, or dispatches to, or is rewritten as; None for others."""
+    """The Python function that a function of NumPy's is, or dispatches to, or it, or one of `math`, is rewritten as; None for others."""
     if not callable(function) or isinstance(function, type):
         return None
-    found = REWRITTEN.get(function) or inspect.unwrap(function)
+    found = REWRITTEN.get(function) or REWRITTEN_MATH.get(function) or inspect.unwrap(function)
     return found if isinstance(found, FunctionType) and is_numpys(found) else None
 
 
