@@ -32,6 +32,7 @@ from tierup.lowering.base.abi import INT64_MIN, ArgumentKind, ArgumentSpec, Exit
 ENTRY = "tierup.entry"
 GUARD = "tierup.guard"
 NO_FMA = "tierup.no_fma"  # the unit attribute of a module for a CPU on which each fma would be a call
+THREADS = "tierup.threads"  # of a module: how many threads may run its loops; 1 where it is absent
 RESULTS = "tierup.results"
 TIES = "tierup.ties"
 LIMITS = "tierup.limits"  # more of them: bounds of what int arguments ask for
@@ -56,10 +57,18 @@ def state(module: ir.Module, entry: str, arguments: Iterable[ArgumentSpec], *, f
     return function
 
 
-def state_cpu(module: ir.Module, target: str = "") -> None:
-    """Say in a program what of the CPU passes ask. `target`: as in a Request."""
+def state_cpu(module: ir.Module, target: str = "", threads: int = 1) -> None:
+    """Say in a program what of the CPU passes ask. `target`, `threads`: as in a Request."""
     if not llvm.has_fma(target):
         module.operation.attributes[NO_FMA] = ir.UnitAttr.get(module.context)
+    if threads > 1:
+        module.operation.attributes[THREADS] = i64(threads, module.context)
+
+
+def threads(module: ir.Module | ir.Operation) -> int:
+    """How many threads may run a program's loops."""
+    attributes = module.operation.attributes
+    return int(ir.IntegerAttr(attributes[THREADS]).value) if THREADS in attributes else 1
 
 
 def entry_of(module: ir.Module) -> ir.Operation | None:

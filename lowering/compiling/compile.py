@@ -16,7 +16,7 @@ from tierup.lowering.compiling.adapter import FORCED, adapter
 from tierup.lowering.compiling.driver import Driver, Keep
 from tierup.lowering.compiling.pipelines import LLVM, STAGES
 from tierup.lowering.compiling.requests import Kernel, driver_of, emitted, failures_are_errors, kernel_of, parse, translated
-from tierup.lowering.externals import allocating, blas, libm, numpy_sorts, polling
+from tierup.lowering.externals import allocating, blas, libm, numpy_sorts, polling, sharing
 from tierup.lowering.transforms.mark_allocations import ALLOCATES
 
 SYMBOL = "kernel"
@@ -74,7 +74,7 @@ def lowered_module(request: Request, driver: Driver) -> ir.Module:
     """The module that is translated to LLVM IR, of the current context. Raises PassFailure, BadRequest, CompileError."""
     with driver.timed("parse", "parse"):
         module = parse(request)
-        state_cpu(module, request.target)
+        state_cpu(module, request.target, request.threads)
     for named in STAGES:
         driver.run(named, module, last=named is LLVM)
     return module
@@ -100,7 +100,7 @@ def _translate(module: ir.Module, request: Request) -> Lowered:
             name = symbol_of(op)
             if name == request.entry:
                 op.attributes["sym_name"] = ir.StringAttr.get(inner)
-            elif name.startswith((blas.PREFIX, numpy_sorts.PREFIX, libm.PREFIX)) or name in (polling.POLL, polling.END):
+            elif name.startswith((blas.PREFIX, numpy_sorts.PREFIX, libm.PREFIX)) or name in (polling.POLL, polling.END, sharing.SHARE):
                 externals.append(name)
     if ALLOCATES in module.operation.attributes:
         externals += [allocating.MALLOC, allocating.FREE]

@@ -136,8 +136,9 @@ LOOPS = NamedPipeline(
     "lower-loops",
     "linalg to loops over scalars",
     (
-        "func.func(tierup-expand-math,tierup-collapse-loops,refback-munge-memref-copy)",
-        "func.func(convert-linalg-to-loops)",
+        "func.func(tierup-expand-math,tierup-collapse-loops,refback-munge-memref-copy,tierup-split-reductions)",
+        "tierup-share-loops",
+        "func.func(convert-linalg-to-loops,tierup-split-shared)",
         "canonicalize",
         "func.func(tierup-interleave-reductions)",
         "tierup-mark-allocations",
@@ -161,6 +162,7 @@ LLVM = NamedPipeline(
         "canonicalize",
         "cse",
         "tierup-annotate-kernel",
+        "tierup-hand-to-threads",
     ),
     fault="llvm",
 )

@@ -17,7 +17,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry import kept
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry.generated import python as entry_python
-from tierup.lowering.externals import polling
+from tierup.lowering.externals import polling, sharing
 from tierup.lowering.objects import keys, linking, perf_map, store
 
 # NumPy's C API is a table of pointers; the indices are part of its stable ABI (numpy/__multiarray_api.h).
@@ -30,11 +30,15 @@ _NUMPY_API = {
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
 }
-_EXPORTS = ("dispatch", "forward", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back")
+_EXPORTS = (
+    "dispatch", "forward", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back",
+    sharing.SHARE, "pool_leaves", "pool_comes_back",
+)  # fmt: skip
 
 _LIBRARY = (
     "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
-    "malloc_usable_size", "madvise",
+    "malloc_usable_size", "madvise", "sched_yield", "sem_init", "sem_wait", "sem_post", "sigfillset", "pthread_sigmask", "pthread_create",
+    "pthread_join",
 )  # fmt: skip
 
 
@@ -51,6 +55,9 @@ class Code:
     malloc: int
     free: int
     give_back: int
+    share: int
+    pool_leaves: int
+    pool_comes_back: int
 
 
 def _numpy_api() -> Any:

@@ -8,7 +8,8 @@ Results are fresh memory and arguments are only read, so no pointer argument of 
 called by the adapter alone, hence internal; and they are inlined there first of all, so that LLVM simplifies one function and not two.
 Internal are also the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
 marked as it is, and stay functions; so do its exits (tierup-outline-exits), and what deallocations ask after one
-(tierup-spare-handed-over): they are rarely called.
+(tierup-spare-handed-over): they are rarely called. A loop that threads share (tierup-share-loops) says which memory is reached through one
+argument alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import PART, RESULT_KINDS
 from tierup.lowering.transforms.outline_exits import EXIT
+from tierup.lowering.transforms.share_loops import APART, SHARED
 from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
 
 
@@ -43,9 +45,12 @@ class AnnotateKernel(Pass):
                 _mark(function, "noinline", "cold")
             elif is_entry:
                 _mark(function, "alwaysinline")
+            if SHARED in function.attributes:
+                _mark(function, "alwaysinline")  # into what threads call
+                marks = [{} if APART not in known or type_ != pointer else noalias for known, type_ in _arguments(function)]
+                function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
             if is_entry or is_part:
-                types = [a.type for a in function.regions[0].blocks[0].arguments]
-                marks = [known | (noalias if t == pointer else {}) for known, t in zip(_known(function, len(types)), types, strict=True)]
+                marks = [known | (noalias if type_ == pointer else {}) for known, type_ in _arguments(function)]
                 function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
 
 
@@ -53,8 +58,10 @@ def _mark(function: ir.Operation, *marks: str) -> None:
     function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(mark) for mark in marks])
 
 
-def _known(function: ir.Operation, count: int) -> list[dict[str, ir.Attribute]]:
-    """What the arguments are marked with already."""
+def _arguments(function: ir.Operation) -> list[tuple[dict[str, ir.Attribute], ir.Type]]:
+    """What each argument is marked with already, and its type."""
+    types = [a.type for a in function.regions[0].blocks[0].arguments]
     if "arg_attrs" not in function.attributes:
-        return [{}] * count
-    return [{a.name: a.attr for a in ir.DictAttr(marks)} for marks in ir.ArrayAttr(function.attributes["arg_attrs"])]
+        return [({}, type_) for type_ in types]
+    marks = map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))
+    return [({a.name: a.attr for a in mark}, type_) for mark, type_ in zip(marks, types, strict=True)]

@@ -8,11 +8,21 @@ becomes
 matrix that does not lie in rows or columns without gaps is copied first. Products of at most `loops-up-to` multiplications,
 known when compiling, are loops: a call costs more than they take. A product with one row or one column is a vector's (gemv), which
 takes a quarter of the time, unless nobody knows that there is something to sum: gemv leaves what it has nothing to add to as it is.
+
+Where threads may share loops (`tierup.threads`), a product with much to do is a loop over parts of its rows or columns, or of its batches,
+each of them calls; BLAS has one thread. tierup-share-loops takes it from there:
+
+    scf.for %part = %c0 to %parts step %c1 {
+      %columns = memref.subview %b[0, %low] [256, %width] [1, 1]
+      call @scipy_cblas_sgemm(...)
+    } {tierup.parts}
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import numpy as np
@@ -22,17 +32,24 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, register
+from tierup.lowering.analysis.stated import threads
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, element_type, known, maximum, minimum, of
 from tierup.lowering.building.generics import OVERWRITES, maps_of
-from tierup.lowering.building.loops import nest
+from tierup.lowering.building.loops import carried, nest
+from tierup.lowering.building.shares import LEAST, MOST_PARTS, PARTS, parts_of
 from tierup.lowering.externals.blas import CBLAS
 from tierup.lowering.ops.products import BLAS_LETTERS, is_blas_product
 from tierup.lowering.ops.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
 _INT_MAX = (1 << 31) - 1
+_MULTIPLIED, _MOVED = 12, 150  # picoseconds of a multiplication of f32, in a product of matrices and in one of a vector, on one core
+_LINES = 16  # where parts begin: BLAS works on so many at once
+_FAR_LINES = 256  # ... for columns of a matrix that lies in rows, times a vector: fewer are read in pieces too short
+_WIDTH = 192  # of a part, about: each reads the other matrix again, which costs a twentieth of the time here
+_NARROW = 128  # columns
 
 
 @register
@@ -79,15 +96,111 @@ def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
     if len(static) == len(sizes) and math.prod(static) <= loops_up_to:
         _loops(op, operands, maps)
         return
-    if op.name == "linalg.matmul":
-        _gemm(module, [x, y, out], flips)
+    if threads(module) > 1 and _is_plain(operands) and (work := _work(operands, flips)) is not None:
+        _check_ints(operands)
+        parts = parts_of(work, MOST_PARTS)
+        if op.name == "linalg.matmul":
+            _in_parts(module, operands, flips, parts)
+        else:
+            _batches(module, operands, flips, parts)
+    elif op.name == "linalg.matmul":
+        _gemm(module, operands, flips)
+    else:
+        _batches(module, operands, flips)
+
+
+def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar | None = None) -> None:
+    """A product of each pair of matrices; `parts`: in so many parts of them."""
+    count = b.dim(operands[2], 0)
+
+    def one(positions: list[Scalar], values: list[ir.Value]) -> list[ir.Value]:
+        _gemm(module, [b.row(v, positions[0]) for v in operands], flips, checks=parts is None)
+        return values
+
+    if parts is None:
+        nest([count], [], one)
         return
+    with _each_part(minimum(parts, maximum(count, 1))) as (part, all_):
+        carried((part * count // all_, (part + 1) * count // all_, b.index(1)), [], lambda i, values: one([i], values))
 
-    def one(positions: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
-        _gemm(module, [b.row(v, positions[0]) for v in (x, y, out)], flips)
-        return carried
 
-    nest([b.dim(out, 0)], [], one)
+def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar) -> None:
+    """A product in parts of its columns, or of its rows where these are more."""
+    x, y, out = operands
+    rows, columns = _length(out, -2), _length(out, -1)
+    by_rows = columns == 1 or (columns is not None and rows != 1 and (columns < _NARROW if rows is None else rows > columns))
+    axis, length = (0, _size(out, 0)) if by_rows else (1, _size(out, 1))
+    lines = _FAR_LINES if rows == 1 and not flips[1] else _LINES
+    groups = (length + (lines - 1)) // lines
+    if 1 not in (rows, columns):
+        parts = minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
+    with _each_part(maximum(minimum(parts, groups), 1)) as (part, all_):
+        low = part * groups // all_ * lines
+        size = minimum((part + 1) * groups // all_ * lines, length) - low
+        if by_rows:
+            x = _lines(x, int(flips[0]), low, size)
+        else:
+            y = _lines(y, int(not flips[1]), low, size)
+        _gemm(module, [x, y, _lines(out, axis, low, size)], flips, checks=False)
+
+
+@contextmanager
+def _each_part(count: Scalar) -> Iterator[tuple[Scalar, Scalar]]:
+    """A loop over parts that threads may share: the number of the part, and of all."""
+    loop = b.op("scf.for", [b.index(0), count, b.index(1)], regions=1, **{PARTS: ir.UnitAttr.get()})
+    body = loop.regions[0].blocks.append(b.index_type(), arg_locs=[ir.Location.current])
+    with ir.InsertionPoint(body):
+        yield of(body.arguments[0]), count
+        b.op("scf.yield")
+
+
+def _work(operands: list[ir.Value], flips: list[bool]) -> Scalar | None:
+    """What a product takes, in picoseconds; None where that is surely too little to share."""
+    x, _, out = operands
+    where = [(out, -2), (out, -1), (x, -2 if flips[0] else -1), *([(out, 0)] if ir.ShapedType(out.type).rank == 3 else [])]
+    lengths = [_length(*at) for at in where]
+    known = math.prod(size for size in lengths if size is not None)
+    known *= (_MOVED if 1 in lengths[:2] else _MULTIPLIED) * bytes_of(ir.ShapedType(x.type).element_type) // 4
+    if None not in lengths and known < LEAST:
+        return None
+    total = b.index(known)
+    for (memref, axis), size in zip(where, lengths, strict=True):
+        if size is None:
+            total = total * b.dim(memref, axis % ir.ShapedType(memref.type).rank)
+    return total
+
+
+def _is_plain(operands: list[ir.Value]) -> bool:
+    """Whether BLAS takes the matrices as they lie."""
+    strides = [ir.MemRefType(v.type).get_strides_and_offset()[0] for v in operands]
+    return all(1 in s[-2:] for s in strides) and strides[2][-1] == 1
+
+
+def _check_ints(operands: list[ir.Value]) -> None:
+    """Check once that BLAS can count what it is given: in a loop that threads share nothing can fail."""
+    for v in operands:
+        numbers = b.metadata(v)[2:]
+        rank = ir.ShapedType(v.type).rank
+        for axis in (rank - 2, rank - 1):
+            _int(_size(v, axis))
+            if ir.MemRefType(v.type).get_strides_and_offset()[0][axis] == ir.ShapedType.get_dynamic_stride_or_offset():
+                _int(numbers[rank + axis])
+
+
+def _lines(memref: ir.Value, axis: int, low: Scalar, size: Scalar) -> ir.Value:
+    """Rows or columns of a matrix."""
+    type_, unknown = ir.MemRefType(memref.type), ir.ShapedType.get_dynamic_size()
+    strides, _ = type_.get_strides_and_offset()
+    shape = b.shape_of(type_)
+    offsets = [unknown if i == axis else 0 for i in range(2)]
+    shape[axis] = unknown
+    dynamic = [size if i == axis else b.dim(memref, i) for i in range(2) if shape[i] == unknown]
+    layout = ir.StridedLayoutAttr.get(ir.ShapedType.get_dynamic_stride_or_offset(), strides)
+    return b.value(
+        "memref.subview", [memref, low, *dynamic], ir.MemRefType.get(shape, type_.element_type, layout=layout),
+        static_offsets=ir.DenseI64ArrayAttr.get(offsets), static_sizes=ir.DenseI64ArrayAttr.get(shape),
+        static_strides=ir.DenseI64ArrayAttr.get([1, 1]), operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, len(dynamic), 0]),
+    )  # fmt: skip
 
 
 def _flipped(map_: ir.AffineMap, operand: int, out_rank: int) -> bool:
@@ -125,7 +238,12 @@ def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap])
     b.loops(operands[:2], moved, operands[2:], iterators, body)
 
 
-def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> None:
+def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool], checks: bool = True) -> None:
+    """A call of BLAS. `checks`: that its numbers have 32 bits; False where somebody did."""
+
+    def number(size: Scalar) -> Scalar:
+        return _int(size) if checks else size.cast(dtypes.i32)
+
     x, y, target = operands
     rows = ir.MemRefType(target.type).get_strides_and_offset()[0][1] == 1
     out = target if rows else b.alloc_like(target)  # BLAS writes rows without gaps; freed where this block ends
@@ -133,20 +251,22 @@ def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Non
     result = _matrix(out, False)
     m, n, k = _size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)
     name = f"{CBLAS}{BLAS_LETTERS[str(ir.ShapedType(x.type).element_type)]}"
-    one, zero = (_factor(module, number, dtype_of(x.type)) for number in (1.0, 0.0))
+    one, zero = (_factor(module, value, dtype_of(x.type)) for value in (1.0, 0.0))
     order = b.integer(_ROW_MAJOR, 32)
     if 1 in (_length(out, -2), _length(out, -1)) and _length(x, -2 if flips[0] else -1):
         is_row = _length(out, -2) == 1
         matrix, vector = (right, left) if is_row else (left, right)
         length, applied = n if is_row else m, is_row != matrix.transposed  # whether the matrix as it is stored is applied transposed
-        lines = [_int(v) for v in ((k, length) if applied else (length, k))]
-        steps = [_int(v.distance) if t else b.integer(1, 32) for v, t in ((vector, vector.transposed == is_row), (result, not is_row))]
+        lines = [number(v) for v in ((k, length) if applied else (length, k))]
+        steps = [number(v.distance) if t else b.integer(1, 32) for v, t in ((vector, vector.transposed == is_row), (result, not is_row))]
         numbers = [order, b.integer(_TRANSPOSED if applied else _PLAIN, 32), *lines]
-        operands = [matrix.pointer, _int(matrix.distance), vector.pointer, steps[0], zero, result.pointer, steps[1]]
+        operands = [matrix.pointer, number(matrix.distance), vector.pointer, steps[0], zero, result.pointer, steps[1]]
         fn.call(f"{name}gemv", [*numbers, one, *operands], [], ir.InsertionPoint.at_block_begin(module.body))
     else:
-        numbers = [order, *(b.integer(_TRANSPOSED if p.transposed else _PLAIN, 32) for p in (left, right)), *(_int(v) for v in (m, n, k))]
-        matrices = [left.pointer, _int(left.distance), right.pointer, _int(right.distance), zero, result.pointer, _int(result.distance)]
+        transposed = [b.integer(_TRANSPOSED if p.transposed else _PLAIN, 32) for p in (left, right)]
+        numbers = [order, *transposed, *(number(v) for v in (m, n, k))]
+        steps = [number(matrix.distance) for matrix in (left, right, result)]
+        matrices = [left.pointer, steps[0], right.pointer, steps[1], zero, result.pointer, steps[2]]
         fn.call(f"{name}gemm", [*numbers, one, *matrices], [], ir.InsertionPoint.at_block_begin(module.body))
     if not rows:
         b.op("memref.copy", [out, target])

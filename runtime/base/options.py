@@ -107,7 +107,10 @@ class Options:
         "True: on a device f32 matrix products run on the tensor cores, from sm_80 on, their operands rounded to 10 bits of mantissa; "
         "sums stay f32",
     )
-    threads: int = _count(1, 1, "threads of native code (matrix products)", most=64)  # OpenBLAS in scipy-openblas32 is built for 64
+    threads: int = _count(
+        0, 0, "threads that share a loop of native code with much to do, or a matrix product; 0: as many as NumPy's BLAS takes, which "
+        "OPENBLAS_NUM_THREADS or OMP_NUM_THREADS says, else one for each CPU that the process may use", most=64
+    )  # fmt: skip
     level: int = _count(2, 0, "LLVM's optimisation level", most=3)
     strict: bool = _flag(
         False,

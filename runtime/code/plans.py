@@ -26,6 +26,7 @@ from tierup.lowering.artifacts.load import NativeCode, load
 from tierup.lowering.artifacts.places import Placed, placed
 from tierup.lowering.base import llvm
 from tierup.lowering.base.abi import ArgumentSpec, Artifact, Request
+from tierup.lowering.externals import sharing
 from tierup.lowering.objects import keys, store
 from tierup.lowering.objects.keys import Key, Part
 from tierup.lowering.service import request_json
@@ -127,7 +128,8 @@ class LoadedCode:
 
 def request_for(specialised: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> Request:
     """What the compiler is asked for, of a specialised program under the options."""
-    return Request(specialised, entry, arguments, level=options.level, threads=options.threads, tf32=options.device_tf32)
+    threads = options.threads or sharing.usable()
+    return Request(specialised, entry, arguments, level=options.level, threads=threads, tf32=options.device_tf32)
 
 
 def on_disk(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> LoadedCode | None:

@@ -40,7 +40,7 @@ def test_a_functions_own_options_win():
 
 
 _FLAGS = ("optimize", "profile", "strict", "testing", "libraries", "tf32", "release_graphs")
-_COUNTS = {"num_profiled_runs": 0, "bailout_depth": 0, "max_versions": 1, "max_graphs": 1, "threads": 1, "level": 0}
+_COUNTS = {"num_profiled_runs": 0, "bailout_depth": 0, "max_versions": 1, "max_graphs": 1, "threads": 0, "level": 0}
 _WORDS = ("speculate", "compile", "entry", "executor", "backend")
 _WRONG = [
     ({"num_profiled_run": 2}, TypeError, "did you mean 'num_profiled_runs'"),

@@ -20,6 +20,7 @@ from tierup.lowering.entry.generated.forwarding import forward
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, find
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, Emitter, function
 from tierup.lowering.entry.generated.polls import poll, poll_end
+from tierup.lowering.entry.generated.pool import pool_comes_back, pool_leaves, share
 from tierup.lowering.entry.generated.python import answer_by_record, api, decref, new_reference
 from tierup.lowering.entry.generated.results import RESULT_SIZE, assemble, discard, finish, prepare, publish
 from tierup.lowering.entry.generated.running import note, run, slow
@@ -33,7 +34,8 @@ def build_module(triple: str) -> ir.Module:
     """The whole dispatcher: exports `dispatch` and `forward`, the self-probe's kernel, and what kernels call."""
     module = ir.Module("tierup.entry")
     module.triple = triple
-    for exported in (dispatch, forward, probe_kernel, poll, poll_end, kernel_malloc, kernel_free, give_back):
+    of_kernels = (poll, poll_end, kernel_malloc, kernel_free, give_back, share, pool_leaves, pool_comes_back)
+    for exported in (dispatch, forward, probe_kernel, *of_kernels):
         exported.of(module)
     return module
 

@@ -48,8 +48,8 @@ def requests(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
         finally:
             calls.pop()
 
-    def obtaining(request: Request, *rest: Any) -> Any:
-        answer = obtained(request, *rest)
+    def obtaining(request: Request, *rest: Any, **how: Any) -> Any:
+        answer = obtained(request, *rest, **how)
         if calls and len(calls[-1]) == len(request.arguments):
             found.append(Asked(request, answer[0], calls[-1]))
         return answer
