@@ -42,6 +42,8 @@ class TorchFunction:
     Results are tensors; they share memory with arguments where the program says so, as in PyTorch.
     """
 
+    takes_tensors_alone = True  # no arrays, as PyTorch's own functions do
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self.__name__ = source.name

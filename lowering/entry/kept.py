@@ -1,7 +1,7 @@
 """Memory that kernels gave back and that is kept for their next calls: how much, how long, and the thread that gives it back.
 
 A large block of the C library's goes back to the system as it is freed, and costs a page fault for each 4 kB when it is had again: more
-than what a kernel does with it. So `generated/blocks.py` keeps those of all threads together, up to `bound` bytes; none where the
+than what a kernel does with it. So `generated/called/blocks.py` keeps those of all threads together, up to `bound` bytes; none where the
 environment has TIERUP_KEPT_MEMORY=0. When no kernel has given any back for IDLE seconds, a thread returns all of them. It is there only
 while something is kept, and not while the process forks: Python warns of forks beside threads.
 """

@@ -1,5 +1,5 @@
-"""The threads that share loops with a kernel's (`generated/pool.py`), as the process forks: they end before it, since a child would have
-none of them and Python warns of forks beside threads, and come back with the next loop. Without a dispatcher there are none."""
+"""The threads that share loops with a kernel's (`generated/called/pool.py`), as the process forks: they end before it, since a child would
+have none of them and Python warns of forks beside threads, and come back with the next loop. Without a dispatcher there are none."""
 
 from __future__ import annotations
 

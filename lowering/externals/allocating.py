@@ -1,4 +1,5 @@
-"""Memory that kernels allocate: `malloc` and `free` of the dispatcher's (`generated/allocations.py`), under which one that gets none ends.
+"""Memory that kernels allocate: `malloc` and `free` of the dispatcher's (`generated/called/allocations.py`), under which one that gets none
+ends.
 
 A kernel whose allocations may be large, which is known when it is compiled, names them among what it needs of the process, and is called
 with its large blocks noted down: where one cannot be had, the others are freed, and the call raises MemoryError.

@@ -6,7 +6,7 @@
 `state` is the address of WORDS words of the call, 0 at first. A kernel that is called under the GIL holds it until it polls for the first
 time, which is a sign that it takes long, and has it back when `tierup_poll_end` returns; other threads run meanwhile. Every so often `poll`
 takes the GIL to run the handlers of signals that have come, as Python does between two lines. The functions are the dispatcher's
-(`generated/polls.py`; `entry/given.py` has their addresses).
+(`generated/called/polls.py`; `entry/given.py` has their addresses).
 
 Free of MLIR and LLVM.
 """

@@ -5,7 +5,7 @@
 runs `part(context, number, count)` once for every number from 0 to count, on this thread and up to `threads - 1` others, and returns when
 all have run. Parts are taken in order, each by the next thread that is free, and one thread alone does them all where another kernel is
 sharing a loop at this moment. A part calls nothing of Python's, takes no memory of a kernel's, and shares nothing itself. The function is
-the dispatcher's (`generated/pool.py`).
+the dispatcher's (`generated/called/pool.py`).
 
 Free of MLIR and LLVM.
 """

@@ -16,7 +16,6 @@ import torch
 
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.frontend.torch.calls import autograd
-from tierup.frontend.torch.function import TorchFunction
 from tierup.runtime.base.errors import NotDifferentiable
 
 if TYPE_CHECKING:
@@ -130,11 +129,16 @@ def _named(function: FunctionType, code: CodeType) -> Iterator[Any]:
         value = _contents(free[name]) if name in free else function.__globals__.get(name)
         for each in (value, *((vars(value).get(n) for n in code.co_names) if isinstance(value, ModuleType) else ())):
             each = getattr(each, "__wrapped__", each)
-            if _package(each) not in _NAME_NONE or isinstance(each, TorchFunction):
+            if _package(each) not in _NAME_NONE or _is_program(each):
                 yield each
     for inside in code.co_consts:
         if isinstance(inside, CodeType):
             yield from _named(function, inside)
+
+
+def _is_program(value: Any) -> bool:
+    """Whether a value is a program of PyTorch's as `tierup.torch` gives it."""
+    return getattr(type(value), "takes_tensors_alone", False) is True
 
 
 def _contents(cell: CellType) -> Any:
@@ -150,8 +154,10 @@ def _is_pytorchs(value: Any) -> bool:
 
 
 def _of_pytorch(value: Any) -> bool:
-    if isinstance(value, (ModuleType, TorchFunction)):
-        return isinstance(value, TorchFunction) or value.__name__.partition(".")[0] == "torch"
+    if _is_program(value):
+        return True
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0] == "torch"
     return any(_package(each) == "torch" for each in (value, *(value.__mro__ if isinstance(value, type) else type(value).__mro__)))
 
 

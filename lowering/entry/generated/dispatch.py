@@ -13,14 +13,14 @@ from llvmlite import ir
 
 from tierup.lowering.base.abi import INTERRUPTED, Argument
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated.allocations import kernel_free, kernel_malloc
 from tierup.lowering.entry.generated.arguments import bind, read
-from tierup.lowering.entry.generated.blocks import give_back
+from tierup.lowering.entry.generated.called.allocations import kernel_free, kernel_malloc
+from tierup.lowering.entry.generated.called.blocks import give_back
+from tierup.lowering.entry.generated.called.polls import poll, poll_end
+from tierup.lowering.entry.generated.called.pool import pool_comes_back, pool_leaves, share
 from tierup.lowering.entry.generated.forwarding import forward
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, find
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, Emitter, function
-from tierup.lowering.entry.generated.polls import poll, poll_end
-from tierup.lowering.entry.generated.pool import pool_comes_back, pool_leaves, share
 from tierup.lowering.entry.generated.python import answer_by_record, api, decref, new_reference
 from tierup.lowering.entry.generated.results import RESULT_SIZE, assemble, discard, finish, prepare, publish
 from tierup.lowering.entry.generated.running import note, run, slow

@@ -7,8 +7,8 @@ from llvmlite import ir
 from tierup.lowering.base.abi import Argument
 from tierup.lowering.entry import last as entry_last
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated import allocations
 from tierup.lowering.entry.generated import results as entry_results
+from tierup.lowering.entry.generated.called import allocations
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE, GUARD_SIZE
 from tierup.lowering.entry.generated.ir import I32, I64, PTR, VOID, Emitter, external_data, function
 from tierup.lowering.entry.generated.python import api, decref, new_reference

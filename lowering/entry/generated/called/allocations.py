@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from tierup.lowering.base.abi import INTERRUPTED
 from tierup.lowering.entry import last
-from tierup.lowering.entry.generated import blocks
+from tierup.lowering.entry.generated.called import blocks
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, VOID, Emitter, external, external_data, function
 from tierup.lowering.entry.generated.python import api
 from tierup.lowering.entry.layout import RowStruct

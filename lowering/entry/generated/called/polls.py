@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from tierup.lowering.entry.generated import allocations
+from tierup.lowering.entry.generated.called import allocations
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, VOID, Emitter, function
 from tierup.lowering.entry.generated.python import api
 from tierup.lowering.externals import polling

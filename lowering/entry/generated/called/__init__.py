@@ -1,0 +1,1 @@
+"""Generated code that kernels call: for memory, to poll, to share loops among threads."""
