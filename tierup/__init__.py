@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tierup.runtime.account.counters import counters as counters
     from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
     from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
+    from tierup.runtime.arguments.call_profiles import merge_profiles as merge_profiles
     from tierup.runtime.base import events as events
     from tierup.runtime.base.errors import NoSourceWarning as NoSourceWarning
     from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
@@ -75,6 +76,7 @@ _EXPORTS = {
     "jit": "tierup.frontend.jit:jit",
     "last_executed_plan": "tierup.runtime.account.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
+    "merge_profiles": "tierup.runtime.arguments.call_profiles:merge_profiles",
     "load_plan": "tierup.runtime.cuda.bundle:load_plan",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
@@ -117,6 +119,7 @@ __all__ = [
     "last_executed_plan",
     "load",
     "load_plan",
+    "merge_profiles",
     "no_grad",
     "ops",
     "options",

@@ -33,9 +33,11 @@ from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from tierup.runtime.arguments.signature import Signature
     from tierup.runtime.bailouts.continuations import Continuations
     from tierup.runtime.executors.gradients.pair import Gradients
     from tierup.runtime.executors.specializing import SpecializingExecutor
+    from tierup.runtime.programs.strategy import Seen
 
 DEVICE_STAGES = ("kernels", "nvvm", "ptx")  # that only code for a device has
 ALSO_DEVICE_STAGES = ("torch", "linalg", "buffers", "optimized")
@@ -121,6 +123,17 @@ class Executor:
         options = self._overrides.current()
         kind = self._kinds.get(options.code)
         return (self._new_kind(options) if kind is None else kind).call(flat, options)
+
+    def seen(self) -> Iterator[Seen]:
+        """What calls looked like that no version fitted, under all options: kinds, sizes, and the values of ints that sizes hang on."""
+        for kind in self._kinds.values():
+            yield from kind.seen()
+
+    def warm(self, signatures: Sequence[Signature], flat: tuple[Any, ...], options: Options) -> bool:
+        """Ask for the version that calls which look like these would get, as the last of them; whether one is made, or on its way. `flat`:
+        its arguments, but for their sizes."""
+        kind = self._kinds.get(options.code)
+        return (self._new_kind(options) if kind is None else kind).warm(signatures, flat, options)
 
     def _new_kind(self, options: Options) -> Kind:
         with self._lock:

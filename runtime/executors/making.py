@@ -29,6 +29,8 @@ from tierup.runtime.programs.speculations import Speculation, with_values
 from tierup.runtime.programs.strategy import Classes, SpeculationLog
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.bailouts.assumptions import Assumptions
     from tierup.runtime.bailouts.continuations import Continuations
@@ -88,6 +90,16 @@ class VersionMaker(Generic[Log]):
         if proposal is Reason.COMPILING:
             queue.wake()
         return proposal
+
+    def make_for_profile(self, flat: Flat, signatures: Sequence[Signature], options: Options) -> bool:
+        """As `make`, for the last of these calls after the others; whether a version is made, or on its way."""
+        log = self.log
+        assert isinstance(log, SpeculationLog)
+        with self._lock:
+            for signature in signatures[:-1]:
+                log.record(signature)
+        outcome = self.make(flat, signatures[-1], options)
+        return isinstance(outcome, Version) or outcome is Reason.COMPILING
 
     def _propose(self, signature: Signature, options: Options, calls: int) -> Speculation | Reason:
         log = self.log

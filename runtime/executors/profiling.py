@@ -3,7 +3,7 @@ is what there is, and what happened."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.dispatching.version import Version
@@ -11,11 +11,15 @@ from tierup.runtime.executors.life import Life
 from tierup.runtime.programs.context import Context
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from tierup.runtime.arguments.signature import Signature
     from tierup.runtime.bailouts.continuations import Continuations
+    from tierup.runtime.base.options import Options
     from tierup.runtime.dispatching.direct import DirectTable
     from tierup.runtime.executors.splits.split import Split
+    from tierup.runtime.programs.strategy import Seen
 
 
 class ProfilingExecutor:
@@ -41,6 +45,17 @@ class ProfilingExecutor:
     def is_optimized(self) -> bool:
         """Whether there is a plan that was made for what calls looked like."""
         return bool(self.versions or self.splits)
+
+    def seen(self) -> list[Seen]:
+        """What calls looked like that no version fitted."""
+        with self.table.lock:
+            return self.maker.log.calls()
+
+    def warm(self, signatures: Sequence[Signature], flat: tuple[Any, ...], options: Options) -> bool:
+        """See `Executor.warm`. Assumptions in mid-program are made of runs: there are none."""
+        if self.assumptions is not None or not options.depth or not options.profile or self.program.released:
+            return False
+        return self.maker.make_for_profile(flat, signatures, options)
 
     @property
     def compiling(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
@@ -31,7 +31,11 @@ from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
+
+    from tierup.runtime.arguments.signature import Signature
+    from tierup.runtime.programs.strategy import Seen
 
 Plan = SpecializedPlan | Program  # a Program: a plan that only tier 0 runs
 
@@ -181,6 +185,14 @@ class SpecializingExecutor:
     def splits(self) -> tuple[Split, ...]:
         """The splits of all plans."""
         return tuple(split for plan in self._specialized for split in plan.splits)
+
+    def seen(self) -> list[Seen]:
+        """None: it keeps no records."""
+        return []
+
+    def warm(self, signatures: Sequence[Signature], flat: tuple[Any, ...], options: Options) -> bool:
+        """See `Executor.warm`: plans are made in calls."""
+        return False
 
     @property
     def compiling(self) -> bool:

@@ -266,11 +266,48 @@ class Function(Weighed, Generic[P, R]):
                 if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
                     self._shorten(_ranks(args), variants, variant, shape)
                 return variant, (*leaves, *hidden)
+        return self._new_for(variants, shape, leaves, arguments)
+
+    def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
+        """As `find`, for arguments by the names of all parameters."""
+        variants, fitted = self._variants, dict(arguments) if self._fitted is None else self._fitted(arguments)
+        shape, leaves = CallShape.of(fitted)
+        for variant in variants.get(shape, ()):
+            hidden = variant.hidden_values(fitted) if variant.holds(fitted) else None
+            if hidden is not None:
+                return variant, (*leaves, *hidden)
+        return self._new_for(variants, shape, leaves, fitted)
+
+    def _new_for(
+        self, variants: Variants, shape: CallShape, leaves: list[object], arguments: Mapping[str, object]
+    ) -> tuple[Variant, tuple[Any, ...]]:
         variant = self._new_variant(shape, variants.get(shape, ()), arguments)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
         return variant, (*leaves, *hidden)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(self._binding.known[0].parameters)
+
+    def profile(self) -> str:
+        """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is
+        translated in part it is empty, and of one whose records were released."""
+        from tierup.runtime.functions import warming  # here: few programs ask
+
+        return warming.profile(self)
+
+    def warm(self, profile: str) -> int:
+        """Have the versions made that calls of the kinds in a profile would get, in the background, before there is a call; how many are
+        made, or on their way. `wait` waits for them. The graphs are built here and now; nothing of the program is run.
+
+        Raises ValueError for a text that is no profile, or one of other parameters; UnsupportedSyntax under `strict`.
+        """
+        from tierup.runtime.functions import warming  # here: few programs ask
+
+        return warming.warm(self, profile)
 
     def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
         there, last, _ = self._plain.get(ranks, _NONE)

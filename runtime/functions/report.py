@@ -77,6 +77,11 @@ class Report:
         return tuple(v for found in self._variants.values() for v in found)
 
     @property
+    def shapes(self) -> list[tuple[CallShape, Variant]]:
+        """The graphs in use, and the structure of the calls of each."""
+        return [(shape, v) for shape, found in self._variants.items() for v in found]
+
+    @property
     def versions(self) -> tuple[Version | Split, ...]:
         """The versions there are now: whole programs compiled, and programs split into native regions."""
         return tuple(version for executor in self._all_executors for version in executor.all_versions)

@@ -46,6 +46,7 @@ _CLASSES_BEFORE_SYMBOLIC = 8  # a function with so many kinds of arguments will 
 
 Classes = tuple[ArgumentClass, ...]
 Shapes = tuple[Classes, tuple[tuple[int, ...], ...]]
+Seen = tuple[Classes, tuple[tuple[int, ...], ...], dict[int, int]]
 
 
 def _count(seen: OrderedDict[Any, int], key: Any) -> None:
@@ -124,6 +125,12 @@ class SpeculationLog:
     def seen(self) -> list[tuple[tuple[Classes, tuple[tuple[int, ...], ...]], int]]:
         """The classes and sizes of calls that tier 0 answered, and how often they came."""
         return list(self._seen.items())
+
+    def calls(self) -> list[Seen]:
+        """The classes and sizes of calls that no version fitted, and by argument the value that an int which sizes hang on had in all of
+        them."""
+        ints = {argument: value for argument, value in self._ints.items() if value is not None}
+        return [(classes, sizes, ints) for classes, sizes in self._seen]
 
     def made_speculations(self) -> list[tuple[ArgumentSpec, ...]]:
         """The guards of all speculations that were made, in no order."""
