@@ -207,3 +207,20 @@ def test_ctrl_c_is_one_line_and_a_signal(tool: str) -> None:
     name = tool if tool.endswith("compile") else f"{tool}.__main__"
     done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "so far\n", "tierup-x: interrupted\n")
+
+
+def test_a_profile_that_one_run_saves_makes_the_first_call_of_the_next_native(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "p.json"
+    call = [file, "--entry=main", "--arg=f32[2,3]=iota", "--arg", "2"]
+    assert main([*call, "--save-profile", str(kept)]) == 0
+    before = capsys.readouterr().out
+    assert main([*call, "--use-profile", str(kept), "--explain"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(before) and "1 call = 1 hit + 0 misses + 0 profiled" in out
+    kept.write_text("{}")
+    assert main([*call, "--use-profile", str(kept)]) == 1
+    assert "not a profile" in capsys.readouterr().err
+    assert main([*call, "--use-profile", str(tmp_path / "none.json")]) == 1
+    assert main([*call, "--save-profile", str(tmp_path / "none" / "p.json")]) == 1

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -43,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(program.source() if options.emit == "source" else program.graph)
             return 0
         leaves = _arguments(graph, options)
+        if options.use_profile is not None:
+            program.warm(options.use_profile.read_text())
+            program.wait()
     except (ProgramError, BadArgument, UnsupportedOp, MemoryError, OSError, TypeError, ValueError) as e:
         return _fail(str(e))
     try:
@@ -60,12 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("\n".join([f"{type(e).__name__}: {e}", *getattr(e, "__notes__", ())]))
     if options.explain:
         print(program.explain())
+    if options.save_profile is not None:
+        try:
+            options.save_profile.write_text(program.profile())
+        except OSError as e:
+            return _fail(str(e))
     return 0
 
 
 def _record(graph: GraphResult, options: argparse.Namespace) -> int:
     """Run the program in tier 0, each profile op of it recording."""
-    if options.emit not in (None, "profiled") or options.option or options.explain:
+    if options.emit not in (None, "profiled") or options.option or options.explain or options.use_profile or options.save_profile:
         return _fail("--instrument goes with --emit=profiled, and with no option of compiled programs: tier 0 runs the program")
     instrumented = Instrumented(graph)
     leaves = _arguments(graph, options)
@@ -163,6 +172,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
     parser.add_argument("--seed", type=_seed, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")
+    parser.add_argument("--use-profile", type=Path, metavar="FILE", help="have code before the first call, for calls as in this profile")
+    parser.add_argument("--save-profile", type=Path, metavar="FILE", help="write what the calls looked like, as JSON (docs/profiles.md)")
     parser.add_argument("--explain", action="store_true", help="tell on stderr what happens, as it happens, and at the end why")
     parser.add_argument(
         "--instrument",
