@@ -64,6 +64,12 @@ def has_fma(target: str) -> bool:
     return not triple.startswith(("x86_64", "i686", "i386")) or "+fma" in features.split(",")
 
 
+def has_avx512(target: str) -> bool:
+    """Whether a target, written as `machine` takes it, has AVX-512 with vectors of every length."""
+    triple, _, features = (target or host()).split(":", 2)
+    return triple.startswith("x86_64") and {"+avx512f", "+avx512vl", "+avx512dq", "+avx512bw"} <= set(features.split(","))
+
+
 def emit(text: str, *, target: str, level: int, unroll: bool = False, want_ir: bool = False, want_asm: bool = False) -> Emitted:
     """A relocatable object from LLVM IR text. Level 1 compiles fast, 2 is full; `unroll`: with loops unrolled, which takes LLVM up to twice
     as long. Raises RuntimeError with LLVM's message."""

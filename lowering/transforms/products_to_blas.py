@@ -9,6 +9,7 @@ matrix that does not lie in rows or columns without gaps is copied first. Produc
 known when compiling, are loops: a call costs more than they take. A product with one row or one column is a vector's (gemv), which
 takes a quarter of the time, unless nobody knows that there is something to sum: gemv leaves what it has nothing to add to as it is.
 
+Where BLAS has loops of its own for small products (`tierup.small_products`), one of few rows is a loop over pieces of its columns.
 Where threads may share loops (`tierup.threads`), a product with much to do is a loop over parts of its rows or columns, or of its batches,
 each of them calls; BLAS has one thread. tierup-share-loops takes it from there:
 
@@ -32,10 +33,22 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, register
-from tierup.lowering.analysis.stated import threads
+from tierup.lowering.analysis.stated import SMALL_PRODUCTS, threads
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, constant, dtype_of, element_type, known, maximum, minimum, of
+from tierup.lowering.building.arith import (
+    SIGNED_INDEX,
+    Scalar,
+    bytes_of,
+    constant,
+    dtype_of,
+    element_type,
+    known,
+    maximum,
+    minimum,
+    of,
+    select,
+)
 from tierup.lowering.building.generics import OVERWRITES, maps_of
 from tierup.lowering.building.loops import carried, nest
 from tierup.lowering.building.shares import LEAST, MOST_PARTS, PARTS, parts_of
@@ -48,6 +61,7 @@ _INT_MAX = (1 << 31) - 1
 _MULTIPLIED, _MOVED = 12, 150  # picoseconds of a multiplication of f32, in a product of matrices and in one of a vector, on one core
 _LINES = 16  # where parts begin: BLAS works on so many at once
 _FAR_LINES = 256  # ... for columns of a matrix that lies in rows, times a vector: fewer are read in pieces too short
+_SMALL, _SMALL_RESULT, _SMALL_DEPTH = 1_000_000, 1200, 32  # multiplications, results, the length of a sum
 _WIDTH = 192  # of a part, about: each reads the other matrix again, which costs a twentieth of the time here
 _NARROW = 128  # columns
 
@@ -96,17 +110,18 @@ def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
     if len(static) == len(sizes) and math.prod(static) <= loops_up_to:
         _loops(op, operands, maps)
         return
-    if threads(module) > 1 and _is_plain(operands) and (work := _work(operands, flips)) is not None:
-        _check_ints(operands)
-        parts = parts_of(work, MOST_PARTS)
-        if op.name == "linalg.matmul":
-            _in_parts(module, operands, flips, parts)
-        else:
-            _batches(module, operands, flips, parts)
-    elif op.name == "linalg.matmul":
-        _gemm(module, operands, flips)
+    is_matrix = op.name == "linalg.matmul"
+    work = _work(operands, flips) if threads(module) > 1 and _is_plain(operands) else None
+    piece = _piece(module, operands, flips) if is_matrix and _is_plain(operands) else None
+    if work is None and piece is None:
+        (_gemm if is_matrix else _batches)(module, operands, flips)
+        return
+    _check_ints(operands)
+    parts = None if work is None else parts_of(work, MOST_PARTS)
+    if is_matrix:
+        _in_parts(module, operands, flips, parts, piece)
     else:
-        _batches(module, operands, flips)
+        _batches(module, operands, flips, parts)
 
 
 def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar | None = None) -> None:
@@ -124,24 +139,62 @@ def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], par
         carried((part * count // all_, (part + 1) * count // all_, b.index(1)), [], lambda i, values: one([i], values))
 
 
-def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar) -> None:
-    """A product in parts of its columns, or of its rows where these are more."""
+def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar | None, piece: Scalar | None) -> None:
+    """A product in parts of its columns, or of its rows where these are more. `piece`: columns that are quicker by themselves, or 0."""
     x, y, out = operands
     rows, columns = _length(out, -2), _length(out, -1)
     by_rows = columns == 1 or (columns is not None and rows != 1 and (columns < _NARROW if rows is None else rows > columns))
+    by_rows = by_rows and piece is None
     axis, length = (0, _size(out, 0)) if by_rows else (1, _size(out, 1))
-    lines = _FAR_LINES if rows == 1 and not flips[1] else _LINES
-    groups = (length + (lines - 1)) // lines
-    if 1 not in (rows, columns):
-        parts = minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
-    with _each_part(maximum(minimum(parts, groups), 1)) as (part, all_):
-        low = part * groups // all_ * lines
-        size = minimum((part + 1) * groups // all_ * lines, length) - low
-        if by_rows:
-            x = _lines(x, int(flips[0]), low, size)
-        else:
-            y = _lines(y, int(not flips[1]), low, size)
-        _gemm(module, [x, y, _lines(out, axis, low, size)], flips, checks=False)
+    width = length
+    if parts is not None:
+        wanted = parts if 1 in (rows, columns) else minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
+        lines = _FAR_LINES if rows == 1 and not flips[1] else _LINES
+        width = (length + (wanted * lines - 1)) // (wanted * lines) * lines
+    if piece is not None:
+        width = select(piece > 0, piece, width)
+    width = maximum(width, 1)
+
+    def one(number: Scalar, values: list[ir.Value]) -> list[ir.Value]:
+        low = number * width
+        size = minimum(width, length - low)
+        left, right = (_lines(x, int(flips[0]), low, size), y) if by_rows else (x, _lines(y, int(not flips[1]), low, size))
+        _gemm(module, [left, right, _lines(out, axis, low, size)], flips, checks=False)
+        return values
+
+    count = maximum((length + (width - 1)) // width, 1)
+    if parts is None:
+        carried((b.index(0), count, b.index(1)), [], one)
+        return
+    with _each_part(minimum(parts, count)) as (part, all_):
+        carried((part * count // all_, (part + 1) * count // all_, b.index(1)), [], one)
+
+
+def _piece(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Scalar | None:
+    """How many columns of a product of few rows BLAS does sooner by themselves, 0 for none; None where that is known to be so.
+
+    OpenBLAS has loops for small products that copy no matrix first: those of up to a million multiplications, and with the transpose of a
+    matrix in rows those of up to 1200 results (kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). 32 rows of 1024 times the transpose of
+    1024 x 1024 take half the time so. Pieces of fewer than 8 columns are no gain, or than 32 where the matrix is not transposed.
+    """
+    x, _, out = operands
+    if SMALL_PRODUCTS not in module.operation.attributes or flips[0] or 1 in (_length(out, -2), _length(out, -1)):
+        return None
+    if ir.ShapedType(x.type).element_type not in (ir.F32Type.get(), ir.F64Type.get()):
+        return None
+    least, multiple = (8, 8) if flips[1] else (32, 16)
+    rows, columns, depth = _length(out, -2), _length(out, -1), _length(x, -1)
+    if rows is not None and depth is not None:
+        fit = min(_SMALL // max(rows * depth, 1), _SMALL_RESULT // max(rows, 1) if flips[1] else _SMALL) // multiple * multiple
+        if fit < least or (flips[1] and depth < _SMALL_DEPTH) or (columns is not None and columns <= fit):
+            return None
+        return b.index(fit)
+    m, k = maximum(_size(out, 0), 1), maximum(_size(x, 1), 1)
+    fits = b.index(_SMALL) // (m * k)
+    if flips[1]:
+        fits = select(k >= _SMALL_DEPTH, minimum(fits, b.index(_SMALL_RESULT) // m), 0)
+    fits = fits // multiple * multiple
+    return select(fits >= least, fits, 0)
 
 
 @contextmanager
