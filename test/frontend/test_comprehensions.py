@@ -40,6 +40,7 @@ NATIVE = {
     "a generator in a zip": "return sum(a * b for a, b in zip((t + 1 for t in x), x))",
     "an item that only raises": "s = 0\nfor v in map(lambda u: 1 // 0, x[6:]):\n    s += v\nreturn s, sum(1 // 0 for v in x[6:]), list(map(lambda u: 1 % 0, x[6:]))",
     "map": "return list(map(lambda a, b: a * b, x, x)), sum(map(abs, x)), [v for v in map(float, (1, 2))]",
+    "filter": "k = 0.5\nbig = list(filter(lambda v: v > k, x))\nreturn len(big), big, sum(filter(None, x)), any(filter(lambda v: v > 2, x)), sum(filter(lambda i: i % 2, range(len(x))))",
     "reduce": "return functools.reduce(lambda a, b: a * 0.5 + b, x, 0.0), functools.reduce(lambda a, b: a + b, [1, 2, 3])",
     "the names are its own": "v, i = 5, x\nr = [v * 2 for v in x], sum(i for i in x)\nreturn r, v, i",
     "over a list that grew": "l = [float(v) for v in x if v > 0]\nreturn sum(l), [v * 2 for v in l], any(v > 1 for v in l), list(l)",
@@ -54,7 +55,9 @@ IN_PART = {
     "two generators that are kept": "g = (v for v in x)\nh = (v * 2 for v in x)\nreturn sum(g), sum(g), list(h), list(h)",
     "a generator that is given away": "return sorted(v for v in x), ','.join(str(i) for i in range(len(x)))",
     "max of those that pass, with a default": "return max((v for v in x if v > 99), default=-1)",
-    "filter": "return sum(filter(lambda v: v > 0, x))",
+    "a filter that is kept": "g = filter(lambda v: v > 0, x)\nreturn sum(g), sum(g), max(filter(None, x), default=0.5)",
+    "a filter of another name": "def filter(test, items):\n    return [test, len(items)]\nreturn list(filter(1, x))",
+    "a filter by what is no function": "return sum(filter(3, x))",
     "writes": "y = x.copy()\ndef put(i):\n    y[i] = i\n    return i\nreturn [put(i) for i in range(len(x))], y",
 }  # fmt: skip
 

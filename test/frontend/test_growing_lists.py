@@ -41,21 +41,35 @@ NATIVE = {
     "items written": "out = []\nfor v in x:\n    out.append(float(v))\n    if len(out) > 3:\n        out[-2] += 10.0\nfor i in range(len(out)):\n    out[i] = out[i] * 2\nreturn out",
     "on one of several paths": "out = []\nfor v in x:\n    out.append(float(v))\nif len(out) < 3:\n    return None\nif out[0] > 9:\n    return 1.5, out\nreturn out, len(out)",
     "made on a path": "n = 3\nif len(x) > 3:\n    out = []\n    for v in x:\n        out.append(float(v))\n    n = len(out)\nreturn n",
+    "repeated": "best = [1] * len(x)\nfor i in range(len(x)):\n    for j in range(max(0, i - 4), i):\n        if x[j] < x[i] and best[j] + 1 > best[i]:\n            best[i] = best[j] + 1\nreturn best, len(best)",
+    "repeated fewer than no times": "n = len(x) - 9\nout = [True] * n\nother = out\nother.append(n > 0)\nreturn len(out), out[-1], out is other",
+    "counters": "counts = [0] * 4\nfor v in x:\n    counts[int(v) % 4] += 1\nreturn counts",
+    "items exchanged": "a = len(x) * [0.0]\nfor i in range(len(x)):\n    a[i] = float(x[i])\nfor i in range(len(x) - 1):\n    if a[i] > a[i + 1]:\n        a[i], a[i + 1] = a[i + 1], a[i]\nreturn a",
+    "read at any place": "w, s = [0.5, 1.0, 0.25], 0.0\nfor i in range(len(x)):\n    s += w[i % 3] * float(x[i])\nreturn s, w",
+    "repeated in each round": "t = 0.0\nfor i in range(len(x)):\n    row = [0.5] * (i % 5)\n    row.append(float(x[i]))\n    row[i % len(row)] += 2.0\n    for v in row:\n        t = t * 0.5 + v\nreturn t",
     "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
 }  # fmt: skip
 # bodies of which some statements are Python's, or that have no native code
 IN_PART = {
     "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
     "of several kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
-    "rows": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
+    "rows of numbers": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
     "a choice of lists": "a, b = [], []\nfor v in x:\n    (a if v > 0 else b).append(float(v))\nreturn a, b",
     "returned twice": "out = []\nfor v in x:\n    out.append(float(v))\nreturn [out, (out,)]",
     "in a function that writes its argument": "out = []\nfor i in range(len(x)):\n    x[i] += 1\n    out.append(float(x[i]))\nreturn out",
+    "repeated in a function that writes its argument": "out = [0.5] * len(x)\nfor i in range(len(x)):\n    x[i] += 1\n    out[i] += float(x[i])\nreturn out",
     "random numbers": "out = []\nfor v in x:\n    out.append(np.random.rand() + float(v))\nreturn out",
     "slices and sorting": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[1:3], sorted(out)[:2], sum(out), tuple(out)",
     "appended to while it is looped over": "out = [4.0]\nfor v in out:\n    if v > 0.5:\n        out.append(v / 2)\nreturn out",
     "appended to behind a loop over it": "out = []\nfor i in range(len(x)):\n    for v in out:\n        if v > x[i]:\n            break\n    out.append(float(x[i]))\nreturn out",
     "the best of lists": "best = []\nfor i in range(3):\n    cur = []\n    for v in x:\n        if v > i * 0.1:\n            cur.append(float(v))\n    if len(cur) > len(best):\n        best = cur\nreturn best",
+    "repeated, of several kinds": "out = [0] * len(x)\nfor i in range(len(x)):\n    out[i] = float(x[i])\nreturn out",
+    "repeated, of large ints": "f = [1] * (len(x) + 2)\nfor i in range(2, len(x) + 2):\n    f[i] = f[i - 1] * 3 + f[i - 2]\nreturn f[-1] % 1000003, len(f)",
+    "repeated by a float": "return [1.0] * float(len(x))",
+    "rows": "out = [[0.0] * 3 for _ in range(len(x))]\nfor i in range(len(x)):\n    out[i][1] = float(x[i])\nreturn out",
+    "one row many times": "out = [[0.0, 1.0]] * len(x)\nif out:\n    out[0][1] = 5.0\nreturn out",
+    "a choice of repeated lists": "a, b = [0.0] * len(x), [1.0] * len(x)\nfor i in range(len(x)):\n    (a if x[i] > 0 else b)[i] += 1.0\nreturn a, b",
+    "a place that is none": "out = [0.0] * len(x)\nfor i in range(len(x) + 1):\n    out[i] = 1.0\nreturn out",
     "popped": "stack = []\nfor v in x:\n    stack.append(float(v))\n    if len(stack) > 2:\n        stack.pop()\nreturn stack",
     "printed": "out = []\nfor v in x:\n    out.append(float(v))\nprint(len(out))\nout.append(3.0)\nreturn out",
     "an index that is none": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[len(x)]",
@@ -122,13 +136,18 @@ STEPS = st.lists(
     st.sampled_from((
         "out.append({a})", "if v > {b}:\n    out.append({a})", "if len(out) > 1:\n    out[-1] = {a}", "if out:\n    s += out[0] - out[-1]",
         "out += [{a}, s]", "if len(out) > i:\n    s += out[i]", "s += 1.5", "if v < {b}:\n    continue", "out.append(out[len(out) // 2] + {b} if out else s)",
+        "if out:\n    out[i % len(out)] = {a}", "if len(out) > i:\n    out[i] += s", "if len(out) > 1:\n    k = i % (len(out) - 1)\n    out[k], out[k + 1] = out[k + 1], out[k]",
+        "other = [{a}] * (i % 3)\n    other.append(s)\n    s = s * 0.5 + other[i % len(other)]".replace("\n    ", "\n"),
     )), min_size=1, max_size=5,
 )  # fmt: skip
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5")), st.sampled_from(("0", "0.5", "-1.0")))
-def test_any_steps_in_a_loop_leave_the_list_that_python_has(tmp_path_factory: pytest.TempPathFactory, steps: list[str], a: str, b: str) -> None:
+@given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5")), st.sampled_from(("0", "0.5", "-1.0")),
+       st.sampled_from(("[]", "[0.5] * len(x)", "(len(x) - 3) * [{b}]", "[1.0, 2.0]", "[{b}] * 4")))  # fmt: skip
+def test_any_steps_in_a_loop_leave_the_list_that_python_has(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], a: str, b: str, start: str
+) -> None:
     lines = "\n".join(steps).format(a=a, b=b).replace("\n", "\n    ")
-    body = f"out = []\ns = 0.0\nfor i, v in enumerate(x):\n    {lines}\nreturn out, s, len(out)"
+    body = f"out = {start.format(b=b)}\ns = 0.0\nfor i, v in enumerate(x):\n    {lines}\nreturn out, s, len(out)"
     check(body, tmp_path_factory.mktemp("lists"), (FEW, FEW, 0, FEW))

@@ -15,14 +15,14 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
-from tierup.frontend.python.building.values import ONE, ZERO, Const, Iterable_, Mapping_, Sequence, Value
+from tierup.frontend.python.building.values import ONE, ZERO, Const, Iterable_, Mapping_, Sequence, Value, is_none
 from tierup.frontend.python.flow.names import binds, reads
 from tierup.frontend.python.functions import consuming, summing
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
 from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import nested
 from tierup.frontend.python.syntax.calls import call
-from tierup.frontend.python.syntax.expressions import HANDLERS, TABLES, TAKERS, assign_target, condition, evaluate, evaluate_any
+from tierup.frontend.python.syntax.expressions import FILTERED, HANDLERS, TABLES, TAKERS, assign_target, condition, evaluate, evaluate_any
 
 
 def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
@@ -81,6 +81,23 @@ def _list_taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
     is_simple = len(given.generators) == 1 and not given.generators[0].ifs
     items = _generator(frame, given) if is_simple and taker in (max, min) else _listcomp(frame, given)
     return call(frame, node, Const(taker), [items], {})
+
+
+def _filtered(frame: Frame, node: ast.Call, taker: Callable[[Frame, ast.Call], Value]) -> Value | None:
+    """What takes `filter(function, iterable)` takes `(v for v in iterable if function(v))`; None for another argument."""
+    given = node.args[0]
+    if not isinstance(given, ast.Call) or not isinstance(given.func, ast.Name) or given.keywords or len(given.args) != 2:
+        return None
+    called = frame.lookup(given.func)
+    if not isinstance(called, Const) or called.value is not filter or any(isinstance(a, ast.Starred) for a in given.args):
+        return None
+    function, iterable = (evaluate_any(frame, a) for a in given.args)
+    with frame.named(function) as test, frame.named(iterable) as items:
+        [generator], item = consuming.every_item()
+        generator.iter = ast.Name(items, ast.Load())
+        generator.ifs = [item if is_none(function) else ast.Call(ast.Name(test, ast.Load()), [item], [])]
+        taken = ast.Call(node.func, [ast.GeneratorExp(item, [generator])], [])
+        return taker(frame, ast.fix_missing_locations(ast.copy_location(taken, node)))
 
 
 def _element(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, element: ast.expr) -> Value:
@@ -151,4 +168,5 @@ def _table(frame: Frame, node: ast.Call, made: Any) -> Value | None:
 HANDLERS.update({ast.ListComp: _listcomp, ast.DictComp: _dictcomp, ast.GeneratorExp: _generator})
 TAKERS.update({f: partial(_taken, taker=f) for f in (sum, any, all, math.prod)})
 TAKERS.update({f: partial(_list_taken, taker=f) for f in (list, tuple, sorted, max, min, math.fsum)})
+FILTERED.append(_filtered)
 TABLES.update({f: partial(_table, made=f) for f in (np.array, np.asarray)})

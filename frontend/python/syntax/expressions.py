@@ -212,7 +212,8 @@ def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Valu
     by_key = helpers.by_key(owner)
     if by_key is not None:
         return frame.call_function(frame, node, by_key, [settled(frame, index)], {})
-    return indexing.load(frame, node, owner, index)
+    with appending.or_grows(frame, node, owner, None):
+        return indexing.load(frame, node, owner, index)
 
 
 def _has_item(value: Any, key: Any) -> bool:
@@ -360,7 +361,8 @@ def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
     elif isinstance(target, ast.Subscript):
         owner, index = evaluate(frame, target.value), evaluate_any(frame, target.slice)
         if isinstance(owner, (Sequence, Mapping_)):
-            stores.store(frame, target, owner, index, value)  # it keeps a value of any kind
+            with appending.or_grows(frame, target, owner, value):
+                stores.store(frame, target, owner, index, value)  # it keeps a value of any kind
         else:
             each(frame, target, [index, value], lambda i, v: _stored(frame, target, owner, i, v))
     elif isinstance(target, ast.Attribute):
@@ -404,10 +406,22 @@ def _assign_tuple(frame: Frame, target: ast.Tuple | ast.List, value: Value) -> N
         assign_target(frame, element, item)
 
 
+def _binary(frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
+    if isinstance(node.op, ast.Mult):
+        for display, value, times in ((node.left, left, right), (node.right, right, left)):
+            if isinstance(display, ast.List) and isinstance(value, Sequence):
+                found = appending.repeated(frame, node, value.items, times)
+                if found is not None:
+                    return found
+    return operate(frame, node, type(node.op), left, right)
+
+
 def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
-    taker = TAKERS.get(callee.value) if isinstance(callee, Const) and [type(a) for a in node.args] == [ast.GeneratorExp] else None
-    if taker is not None and not node.keywords:
+    taker = TAKERS.get(callee.value) if isinstance(callee, Const) and len(node.args) == 1 and not node.keywords else None
+    if taker is not None and isinstance(node.args[0], ast.GeneratorExp):
         return taker(frame, node)
+    if taker is not None and (found := FILTERED[0](frame, node, taker)) is not None:
+        return found
     if isinstance(callee, Const) and callee.value in TABLES and (made := TABLES[callee.value](frame, node)) is not None:
         return made
     if isinstance(callee, Const) and callee.value is np.uint64 and [type(a) for a in node.args] == [ast.Constant]:
@@ -438,6 +452,9 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
 TAKERS: dict[Any, Callable[[Frame, ast.Call], Value]] = {}
 """Calls of these with a generator expression alone are built with what it is made of (comprehensions.py)."""
 
+FILTERED: list[Callable[[Frame, ast.Call, Callable[[Frame, ast.Call], Value]], Value | None]] = []
+"""So are calls of them with a call of `filter` alone; None for other calls."""
+
 TABLES: dict[Any, Callable[[Frame, ast.Call], Value | None]] = {}
 """So are calls of these with a comprehension of comprehensions; None for other calls."""
 
@@ -447,7 +464,7 @@ HANDLERS: dict[type, Callable[..., Value]] = {
     ast.List: lambda frame, node: appending.made(frame, node, _kept_items(frame, node)),
     ast.Attribute: lambda frame, node, owner: attributes.load(frame, node, owner, node.attr),
     ast.BinOp: lambda frame, node, left: each(
-        frame, node, [left, right_operand(frame, node.right, left)], partial(operate, frame, node, type(node.op))
+        frame, node, [left, right_operand(frame, node.right, left)], partial(_binary, frame, node)
     ),
     ast.BoolOp: lambda frame, node: short_circuit(
         frame, node, isinstance(node.op, ast.And), [partial(evaluate, frame, v) for v in node.values]

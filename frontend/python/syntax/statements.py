@@ -170,7 +170,8 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         if isinstance(owner, Growing):
             appending.store(frame, node, owner, index, operate(frame, node, op, growing.load(frame, node, owner, index), right()))
         else:
-            stores.update_item(frame, node, op, owner, index, right)
+            with appending.or_grows(frame, node, owner, None):
+                stores.update_item(frame, node, op, owner, index, right)
         return None
     if isinstance(target, ast.Attribute):
         current = load_attribute(frame, target, evaluate(frame, target.value), target.attr)
