@@ -31,6 +31,7 @@ class GraphResult:
     constants: tuple[Constant, ...] = ()
     writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
     made_by_python: UnsupportedSyntax | None = None  # an exception that Python makes by running the call again: none after a write
+    written_out: tuple[tuple[str, int], ...] = ()  # see Built
     rooms: tuple[tuple[str, int, int], ...] = ()  # where lists are made that grow (appending.py)
 
 
@@ -43,7 +44,7 @@ def built(graph: GraphResult, name: str, place: str, *, packed: bool = False, en
     if graph.made_by_python is not None and any(p.written for p in tier0.parameters):
         raise graph.made_by_python
     program = Program(name, text, graph.entry, names, tier0, place, packed=packed)
-    return Built(program, graph.output, graph.hidden, graph.constants, enlarge)
+    return Built(program, graph.output, graph.hidden, graph.constants, graph.written_out, enlarge)
 
 
 def new_function(module: ir.Module, name: str, types: Sequence[ir.Type], location: ir.Location, source: str = "") -> ir.Operation:

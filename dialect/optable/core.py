@@ -148,6 +148,7 @@ class Op:
     combine: Combine | None = None  # of scans
     numpy_form: str = ""  # how the op under NumPy's rules is written in torch ops: a name in rewriting/numpy_rules
     numpy_function: Callable[..., Any] | None = None  # the one that the op is under NumPy's rules, where that is one
+    nearest: str = ""  # of an op without native code: what has some and gives nearly the same, as users write it
     spelled: tuple[str, ...] = ()  # what the op is called in NumPy's Python: "np.cumsum", "ndarray.cumsum"
     gradient: tuple[GradientRule, tuple[str, ...]] | None = None  # the rule, and what it keeps of the forward run
     no_gradient: str = ""  # why by nature it has none: "truth values"; a rule that gives None says that it is zero

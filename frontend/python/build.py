@@ -241,6 +241,7 @@ class ProgramBuilder:
             tuple(self.outside.constants.values()),
             self.mutable,
             self.outside.made_by_python,
+            tuple(self.outside.written_out.items()),
             tuple(site for site, room in self.outside.rooms.items() if room is not None),
         )
 

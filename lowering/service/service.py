@@ -60,6 +60,7 @@ class _Worker:
             _workers.add(self)
         self.pid = self._process.pid
         self.calls = 0
+        self.has_answered = False
         self._ended_for = ""
 
     def greet(self) -> None:
@@ -84,7 +85,9 @@ class _Worker:
         until = time.monotonic() + limit
         try:
             send(self._requests, (*request, settings(), limit), until)
-            return cast("tuple[bool, Any, int]", receive(self._answers, until))
+            answer = receive(self._answers, until)
+            self.has_answered = True
+            return cast("tuple[bool, Any, int]", answer)
         except TimeoutError:
             self.kill(f"it took longer than {limit:g} s")
             raise
@@ -199,6 +202,12 @@ class Service:
         """The workers there are now."""
         with self._lock:
             return tuple(w.pid for w in (*self._idle, *self._busy))
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether a worker that is there has answered: one that has not may still be starting, though it has said hello."""
+        with self._lock:
+            return any(w.has_answered for w in (*self._idle, *self._busy))
 
     def start(self) -> None:
         """Have a worker ready: a thread starts it, and who calls meanwhile waits for that one. Nothing where there is one already."""

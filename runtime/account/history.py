@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tierup.dialect.base import forking
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account import times
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import NotOptimized
 from tierup.runtime.base.events import Event, EventKind
@@ -18,6 +19,7 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 
 _EVENTS_KEPT = 64
+_LONG = 1e-3  # seconds of a call before it runs, which are told
 _OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets
 # the others happen before their call is answered
 _AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT)
@@ -32,6 +34,7 @@ class EventTemplate:
     function: str
     reason: Reason | None
     details: Mapping[str, Any]
+    why: Reason | None = None  # of a miss: why no version was made for the call
 
     def at(self, call: int, when: float, caller: str, times: int) -> Event:
         """The event as of a call: its number, the time, the line that made it, and how often the event came in a row."""
@@ -67,6 +70,8 @@ class History:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last_reason: Reason | None = None
         self.seconds_in_tier0 = 0.0  # what the last recorded run took
+        self.failed_checks: dict[tuple[str, str], tuple[int, float, str]] = {}  # (op, line) -> calls, seconds, what was raised last
+        self.turned_away: dict[Reason, int] = {}  # misses by why no version was made for them
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
         self.reasons: dict[tuple[str, Reason | None], int] = {}  # how often: ("miss", reason), ("interpreted", reason), ...
         self._ring.clear()
@@ -98,6 +103,9 @@ class History:
         self.count("profiled_runs")
         start, results = time.perf_counter(), run()
         self.seconds_in_tier0 = time.perf_counter() - start
+        before = times.since_call() - self.seconds_in_tier0
+        if before > _LONG:
+            action = f"after {before * 1e3:.0f} ms for imports and its graph {action}"
         self.emit(EventKind.PROFILED, Reason.PROFILING, action=action, milliseconds=self.seconds_in_tier0 * 1e3)
         return results
 
@@ -116,10 +124,19 @@ class History:
         """Keep an event and tell the listeners. `details`: more fields of `Event`; the line is the program's where none is given."""
         self.tell(self.template(kind, reason, **details))
 
-    def template(self, kind: EventKind, reason: Reason | None, **details: Any) -> EventTemplate:
+    def template(self, kind: EventKind, reason: Reason | None, *, why: Reason | None = None, **details: Any) -> EventTemplate:
         """What `tell` can be told, more than once."""
         details.setdefault("line", self._program.place)
-        return EventTemplate(kind, self._program.name, reason, details)
+        return EventTemplate(kind, self._program.name, reason, details, why)
+
+    def check_failed(self, op: str, line: str, error: BaseException, seconds: float) -> None:
+        """A check in native code failed, and tier 0, which ran the call again, raised. `op`, `line`: of the check, "" where not known."""
+        message = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        with self._lock:
+            count, before, _ = self.failed_checks.get((op, line), (0, 0.0, ""))
+            self.failed_checks[op, line] = count + 1, before + seconds, message
+        where = {"line": line} if line else {}
+        self.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, guard=op, action=f"ran again in tier 0, which raised {message}", **where)
 
     def tell(self, template: EventTemplate, counter: str = "") -> int:
         """It happened now. `counter`: what there is one more of; how many that are now."""
@@ -129,6 +146,8 @@ class History:
                 self.counts[counter] = now = self.counts[counter] + 1
             if kind in _OF_CALLS:
                 self._count_reason(kind._value_, template.reason)  # `value` is a property in Python
+                if template.why is not None:
+                    self.turned_away[template.why] = self.turned_away.get(template.why, 0) + 1
             if not heard and self._ring and self._ring[-1][0] is template:
                 self._ring[-1][-1] += 1
                 return now

@@ -70,6 +70,11 @@ def function_of(serial: int) -> str:
     return "" if version is None else version.function
 
 
+def serial() -> int:
+    """The number of the version that the dispatcher ran last in this thread, 0 where something else ran since."""
+    return int(_number().value)
+
+
 def note(plan: Executed) -> None:
     """This thread ran `plan`, and it has returned."""
     _thread.plan = weakref.ref(plan)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 
 import numpy as np
 
@@ -108,12 +109,34 @@ def classes_of(specs: tuple[ArgumentSpec, ...]) -> tuple[ArgumentClass, ...]:
 
 
 def describe_specs(specs: tuple[ArgumentSpec, ...], names: tuple[str, ...]) -> str:
-    """`x: f32[s0, 4], n: int = 3`: how events and explain() spell a version."""
-    parts = []
+    """`x: f32[s0, 4], n: int = 3`: how events and explain() spell a version. Of a container with many items alike how many they are:
+    `params: 150 arrays f64[4, 4]`."""
+    parts: list[tuple[str, str]] = []
     for name, spec in zip(names, specs, strict=True):
         if spec.kind is ArgumentKind.ARRAY:
             text = f"{spec.dtype}[{', '.join(map(str, spec.sizes))}]" + _LAYOUTS[spec.layout].lstrip(",")
         else:
             text = spec.kind.value
-        parts.append(f"{name}: {text}" + ("" if spec.value is None else f" = {spec.value}"))
-    return ", ".join(parts)
+        parts.append((name, text + ("" if spec.value is None else f" = {spec.value}")))
+    return ", ".join(_folded(parts))
+
+
+_MOST_ALIKE = 5
+
+
+def _folded(parts: list[tuple[str, str]]) -> Iterator[str]:
+    for (root, text), group in groupby(parts, lambda part: (part[0].partition("[")[0], part[1])):
+        alike = list(group)
+        if len(alike) > _MOST_ALIKE:
+            yield f"{root}: {len(alike)} {'arrays' if '[' in text else 'numbers'} {text}"
+        else:
+            yield from (f"{name}: {text}" for name, _ in alike)
+
+
+def fold_names(names: Sequence[str]) -> str:
+    """`x, params (150 items)`: the names of arguments, a container with many items as one."""
+    made = []
+    for root, group in groupby(names, lambda name: name.partition("[")[0]):
+        alike = list(group)
+        made += [f"{root} ({len(alike)} items)"] if len(alike) > _MOST_ALIKE else alike
+    return ", ".join(made)

@@ -104,6 +104,7 @@ class CompilerOutput:
     milliseconds: float
     facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
     reports: tuple[str, ...] = ()  # what that process had to say of the cache on disk
+    is_new: bool = True  # False: the object was on disk, and no stage ran
 
 
 @dataclass(frozen=True)

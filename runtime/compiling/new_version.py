@@ -15,6 +15,7 @@ from tierup.lowering.base.abi import ArgumentSpec, Artifact
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.lowering.externals import allocating, polling
 from tierup.lowering.service import request_json
+from tierup.runtime.account.times import LOADING, During
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump, plans
@@ -74,7 +75,8 @@ def _compiled(
         produced = produce(program.graph, program.entry, specs, options)
         start = time.perf_counter()
         try:
-            code = plans.loaded(produced.artifact, cache.kernel_name(program.entry, specs), options)
+            with During(LOADING):
+                code = plans.loaded(produced.artifact, cache.kernel_name(program.entry, specs), options)
         except Exception as e:
             request = json.dumps(request_json.to_dict(produced.request))
             dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.forking import fork_allowed, no_fork
 from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.account.times import COMPILING, During
 from tierup.runtime.base import options
 from tierup.runtime.compiling.processes import in_process, placement
 
@@ -32,7 +33,7 @@ class Steps:
             worker = None if name in _HERE else placement.for_steps(now)
             if worker is not None:
                 try:
-                    with fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]  # threading.Condition asks it, too
+                    with During(COMPILING), fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]  # threading.Condition asks it, too
                         return worker.call(in_process.__name__, "run", *wanted, limit=now.compile_limit)
                 except WorkerUnavailable:
                     pass  # this thread waits for it already, or there can be none any more

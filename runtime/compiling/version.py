@@ -141,7 +141,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     if kept is not None:
         note_code(kept, artifact, from_disk)
     plans.keep(graph, entry, arguments, specialised, options)
-    return CompilerOutput(request, artifact, (time.perf_counter() - start) * 1e3)
+    return CompilerOutput(request, artifact, (time.perf_counter() - start) * 1e3, is_new=not from_disk)
 
 
 def stages(request: Request, wanted: Collection[str]) -> dict[str, str]:

@@ -34,6 +34,7 @@ from tierup.lowering.entry.records import (
     SubscriptSource,
     VersionRecord,
 )
+from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
 from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
@@ -269,6 +270,7 @@ class DirectTable:
         finish: Callable[[OutputTree, tuple[Any, ...]], Any],
         unanswered: Callable[..., Any],
         opened: Callable[[], None],
+        times: Times,
     ) -> None:
         """`unanswered(error, program, *args, **kwargs)` is the result where a program has none, or raises the error. `opened` is called
         when there is a table: with the first version, for making one may load the native entry."""
@@ -279,7 +281,7 @@ class DirectTable:
         # our record -> the executor whose version it is, and its record; weakly: a call in a version that was removed may still leave it
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
         self._output, self._finish = output, finish
-        self._slow, self._opened = slow, opened
+        self._slow, self._opened, self._times = slow, opened, times
         self._takes: bool | None = None  # calls with tensors; None: nobody asked
         self._wanted = False  # by calls with tensors, before there was a table
         self.table: DispatchTable | None = None
@@ -303,6 +305,16 @@ class DirectTable:
     def _failed(
         self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None = None, /, *args: Any, **kwargs: Any
     ) -> Any:
+        times = self._times
+        times.left += 1
+        times.seconds[NATIVE] += times.native.last  # what it took until it left, about
+        with During(OVERHEAD, times):
+            return self._after_failure(record, status, flat, live, args, kwargs)
+
+    def _after_failure(
+        self, record: VersionRecord, status: int, flat: tuple[Any, ...], live: tuple[Any, ...] | None, args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:  # fmt: skip
         owner, theirs = self._owners[record]
         try:
             results = owner.failed_directly(theirs, status, flat, live)

@@ -47,6 +47,7 @@ from tierup.lowering.entry.records import (
 )
 from tierup.lowering.entry.tables.versions import Versions
 from tierup.runtime.account import last_plan
+from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.guards import Mismatch, fit
 from tierup.runtime.base.errors import SlowEntryWarning
 from tierup.runtime.base.once import Once, warn
@@ -69,7 +70,8 @@ def make_table(
     `entry`: "native" where this interpreter allows it (`native_unavailable` says why not, and so does one warning), else "python".
     """
     where = Inputs(inputs) if isinstance(inputs, int) else inputs
-    reason = native_unavailable() if entry == "native" else None
+    with During(START_UP):  # the first one loads llvmlite
+        reason = native_unavailable() if entry == "native" else None
     if reason is not None and _said.first(reason):
         text = f"a call takes some 30 us instead of 0.1, and gives the same: tierup's native entry is not used, since {reason}"
         warn(text, SlowEntryWarning)

@@ -53,12 +53,12 @@ class HandedOver:
         version = next((v for v in self._table.versions if v.record is record), None)
         sites = () if version is None else version.compiled.artifact.error_sites[status - ERROR_BASE :]
         if sites and sites[0].op == INT_TOO_LARGE:
-            return self._context.run_again(flat, lambda: self._count_too_large(record))
+            return self._context.run_again(flat, lambda: self._count_too_large(record), sites[0])
         options = self._context.options()
         wanted = self._wanted(record, flat, options)
         if wanted is not None and self._give(record, wanted, lambda: make(wanted, flat, options)):
             return self._table.run_once(flat, options.entry)
-        return self._context.run_again(flat, lambda: self._count(record, flat))
+        return self._context.run_again(flat, lambda: self._count(record, flat), sites[0] if sites else None)
 
     def _wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Speculation | None:
         """The version for the values of a call that native code left at an error site, where calls with these came before."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
 from tierup.lowering.entry.records import VersionRecord
+from tierup.runtime.account.times import NATIVE, During
 from tierup.runtime.arguments.signature import Signature
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.dispatching.version import Version
@@ -64,7 +65,9 @@ class VersionTable:
             with faults.forcing(self.versions):
                 results = self.callable(faults.entry(entry))(*flat)
         else:
-            results = self.callable(entry)(*flat)
+            run = self.callable(entry)
+            with During(NATIVE):
+                results = run(*flat)
         return results
 
     def run_once(self, flat: tuple[Any, ...], entry: str) -> tuple[Any, ...]:

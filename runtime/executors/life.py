@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.times import OVERHEAD, WAITING, During
 from tierup.runtime.arguments.signature import Signature, Unsupported
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
@@ -70,6 +71,10 @@ class Life:
 
     def _miss(self, *flat: Any) -> Flat:
         """No version fits: tier 0, native regions between tier 0, or a version that is made now."""
+        with During(OVERHEAD):
+            return self._answer(flat)
+
+    def _answer(self, flat: Flat) -> Flat:
         options = self.context.options()
         signature = self._signature(flat, options)
         if isinstance(signature, Reason):
@@ -114,7 +119,8 @@ class Life:
             return refusal
         outcome = self.maker.make(flat, signature, options)
         if outcome is Reason.COMPILING and options.strict:  # only native code may answer this call
-            queue.wait(None, lambda job: job.is_for(self.history))
+            with During(WAITING):
+                queue.wait(None, lambda job: job.is_for(self.history))
             return self._refused.pop(classes, None) or next(iter(self.table.versions), Reason.SITE_GIVEN_UP)
         return outcome
 
@@ -157,6 +163,10 @@ class Life:
     def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
         """Native code left having written nothing: at a bailout, whose operands are `live`, or at an error site, where tier 0 runs the call
         again and raises the user's exception; or gives the result, where native code has none."""
+        with During(OVERHEAD):
+            return self._after_failure(record, status, flat, live)
+
+    def _after_failure(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None) -> Flat:
         if live is not None and self.assumptions is not None:
             results, due = self.assumptions.left(record, status, flat, live)
             failure = None if due is None else self.maker.make_again(record, due, self.assumptions)

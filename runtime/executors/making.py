@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
+from tierup.runtime.account.times import COMPILING, LOADING, During
 from tierup.runtime.arguments.signature import Signature, classes_of
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
@@ -133,11 +134,18 @@ class VersionMaker(Generic[Log]):
         self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options
     ) -> Version | NotCompiled | Reason:
         """See `make`."""
+        with During(COMPILING):
+            return self._outcome(attempt, speculation, signature, flat, options)
+
+    def _outcome(
+        self, attempt: Attempt, speculation: Speculation, signature: Signature, flat: Flat, options: Options
+    ) -> Version | NotCompiled | Reason:
         valued, context = with_values(speculation.specs, flat), self.context
         start = time.perf_counter()
         outcome: Version | NotCompiled | None
         try:
-            outcome = from_disk(self.program, speculation, valued, options, context.calls() + 1) if self._assumptions is None else None
+            with During(LOADING):
+                outcome = from_disk(self.program, speculation, valued, options, context.calls() + 1) if self._assumptions is None else None
             if outcome is None and options.compile == "background" and not options.strict:
                 self._compile_in_background(attempt, speculation, valued, options)
                 return Reason.COMPILING
@@ -147,7 +155,8 @@ class VersionMaker(Generic[Log]):
         except NotCompiled as e:
             outcome = e
         try:
-            self._take(speculation, outcome, options, (time.perf_counter() - start) * 1e3)
+            took = outcome.milliseconds if isinstance(outcome, Version) else (time.perf_counter() - start) * 1e3
+            self._take(speculation, outcome, options, took)
         except BaseException:  # Ctrl-C: a later call goes on from here
             if isinstance(outcome, NotCompiled):
                 self._refused[signature.classes] = outcome

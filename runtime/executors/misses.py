@@ -86,11 +86,12 @@ class Misses:
         nearest = self._table.nearest(signature)
         mismatch = None if nearest is None else guards.explain(nearest.record, flat)
         if mismatch is None:
-            return self._history.template(EventKind.MISS, reason, action="ran in tier 0")
+            return self._history.template(EventKind.MISS, reason, why=reason, action="ran in tier 0")
         name = self._context.program.names[mismatch.argument] if mismatch.argument >= 0 else "arguments"
         return self._history.template(
             EventKind.MISS,
             mismatch.reason,
+            why=reason,
             guard=f"{name}: {mismatch.what}",
             expected=mismatch.expected,
             actual=mismatch.actual,

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.arguments.signature import fold_names
 from tierup.runtime.code.lookups import Earlier
 from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.functions.verdict import words
+from tierup.runtime.functions.verdict.arguments import differing_lengths
+from tierup.runtime.functions.verdict.cause import Facts
 from tierup.runtime.programs.speculations import SPECULATED_KINDS
 
 if TYPE_CHECKING:
+    from tierup.runtime.base.events import Event
     from tierup.runtime.base.protocols import ProgramExecutor
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.executors.splits.split import Split
 
 _EVENTS_SHOWN = 12
+_MOST_ALIKE = 5
 
 
 def explain(
@@ -27,20 +34,30 @@ def explain(
     constants: Mapping[ProgramExecutor, str] | None = None,
     islands: Sequence[str] = (),
     python: int = 0,
+    facts: Facts | None = None,
+    *,
+    details: bool = False,
 ) -> str:
     """What a function with these executors did, which versions it has, and why anything ran in tier 0. `before`: counts of its graphs that
     were dropped; `read`: numbers from outside that were constants; `constants`: those in which graphs of one structure differ;
-    `islands`: what is said of a function that is translated in part; `python`: calls that the Python function answered."""
+    `islands`: what is said of a function that is translated in part; `python`: calls that the Python function answered; `facts`: what the
+    verdict is found from; `details`: all of what is alike."""
     before, earlier = before or Stats(), Earlier()
     stats = sum((e.stats() for e in executors), before) + Stats(python=python)
+    raised = sum(count for e in executors for (what, _), count in e.history.reasons.items() if what == "error exit")
+    failed = f" ({raised} of them raised)" if raised else ""
     by_python = f" + {python} by Python" if python else ""
     lines = [
-        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')} + {_count(stats.misses, 'miss', 'misses')}"
+        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')}{failed} + {_count(stats.misses, 'miss', 'misses')}"
         f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
     if islands and not executors and not stats.calls:
         lines = [f"{name}: calls go to the undecorated function at once, and are not counted"]
+    if facts is not None:
+        background = sum(sum(t.background.by_part.values()) for t in facts.times if t.background is not None)
+        lines += [f"  {words.time_line(facts.seconds, background)}"] if facts.total else []
+        lines += [f"  {line}" for line in (*words.verdict(facts), *words.table(facts))]
     if before.calls:
         lines.append(
             f"  {_count(before.calls, 'call')} of these had graphs that were dropped since, the least used beyond max_graphs, made for a "
@@ -50,24 +67,21 @@ def explain(
     if read:
         lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
     lines += [f"  {line}" for line in islands]
-    for executor in executors:
+    shown = list(executors) if details else _most_called(executors)
+    for executor in shown:
         if len(executors) > 1 or islands:
             differs = (constants or {}).get(executor, "")
             lines.append(
-                f"  graph for ({', '.join(executor.program.names)}) at {executor.program.place}" + (f" with {differs}" if differs else "")
+                f"  graph for ({fold_names(executor.program.names)}) at {executor.program.place}" + (f" with {differs}" if differs else "")
             )
         for spec, how, answered in executor.plans:
             lines.append(f"  plan for ({spec}): {how}, {_count(answered, 'native call')}")
-        for version in executor.versions:
-            lines.append(
-                f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(executor.hits(version), 'hit')}, "
-                f"{'loaded from disk' if version.compiled.from_disk else 'compiled'} in {version.milliseconds:.0f} ms"
-            )
-            lines += _lookup(earlier, executor, version)
-            lines += _waits(version)
-            lines += _alone(version)
-            lines += _products(version)
-            lines += _assumptions(executor, version, executor.hits(version))
+        versions = executor.versions if details else executor.versions[:_MOST_ALIKE]
+        for version in versions:
+            lines += _version(earlier, executor, version)
+        if len(versions) < len(executor.versions):
+            hits = sum(executor.hits(version) for version in executor.versions[_MOST_ALIKE:])
+            lines.append(f"  {_more(len(executor.versions) - _MOST_ALIKE, 'version', hits, 'hit')}")
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
@@ -75,18 +89,92 @@ def explain(
             lines.append(f"  released: {Reason.RELEASED.sentence}")
         if not executor.versions and not executor.splits and not executor.refusals:
             why = executor.history.last_reason
-            lines.append("  no version yet" + (f": {why.sentence}" if why else ": it was called too seldom"))
+            lines.append("  no version yet" + (f": {why.sentence}" if why else _not_yet(executor)))
         for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):
             lines.append(f"  {what}: {_count(count, 'call')}" + (f": {why.sentence}" if why else ""))
             lines += _handed_over(executor) if why is Reason.HANDED_OVER else []
         lines += _gradients(executor)
+    if len(shown) < len(executors):
+        left = [executor for executor in executors if executor not in shown]
+        differ = "" if facts is None else differing_lengths(facts)
+        lines.append(
+            f"  {_more(len(left), 'graph', sum(executor.calls() for executor in left), 'call')}"
+            + (f"; all {len(executors)} differ in {differ}" if differ else "")
+        )
     gradients = [gradient for executor in executors for gradient in executor.gradient_executors]
     regions = [region for executor in (*executors, *gradients) for split in executor.splits for region in split.regions]
     events = [event for executor in (*executors, *gradients, *regions) for event in executor.history.events]
     if events:
         lines.append("  last events:")
-        lines += [f"    {event}" for event in sorted(events, key=lambda e: e.time)[-_EVENTS_SHOWN:]]
-    return "\n".join(lines)
+        last = sorted(events, key=lambda e: e.time)
+        lines += [f"    {event}" for event in last] if details else _folded(last[-_EVENTS_SHOWN:])
+    if facts is not None:
+        lines += _legend(lines)
+    return "\n".join(words.narrow(lines))
+
+
+def _most_called(executors: Sequence[ProgramExecutor]) -> list[ProgramExecutor]:
+    """All of a few; of many those with most calls, in their order."""
+    if len(executors) <= _MOST_ALIKE:
+        return list(executors)
+    most = sorted(executors, key=lambda executor: -executor.calls())[:_MOST_ALIKE]
+    return [executor for executor in executors if executor in most]
+
+
+def _more(count: int, what: str, of_them: int, each: str) -> str:
+    return f"... and {_count(count, what)} more, with {_count(of_them, each)}: explain(details=True)"
+
+
+def _not_yet(executor: ProgramExecutor) -> str:
+    calls, wanted = executor.calls(), executor.options.num_profiled_runs
+    return f": of calls like this there {'was' if calls == 1 else 'were'} {calls}; native code is made in the one after {wanted}"
+
+
+def _version(earlier: Earlier, executor: ProgramExecutor, version: Version) -> list[str]:
+    hits = executor.hits(version)
+    origin = "loaded from disk" if version.compiled.from_disk else "compiled"
+    return [
+        f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(hits, 'hit')}, "
+        f"{origin} in {version.milliseconds:.0f} ms",
+        *_lookup(earlier, executor, version),
+        *_waits(version),
+        *_alone(version),
+        *_products(version),
+        *_assumptions(executor, version, hits),
+    ]
+
+
+def _folded(events: Sequence[Event]) -> list[str]:
+    """Of more than three events that are alike and follow one another the first two and the last."""
+    lines: list[str] = []
+    for _, group in groupby(events, lambda e: (e.function, e.kind, e.reason, e.line)):
+        alike = list(group)
+        if len(alike) > 3:
+            lines += [f"    {alike[0]}", f"    {alike[1]}", f"    ... and {len(alike) - 3} more like these, before", f"    {alike[-1]}"]
+        else:
+            lines += [f"    {event}" for event in alike]
+    return lines
+
+
+_TERMS = {
+    "hit": "a call whose arguments fit a version",
+    "miss": "a call that fits no version, which tier 0 answers",
+    "version": "native code, for arguments that fit its guards: dtypes, ranks, sizes, layouts",
+    "graph": "what is made of the function for one structure of arguments",
+    "tier 0": "an interpreter, which answers where there is no native code",
+    "profiled": "a call in tier 0 whose types and sizes were recorded",
+    "interpreted": "a call in tier 0 for another reason",
+    "error exit": "a check in native code failed, and tier 0 raised",
+    "bailout": "an assumption in mid-program failed, and the call went on elsewhere",
+    "region": "a part that has native code",
+    "compile": "making a version",
+}
+
+
+def _legend(lines: Sequence[str]) -> list[str]:
+    """What the terms mean that the lines have."""
+    text = "\n".join(lines)
+    return ["  terms: " + "; ".join(f"{term}: {meaning}" for term, meaning in _TERMS.items() if term in text)]
 
 
 def _lookup(earlier: Earlier, executor: ProgramExecutor, version: Version) -> list[str]:

@@ -19,9 +19,11 @@ import numpy as np
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.exceptions import UNANSWERED, unanswered
+from tierup.dialect.base.spelling import printable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.base import options as options_module
@@ -131,6 +133,7 @@ class Function(Weighed, Generic[P, R]):
             functools.update_wrapper(self, wrapped)
             self.__tierup_function__: Any = wrapped
         self.__name__ = name
+        self.times = Times(name, _place_of(wrapped))
         self._binding = Binding(name, signature, wrapped)
         self._fitted = fitted
         self._tensors: TensorCalls | None = None
@@ -173,6 +176,11 @@ class Function(Weighed, Generic[P, R]):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
+        self.times.entries += 1
+        with During(OVERHEAD, self.times):
+            return self._answered(args, kwargs)
+
+    def _answered(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         for elsewhere in (self.elsewhere, self._in_parts):
             if elsewhere is not None and self._is_left(elsewhere):
                 return self.in_python(elsewhere.call, args, kwargs)
@@ -213,9 +221,10 @@ class Function(Weighed, Generic[P, R]):
 
     def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
-        if self._tensors is not None and self.concerns_tensors(args, kwargs):
-            return self._tensors.answer(self, args, kwargs, python)
-        return python(*args, **kwargs)
+        with During(PYTHON):
+            if self._tensors is not None and self.concerns_tensors(args, kwargs):
+                return self._tensors.answer(self, args, kwargs, python)
+            return python(*args, **kwargs)
 
     def concerns_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has PyTorch's tensors."""
@@ -316,6 +325,11 @@ class Function(Weighed, Generic[P, R]):
 
     def _new_variant(self, shape: CallShape, known: tuple[Variant, ...], arguments: Mapping[str, object]) -> Variant:
         """One for a call that none of the `known` ones is right for."""
+        self.times.graphs += 1
+        with During(GRAPHS):
+            return self._make_variant(shape, known, arguments)
+
+    def _make_variant(self, shape: CallShape, known: tuple[Variant, ...], arguments: Mapping[str, object]) -> Variant:
         make: Callable[[Numbers], Built] = lambda numbers: self._build(shape, arguments, numbers)
         read = self._numbers.read
         built = self._numbers.build(make, known, arguments)
@@ -407,7 +421,7 @@ class Function(Weighed, Generic[P, R]):
         table = self._tables.get(made_for.key)
         if table is None:
             answer, unanswered, link = (functools.partial(do, weakref.ref(self)) for do in (_answer, _unanswered, _link))
-            table = DirectTable(made_for, answer, built.output, _finish, unanswered, link)
+            table = DirectTable(made_for, answer, built.output, _finish, unanswered, link, self.times)
             self._tables[made_for.key] = table
             if always and not table.take_tensors(always=True):
                 del self._tables[made_for.key]
@@ -457,6 +471,7 @@ class Function(Weighed, Generic[P, R]):
             self.unsupported_calls = 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
+            self.times.clear()
             self._once, self._numbers = Once(), ChangingNumbers()
             with self._linking:
                 self._first = self.elsewhere = self._in_parts = self._round = None
@@ -517,6 +532,12 @@ ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls co
 def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:
     """Of plain arrays; -1 for anything else."""
     return tuple([a.ndim if type(a) is np.ndarray else -1 for a in args])
+
+
+def _place_of(function: Callable[..., Any] | None) -> str:
+    """The line of a Python function; "" where there is none."""
+    code = getattr(function, "__code__", None)
+    return "" if code is None else printable(f"{code.co_filename}:{code.co_firstlineno}")
 
 
 def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:

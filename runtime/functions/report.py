@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tierup.runtime.account.counters import Counters, total_of
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.account.times import PARTS, Times, places
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.protocols import ProgramExecutor
 from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.executors.splits.split import Split
@@ -20,6 +23,8 @@ from tierup.runtime.functions.elsewhere import Elsewhere
 from tierup.runtime.functions.explain import explain
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.variant import Built, Variant
+from tierup.runtime.functions.verdict.arguments import WAYS
+from tierup.runtime.functions.verdict.cause import Facts
 
 if TYPE_CHECKING:
     from tierup.runtime.functions.debug_state import DebugState
@@ -40,6 +45,8 @@ class Report:
     _overrides: options_module.Overrides
     _numbers: ChangingNumbers
     _uncalled: Callable[[], Built]
+    _tables: Mapping[object, DirectTable]
+    times: Times
     _stats_before: Stats  # of graphs that were dropped
     _counted_before: Counters  # by executors that were let go
 
@@ -125,8 +132,9 @@ class Report:
 
         return debug_state(self.__name__, self._all_executors, self._overrides.current(), self.counters(), lambda: self.graph)
 
-    def explain(self) -> str:
-        """For people: which versions there are, what they are worth, what missed and why, what has no native code and why."""
+    def explain(self, details: bool = False) -> str:
+        """For people: where the time of its calls went, why it is slow and what to do; which versions there are, what they are worth, what
+        missed and why, what has no native code and why. `details`: all versions, graphs and events, and not only some of many alike."""
         functions = (self, *self._parts)
         constants: dict[ProgramExecutor, str] = {
             e: text for f in functions for found in f._variants.values() for e, text in told_apart(found).items()
@@ -135,7 +143,45 @@ class Report:
         before = sum((f._stats_before for f in functions), Stats())
         islands = [] if self.elsewhere is None else self.elsewhere.explain()
         islands += [f"calls of another kind: {line}" if i == 0 else line for other in self._kinds for i, line in enumerate(other.explain())]
-        return explain(self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python)
+        return explain(
+            self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python, self._facts(islands),
+            details=details,
+        )  # fmt: skip
+
+    @property
+    def times_by_part(self) -> dict[str, float]:
+        """What its calls took until now, seconds by part."""
+        return self.times.by_part
+
+    def _facts(self, islands: Sequence[str]) -> Facts:
+        """What the verdict on it is found from."""
+        functions = (self, *self._parts)
+        seconds = dict.fromkeys(PARTS, 0.0)
+        for function in functions:
+            for part, spent in function.times_by_part.items():
+                seconds[part] += spent
+        slow: Counter[str] = Counter()
+        for function in functions:
+            for table in function._tables.values():
+                if table.native is not None:
+                    slow.update({cause.name: count for cause, count in table.native.counts().slow.items() if cause.name in WAYS})
+        events = [event for executor in self._executors for event in executor.history.events if event.caller]
+        return Facts(
+            name=self.__name__,
+            line=self.times.place or next((e.program.place for e in self._all_executors), ""),
+            stats=self.stats(),
+            seconds=seconds,
+            times=[function.times for function in functions],
+            place=places().get((self.times.name, self.times.place)),
+            executors=self._all_executors,
+            variants=[(shape.parameters, v) for f in functions for shape, found in f._variants.items() for v in found],
+            read=[access for f in functions for access in f._numbers.read],
+            fixed=[access for f in functions for access in f._numbers.fixed],
+            elsewhere=islands,
+            python_is_quicker=getattr(self.elsewhere, "compared", None),
+            slow=slow,
+            caller=events[-1].caller if events else "",
+        )
 
     def release(self) -> bool:
         """Let go of what only compiling needs (graphs, their copies, records) where there are versions; False when nothing was let go.

@@ -23,6 +23,7 @@ class Built:
     output: OutputTree
     hidden: tuple[HiddenInput, ...]
     constants: tuple[Constant, ...]
+    written_out: tuple[tuple[str, int], ...] = ()  # loops of which the graph has every round: their lines and rounds
     enlarge: Callable[[], None] | None = None  # lets the next graph have more room where a call of this one runs out of it
 
 

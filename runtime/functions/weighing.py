@@ -20,11 +20,14 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account import last_plan
+from tierup.runtime.account.times import NATIVE, OVERHEAD, PYTHON, During, Times, clocked
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.dispatching import dispatch
@@ -55,6 +58,7 @@ class Weighed(DirectCalls, Report):
 
     _slow: Callable[..., Any]
     _python: Callable[..., Any] | None
+    times: Times
     _in_parts: Elsewhere | None = None  # what was made of a function of which there is no graph
     _when_due: Callable[[], None] | None = None  # of a region: what is called in the place of a round
 
@@ -64,7 +68,11 @@ class Weighed(DirectCalls, Report):
         self._linking = forking.lock()  # over `_first`, `elsewhere` and `_round`
         self._round: Round | None = None  # whose turns calls take now
         self._turns_of_python = 0  # calls that it answered before the ones that it answers now
-        self._due = functools.partial(_weigh, weakref.ref(self))
+        self._due = functools.partial(_answer_due, weakref.ref(self))
+        self._due_in = 0  # native calls before the next round
+        self._armed: tuple[NativeTable, int] | None = None  # the table that asks about a call, after so many
+        self._untimed = self._entries_then = 0  # native calls since the last that was timed; calls through Python, then
+        self._python_before = 0.0  # seconds of calls that the Python function answered before those that it answers now
         self._weigh_after(FIRST)
 
     @property
@@ -95,6 +103,7 @@ class Weighed(DirectCalls, Report):
         with self._linking:
             if self.elsewhere is not python:
                 return
+            self._python_before += python.seconds
             self.elsewhere, self._turns_of_python = self._in_parts, self._turns_of_python + python.calls()
             self._answer_as_made()
         if self._in_parts is not None:
@@ -194,8 +203,57 @@ class Weighed(DirectCalls, Report):
 
     def _weigh_after(self, calls: int) -> None:
         self._weighed_at, self._calls = calls, itertools.count()
-        if self._first is not None and self.is_weighed:
+        self._due_in = calls
+        self._arm()
+
+    # --- native calls that are timed ------------------------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        """Have the native table ask about the next call that is to be timed, or to begin a round."""
+        self._untimed, self._armed = self.untimed, None
+        if self._first is not None:
+            untimed = self.times.native.untimed()
+            calls = min(untimed, self._due_in) if self.is_weighed else untimed
+            self._armed = self._first, calls
             self._first.call_after(calls, self._due)
+
+    @property
+    def untimed(self) -> int:
+        """Native calls since the last one that was timed."""
+        if self._armed is None:
+            return self._untimed
+        table, calls = self._armed
+        return self._untimed + calls - max(table.calls_until_due, 0)
+
+    def answer_due(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call that the native table asks about."""
+        passed = 0 if self._armed is None else self._armed[1]
+        self._untimed, self._armed = self._untimed + passed, None
+        self._due_in -= passed
+        if self.is_weighed and self._due_in <= 0:
+            with During(OVERHEAD, self.times):
+                return self.weigh(args, kwargs)
+        self._due_in -= 1
+        first, entries, left = self._first, self.times.entries, self.times.left
+        run = self._slow if first is None else first.callable()
+        try:
+            result, took = clocked(run, args, kwargs)
+            if self.times.entries == entries and self.times.left == left:  # else its time is known by parts
+                # it stands for those since the last, but for those that came through Python
+                self.times.native.add(took, max(1, self._untimed + 1 - entries + self._entries_then), last_plan.serial())
+                self._untimed, self._entries_then = 0, entries
+        finally:
+            self._arm()
+        return result
+
+    @property
+    def times_by_part(self) -> dict[str, float]:
+        """What its calls took until now, seconds by part."""
+        by_part, native = self.times.by_part, self.times.native
+        by_part[NATIVE] += native.last * max(0, self.untimed - self.times.entries + self._entries_then)
+        elsewhere = self.elsewhere
+        by_part[PYTHON] += self._python_before + (elsewhere.seconds if isinstance(elsewhere, QuickerPython) else 0.0)
+        return by_part
 
     def _is_left(self, elsewhere: Elsewhere) -> bool:
         """Whether it answers calls under the options of now."""
@@ -206,11 +264,11 @@ class Weighed(DirectCalls, Report):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
 
 
-def _weigh(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
-    """The call that is due, from a native table."""
+def _answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
+    """A call that a native table asks about."""
     function = weak()
     assert function is not None  # it is being called
-    return function.weigh(args, kwargs)
+    return function.answer_due(args, kwargs)
 
 
 def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, float]:
@@ -248,7 +306,8 @@ class Round:
             function.note_python()
         side = self._sides[thread] = self._plain if turn == "P" else function.ours()
         try:
-            result, took = timed(side, args, kwargs)
+            with During(PYTHON, function.times) if turn == "P" else nullcontext():
+                result, took = timed(side, args, kwargs)
         except BaseException:
             self._turns.appendleft(turn)
             raise
@@ -284,11 +343,16 @@ class QuickerPython(PlainPython):
         """`ours`, `took`: seconds of a call."""
         why = f"it takes {took * 1e6:.3g} us a call, what was made of it {ours * 1e6:.3g} us, which answers with the option weigh=False"
         super().__init__(self._answer, why)
-        self._function, self._plain, self._instead_of = function, plain, function.elsewhere
+        self._function, self._plain, self._instead_of, self._took, self._ours = function, plain, function.elsewhere, took, ours
         if self._instead_of is not None:
             self.functions = self._instead_of.functions
         self._calls, self._asked, self._asking = itertools.count(), 0, forking.lock()
         self.forward = function.forward(plain, self._answer)  # the shorter way, where there is one
+
+    @property
+    def compared(self) -> tuple[float, float]:
+        """Seconds of a call: of Python's, and of what was made of the function."""
+        return self._took, self._ours
 
     def explain(self) -> list[str]:
         """That it is so, and what it answers instead of."""
@@ -300,6 +364,11 @@ class QuickerPython(PlainPython):
             self._asked += 1
             forwarded = 0 if self.forward is None else self.forward.calls
             return next(self._calls) + 1 - self._asked + forwarded
+
+    @property
+    def seconds(self) -> float:
+        """What these took, by those that were timed."""
+        return self.calls() * self._took
 
     def _answer(self, *args: Any, **kwargs: Any) -> Any:
         function, forward = self._function, self.forward

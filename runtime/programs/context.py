@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from tierup.runtime.base.events import EventKind
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from tierup.lowering.base.abi import ErrorSite
     from tierup.runtime.account.history import History
     from tierup.runtime.base.options import Options, Overrides
     from tierup.runtime.base.protocols import Flat, MakeExecutor, Place
@@ -66,13 +68,13 @@ class Context:
         self.history.interpreted(reason)
         return self.place.run(program or self.program, flat)
 
-    def run_again(self, flat: Flat, count: Callable[[], None] | None = None) -> Flat:
+    def run_again(self, flat: Flat, count: Callable[[], None] | None = None, site: ErrorSite | None = None) -> Flat:
         """Run a call again that code left having written nothing: native code at an error site, or a split or a continuation that raised.
         An exception is what that was for; a result is none of the code's: `count` is told, and an assertion refuses it before anything is
-        written."""
-        return self.place.on_host(lambda *host: self._run_again(host, count), flat)
+        written. `site`: the check that failed, where it is known."""
+        return self.place.on_host(lambda *host: self._run_again(host, count, site), flat)
 
-    def _run_again(self, flat: Flat, count: Callable[[], None] | None) -> Flat:
+    def _run_again(self, flat: Flat, count: Callable[[], None] | None, site: ErrorSite | None) -> Flat:
         history, program, options = self.history, self.program, self.options()
         action, raises = "ran again in tier 0", False
         told = count or (lambda: history.emit(EventKind.ERROR_EXIT, Reason.HANDED_OVER, action=action))
@@ -84,10 +86,12 @@ class Context:
             if not raises:
                 told()
                 history.refuse_tier0(Reason.HANDED_OVER, options)
+        start = time.perf_counter()
         try:
             results = program.run(flat)
-        except BaseException:
-            history.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, action=action)
+        except BaseException as e:
+            op, line = ("", "") if site is None else (site.op, site.location)
+            history.check_failed(op, line, e, time.perf_counter() - start)
             raise
         told()
         return results

@@ -8,6 +8,7 @@ from typing import Any
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
+from tierup.runtime.account.times import TIER0, During
 from tierup.runtime.arguments.signature import Signature, signature_of
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
@@ -71,6 +72,7 @@ class Program:
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call in tier 0. Raises what the program raises, with the user's line in the message."""
-        result = self.tier0.call(*flat)
+        with During(TIER0):
+            result = self.tier0.call(*flat)
         last_plan.note(self)
         return result if isinstance(result, tuple) else () if result is None else (result,)

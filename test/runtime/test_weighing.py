@@ -15,6 +15,7 @@ import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.islands import worth
+from tierup.runtime.account.times import Times
 from tierup.runtime.functions import weighing
 from tierup.runtime.functions.weighing import FIRST, LATER
 
@@ -391,6 +392,7 @@ def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: py
 
         concerns_tensors = staticmethod(lambda *_: False)  # type: ignore[assignment]
         seconds_in_tier0 = 0.0  # type: ignore[assignment]
+        times = Times()
 
         def ours(self) -> Any:
             return lambda n: self.answer("N", n)

@@ -169,6 +169,7 @@ def numpy_partition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:
 
 @_numpys(
     "tierup.argpartition(Tensor self, int dim, int[] kth) -> Tensor", infer=_positions, native=False, raises=True, differentiable=False,
+    nearest="np.argsort or np.partition",
     no_gradient="positions",
 )  # fmt: skip
 def numpy_argpartition(x: np.ndarray, dim: int, kth: list[int]) -> np.ndarray:

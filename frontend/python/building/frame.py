@@ -132,6 +132,7 @@ class Outside:
         self.dtypes: dict[Access, np.dtype | None] = {}
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
+        self.written_out: dict[str, int] = {}  # see Built
         self.made_by_python: UnsupportedSyntax | None = None  # see GraphResult
         self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 
@@ -221,6 +222,13 @@ class Frame:
             column = getattr(node, "col_offset", 0) + 1
             self.em.location = ir.Location.file(printable(self.source.filename), line, column, self.em.context)
             self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
+
+    def writes_out(self, node: ast.AST, rounds: int) -> None:
+        """Note that the graph has every round of a loop; not of one in NumPy's own code."""
+        line = getattr(node, "lineno", None)
+        if line is not None and not self.is_numpys:
+            place, outside = f"{printable(self.source.filename)}:{line}", self.outside
+            outside.written_out[place] = max(rounds, outside.written_out.get(place, 0))
 
     def execute(self, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
         """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see `__init__`."""

@@ -124,7 +124,9 @@ def _comprehend(frame: Frame, node: Any, first: Value, depth: int, add: Callable
     generator = node.generators[depth]
     with frame.comprehension(node, binds([generator.target])):
         iterable = iterate(frame, generator.iter, evaluate(frame, generator.iter) if depth else first)
-        for i in range(known_length(frame, generator.iter, iterable)):
+        rounds = known_length(frame, generator.iter, iterable)
+        frame.writes_out(node, rounds)
+        for i in range(rounds):
             assign_target(frame, generator.target, iterable.item(Const(i)))
             if all(_passes(frame, test) for test in generator.ifs):
                 _comprehend(frame, node, first, depth + 1, add)

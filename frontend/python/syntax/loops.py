@@ -141,6 +141,7 @@ def _write_out(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, re
     if count - offset > MAX_UNROLLED:
         raise frame.error(node, f"{count} iterations to write out (at most {MAX_UNROLLED})", "use array operations")
 
+    frame.writes_out(node, count - offset)
     written = _as_written(node)
     bodies: list[list[Any]] = [[_binder(frame, node, iterable, i), *written.body] for i in range(offset, count)]
     if _jumps(written):

@@ -122,6 +122,11 @@ class NativeTable(Versions[NativeRow]):
         self._due = due
         self._struct.due, self._struct.calls_left = id(due), calls + 1
 
+    @property
+    def calls_until_due(self) -> int:
+        """How many calls there are still before the one that `due` answers; -1 where that was, or there is none."""
+        return max(int(self._struct.calls_left), 0) - 1
+
     def follow(self, following: NativeTable | None) -> None:
         """Let another table try what this one has no answer to, before `slow`."""
         self._struct.next = None if following is None else ctypes.addressof(following._struct)

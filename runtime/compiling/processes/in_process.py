@@ -12,9 +12,17 @@ from typing import Any
 
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.passes.pipelines import deadline
+from tierup.runtime.account.times import COMPILING, START_UP, During
 
 
 def run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object], limit: float | None = None) -> Any:
     """What the module's function returns or raises. `limit`: seconds, None where the caller counts them. Raises TookTooLong."""
     with nullcontext() if limit is None else deadline.within(limit):
-        return shielded(lambda: getattr(import_module(module), name)(*arguments, **keywords))
+        return shielded(lambda: _run(module, name, arguments, keywords))
+
+
+def _run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Any:
+    with During(START_UP):
+        step = getattr(import_module(module), name)
+    with During(COMPILING):
+        return step(*arguments, **keywords)

@@ -9,6 +9,7 @@ has found all code on disk they are what an earlier run came through.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from tierup.dialect import optable
@@ -16,6 +17,8 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
 from tierup.lowering.base.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.objects import store
+from tierup.runtime.account import times
+from tierup.runtime.account.times import COMPILING, START_UP, WAITING
 from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
@@ -31,6 +34,7 @@ COMPILER = ("tierup.runtime.compiling.version", "produce")  # by name: a worker 
 def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile in this process. Raises NotCompiled."""
     made: CompilerOutput = in_process.run(*COMPILER, (graph, entry, arguments, options), {}, limit=options.compile_limit)
+    _note_times(made)
     return made
 
 
@@ -64,6 +68,7 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
     kept = dump.current()
     wanted = (graph, entry, arguments, options, None if kept is None else kept.where)
     module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
+    start, rest = time.perf_counter(), WAITING if service.has_answered else START_UP
     try:
         produced: CompilerOutput = service.call(module, function, *given, limit=options.compile_limit)
     except CompilerCrashed as e:
@@ -73,4 +78,12 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
         kept.note(**produced.facts)
     for text in produced.reports:
         store.report(text)
+    _note_times(produced)
+    times.move(COMPILING, rest, time.perf_counter() - start - produced.milliseconds / 1e3)
     return produced
+
+
+def _note_times(produced: CompilerOutput) -> None:
+    """Tell the call's account how long each stage took."""
+    of_stages = {stage: spent / 1e3 for stage, spent in produced.artifact.timings_ms.items()} if produced.is_new else {}
+    times.note_stages({"specialise": max(0.0, produced.milliseconds / 1e3 - sum(of_stages.values())), **of_stages})

@@ -14,7 +14,9 @@ from tierup.dialect.base.forking import fork_allowed, no_fork
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
 from tierup.lowering.base.errors import WorkerUnavailable
+from tierup.runtime.account import times
 from tierup.runtime.account.history import History
+from tierup.runtime.account.times import COMPILING, During
 from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Maker
 from tierup.runtime.code import plans
@@ -40,7 +42,7 @@ class CompileJob:
         self._valued = valued
         self._faults = faults.captured()
         self.call = maker.context.calls() + 1
-        self._since = time.perf_counter()
+        self._since, self._times = time.perf_counter(), times.of_background()
         self.where = ""
         self._dropped = False
 
@@ -72,7 +74,7 @@ class CompileJob:
     def run(self) -> None:
         """Make the version and hand it, or why there is none, to the executor, where that is still there and open."""
         try:
-            with no_fork, faults.carried(self._faults):
+            with During(COMPILING, self._times), no_fork, faults.carried(self._faults):
                 self._run()
         finally:
             maker = self._maker()

@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.forking import no_fork
+from tierup.runtime.account import times
 from tierup.runtime.account.history import History
+from tierup.runtime.account.times import COMPILING, During
 from tierup.runtime.base.options import Options
 from tierup.runtime.compiling.scheduling.background import queue
 from tierup.runtime.faults import faults
@@ -72,6 +74,7 @@ class _Job:
     ) -> None:
         self._later, self._executor, self._part, self._key, self._work, self._arguments = later, context, part, key, work, arguments
         self._variables, self._faults = contextvars.copy_context(), faults.captured()
+        self._times = times.of_background()
 
     def drop(self) -> None:
         """What comes of it is an entry in tables that nobody reads any more."""
@@ -86,7 +89,7 @@ class _Job:
 
     def run(self) -> None:
         try:
-            with no_fork:
+            with During(COMPILING, self._times), no_fork:
                 self._variables.run(self._under_faults)
         finally:
             self._later.done(self._key)

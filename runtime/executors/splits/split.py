@@ -21,6 +21,7 @@ from tierup.dialect.optable.kernels import drawing
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
 from tierup.runtime.account.stats import Stats
+from tierup.runtime.account.times import TIER0, During
 from tierup.runtime.base.protocols import ProgramExecutor
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
@@ -63,7 +64,8 @@ class Split:
         """The flat results of a call. Whatever it raises, no argument has been written."""
         drawing.begin()
         try:
-            values = self.tier0.call(*flat, fail=faults.fail_of(self.function)) if self.tier0.fails else self.tier0.call(*flat)
+            with During(TIER0):
+                values = self.tier0.call(*flat, fail=faults.fail_of(self.function)) if self.tier0.fails else self.tier0.call(*flat)
             results = self.publication.results(flat, values)
         except BaseException:
             drawing.give_up()

@@ -1,0 +1,199 @@
+"""Causes that lie in the program, in what was made of it, or in how it is called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from tierup.dialect import optable
+from tierup.dialect.speculation.reasons import Reason
+from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, PYTHON, TIER0
+from tierup.runtime.functions.verdict.cause import ONCE, Cause, Facts, listed
+
+_TINY = 3e-6  # seconds of a call that does too little
+_OFTEN = 500  # calls
+_ROUNDS = 8  # written out
+
+
+def short_time(seconds: float) -> str:
+    """`12.3 ms`, `4.56 us`."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
+def decorated_again(facts: Facts) -> Iterator[Cause]:
+    """A function that is made anew, again and again, at one line."""
+    if facts.place is None or facts.place.made < 4:
+        return
+    total = facts.place.total()
+    seconds = sum(total.by_part.values())
+    yield Cause(
+        f"`{facts.name}` was decorated {facts.place.made} times at the same line, and each time begins anew: {short_time(seconds)} for all",
+        "decorate it once, at the top of the module, and pass what it reads from around it as arguments",
+        seconds * (1 - 1 / facts.place.made), facts.place.made, facts.line,
+    )  # fmt: skip
+
+
+def ops_in_tier0(facts: Facts) -> Iterator[Cause]:
+    """Ops without native code, in a loop or not."""
+    seen: dict[tuple[str, str], int] = {}
+    rounds = 0.0
+    for executor in facts.parts:
+        for split in executor.splits:
+            for op, line in split.code.left:
+                seen[op, line] = seen.get((op, line), 0) + split.hits
+            for region in split.regions:
+                rounds = max(rounds, region.calls() / max(1, split.hits))
+        for (reason, _, line), op in executor.refusals.items():
+            if reason is Reason.NO_LOWERING and op:
+                seen.setdefault((op, line), executor.calls())
+    for (op, line), calls in seen.items():
+        row = optable.lookup(op)
+        nearest = "" if row is None else row.nearest
+        name = shown(op)
+        loop = f" in a loop of some {rounds:.0f} rounds a call" if rounds > 1.5 else ""
+        move = ", or take it out of the loop" if loop else ""
+        yield Cause(
+            f"`{name}`{loop} has no native code, so tier 0 runs it, with native code around it",
+            (f"use {nearest}{move}" if nearest else f"write it with functions that have native code (docs/numpy-coverage.md){move}"),
+            (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) / len(seen), calls, line or facts.line,
+        )  # fmt: skip
+
+
+def shown(op: str) -> str:
+    """An op as a NumPy user writes it: `np.sort`; its own name where NumPy has no such function."""
+    row = optable.lookup(op)
+    if row is not None and row.spelled:
+        return row.spelled[0]
+    named = getattr(row.numpy_function, "__name__", "") if row is not None else ""
+    named = named or (op.removeprefix("tierup.") if op.startswith("tierup.") else "")
+    return f"np.{named}" if named and hasattr(np, named) else op
+
+
+def written_out_loops(facts: Facts) -> Iterator[Cause]:
+    """Loops of which the graph has every round."""
+    loops: dict[str, int] = {}
+    for _, variant in facts.variants:
+        for line, rounds in variant.built.written_out:
+            loops[line] = max(loops.get(line, 0), rounds)
+    leaves = max((len(executor.program.names) for executor in facts.executors), default=0)
+    if not loops or max(loops.values()) < _ROUNDS or max(loops.values()) <= leaves:
+        return  # where there are as many leaves as rounds, these are what it runs over
+    line, rounds = max(reversed(loops.items()), key=lambda item: item[1])
+    many = f", and {len(loops) - 1} more" if len(loops) > 1 else ""
+    yield Cause(
+        f"a loop is written out, all {rounds} rounds of it{many}: the graph has the body {rounds} times, and compiles for as long",
+        "loop over an array or a range(n), with what differs from round to round in an array (`w = np.array([...])`, then `w[i]`)",
+        facts.seconds[GRAPHS] + facts.seconds[COMPILING] + facts.seconds[LOADING], facts.graphs, line,
+    )  # fmt: skip
+
+
+def failing_checks(facts: Facts) -> Iterator[Cause]:
+    """Checks of native code that fail call after call."""
+    found: dict[tuple[str, str], list[float]] = {}
+    said: dict[tuple[str, str], str] = {}
+    for executor in facts.parts:
+        for key, (count, seconds, message) in executor.history.failed_checks.items():
+            total = found.setdefault(key, [0, 0.0])
+            total[0], total[1], said[key] = total[0] + count, total[1] + seconds, message
+    for (op, line), (count, seconds) in found.items():
+        if count < 4:
+            continue
+        share = (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) * count / max(1, facts.entries)
+        what = "the check of an index" if said[op, line].startswith("IndexError") else "a check"
+        what += f" (`{shown(op)}`)" if op else ""
+        yield Cause(
+            f"{what} failed in {count:.0f} calls, each of which tier 0 ran again to raise: {said[op, line]}",
+            "look at the values before the call, or let the function take them: np.clip an index, np.where around what is undefined",
+            max(seconds, share), int(count), line or facts.line,
+        )  # fmt: skip
+
+
+def too_little_work(facts: Facts) -> Iterator[Cause]:
+    """Very many calls that each do next to nothing."""
+    native = sum(times.native.seconds for times in facts.times)
+    calls = facts.stats.hits + facts.stats.python
+    quick = facts.python_is_quicker[0] if facts.python_is_quicker else native / max(1, facts.stats.hits)
+    if calls < _OFTEN or quick > _TINY:
+        return
+    yield Cause(
+        f"each of {calls} calls has too little work for a call: {short_time(max(quick, 1e-9))}, which is the call itself for the most part",
+        "put the loop around it into the function, or into another one that is decorated: one call then does the work of many",
+        native + facts.seconds[PYTHON], calls, facts.caller or facts.line,
+    )  # fmt: skip
+
+
+def slower_than_tier0(facts: Facts) -> Iterator[Cause]:
+    """What was made of the function takes longer than Python does."""
+    if facts.python_is_quicker is not None:
+        python, ours = facts.python_is_quicker
+        if python < _TINY:
+            return  # `too_little_work`
+        yield Cause(
+            f"native code and tier 0 take {short_time(ours)} a call, Python {short_time(python)}: NumPy's own functions are quicker here, "
+            "and Python answers",
+            "leave this function undecorated, or give it more to do between NumPy's functions; weigh=False has native code answer",
+            facts.seconds[PYTHON] + facts.seconds[TIER0], facts.stats.calls, facts.line,
+        )  # fmt: skip
+        return
+    for executor, version, hits in facts.versions:
+        took, before = facts.seconds_of_call(version), executor.history.seconds_in_tier0
+        if took is not None and before and hits > 8 and took > 1.2 * before and took > 1e-5:
+            yield Cause(
+                f"the version for {version.guards[:60]} takes {short_time(took)} a call, and tier 0 took {short_time(before)}",
+                "leave this function undecorated where NumPy's functions do most of the work, or decorate a part of it",
+                (took - before) * hits, hits, facts.line,
+            )  # fmt: skip
+
+
+def versions_in_turn(facts: Facts) -> Iterator[Cause]:
+    """More kinds of arguments than the limits on versions allow."""
+    limits = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
+    away: Counter[Reason] = Counter()
+    made = 0
+    for executor in facts.parts:
+        away.update({reason: count for reason, count in executor.history.turned_away.items() if reason in limits})
+        made += executor.history.counts["compiles"]
+    calls = sum(away.values())
+    if calls < 4:
+        return
+    options = facts.executors[0].options
+    strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
+    what = sorted({e.reason.sentence for x in facts.executors for e in x.history.events if e.reason and e.guard and e.expected})
+    dynamic = "" if any(kind == "dynamic" for kind, _ in options.fusion_strategy) else ' with a ("dynamic", 10) entry'
+    yield Cause(
+        f"{calls} calls came with more kinds of arguments than the limits on versions allow ({made} were made; "
+        f"fusion_strategy: {strategy}, max_versions: {options.max_versions})" + (f": {listed(what, 2)}" if what else ""),
+        f"raise max_versions and fusion_strategy{dynamic}, or bring arguments to fewer kinds (pad sizes, one dtype)",
+        facts.seconds[TIER0] + facts.seconds[OVERHEAD] + facts.seconds[PYTHON], calls, facts.line,
+    )  # fmt: skip
+
+
+def left_to_python(facts: Facts) -> Iterator[Cause]:
+    """Statements, or calls, that no graph has."""
+    no_cause = ("region at", "runs as plain Python: nothing")
+    lines = [line for line in facts.elsewhere if not line.startswith(no_cause) and "quicker" not in line]
+    if not lines or facts.python_is_quicker is not None:
+        return
+    yield Cause(
+        f"Python runs parts of it that are not translated: {listed(lines, 2)}",
+        "write these lines as is said there, or put what is around them into a function of its own that is decorated",
+        facts.seconds[PYTHON], facts.stats.calls, facts.line,
+    )  # fmt: skip
+
+
+def first_calls(facts: Facts) -> Iterator[Cause]:
+    """What every program pays once in a process, or once on a machine."""
+    seconds = facts.once
+    if seconds < 0.2 * facts.total:
+        return
+    parts = [f"{part} {short_time(facts.seconds[part])}" for part in ONCE if facts.seconds[part] > 0.05 * seconds]
+    calls = "its one call" if facts.stats.calls == 1 else f"all {facts.stats.calls} calls"
+    yield Cause(
+        f"they load the compiler and compile ({listed(parts)}); besides, {calls} took {short_time(facts.recurring)}",
+        "nothing for the next run, which finds the code on disk; compile='background' lets calls go on meanwhile",
+        seconds, facts.graphs + facts.stats.compiles, facts.line, once=True,
+    )  # fmt: skip
