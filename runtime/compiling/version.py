@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from tierup.lowering.base.abi import Artifact
 
 
-def recorded(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
-    """The graph with what the guards promise: what the pipeline `compile-cpu` begins with."""
+def recorded(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], threads: int) -> str:
+    """The graph with what the guards promise, and what passes ask of the CPU: what the pipeline `compile-cpu` begins with."""
     module = parse_module(graph)
     state(module, entry, arguments)
-    state_cpu(module)
+    state_cpu(module, threads=threads)
     return text_of(module)
 
 

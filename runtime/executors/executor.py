@@ -334,7 +334,8 @@ class Executor:
             if inside is not None:
                 return inside.code.profiled if stage == "profiled" else inside.code.text
             if stage == "recorded":
-                return steps.version.recorded(self.program.graph, self.program.entry, newest.record.arguments)
+                threads = newest.compiled.request.threads
+                return steps.version.recorded(self.program.graph, self.program.entry, newest.record.arguments, threads)
             return steps.regions.stage_of_whole(self.program.graph, self.program.entry, newest.record.arguments, stage)
         if stage == "values":
             return steps.version.to_values(self.program.graph)

@@ -36,7 +36,7 @@ def test_the_pipeline_makes_of_a_recorded_program_what_the_runtime_compiles(
 
     def producing(graph: str, entry: str, arguments: Any, options: Any) -> CompilerOutput:
         made = produce(graph, entry, arguments, options)
-        before.write_text(version.recorded(graph, entry, arguments))
+        before.write_text(version.recorded(graph, entry, arguments, made.request.threads))
         assert opt.main([str(before), "--tierup-pipeline=compile-cpu", "--mlir-print-debuginfo", "-o", str(after)]) == 0
         with thread_context(), ir.Location.unknown():
             tried.append(text_of(lowered_module(made.request, Driver())).rstrip() == after.read_text().rstrip())
