@@ -17,6 +17,7 @@ from tierup.dialect.mlir import ir
 # of an op that stands for one item of an index: how many dimensions the items before it took, and how many there are; its errors say both
 INDEX = "tierup.index"
 PROMOTION = "tierup.promotion"  # of an op: "numpy", by whose dtype rules it goes; without it torch's hold
+SATURATES = "tierup.saturates"  # the unit attribute of an op on ints: what 64 bits do not hold is the nearest int that they do
 LOCKED = "tierup.locked"  # the unit attribute of a view that NumPy locks, which was NumPy's before tierup-explicit-promotion
 IN_NO_GRAD = "tierup.in_no_grad"  # the unit attribute of an aten.detach that says what a no_grad block gives
 UNREAD = "tierup.unread"  # the unit attribute of an empty tensor of which nobody reads an element before it was written

@@ -25,6 +25,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import Category, DType
 from tierup.dialect.ir.attributes import i64
+from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 
 Number = Union[bool, int, float]
@@ -449,6 +450,19 @@ def known(value: ir.Value) -> Any:
     if isinstance(number, ir.DenseElementsAttr):
         return number.get_splat_value().value if number.is_splat else None
     return number.value
+
+
+def conjuncts(condition: ir.Value) -> list[ir.Value]:
+    """What must be true for a condition to be."""
+    found, open_ = [], [condition]
+    while open_:
+        value = open_.pop()
+        both = maker(value, "arith.andi")
+        if both is None:
+            found.append(value)
+        else:
+            open_ += list(both.operands)
+    return found
 
 
 def select(condition: ir.Value, yes: Operand, no: Operand) -> Scalar:

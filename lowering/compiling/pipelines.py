@@ -156,11 +156,13 @@ LLVM = NamedPipeline(
         "lower-affine",
         "convert-scf-to-cf",
         "func.func(tierup-leave-loops)",
+        "func.func(tierup-use-overflow-flags)",
         "tierup-convert-math",
         "convert-to-llvm{filter-dialects=arith,cf,complex,func,index,memref,ub}",  # one walk: half the time of a pass for each
         "reconcile-unrealized-casts",
         "canonicalize",
         "cse",
+        "tierup-store-bools-as-bytes",
         "tierup-annotate-kernel",
         "tierup-hand-to-threads",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tierup.dialect.analysis.ints.positions import FROM_END, FROM_START, INSIDE
+from tierup.dialect.analysis.ints.positions import FROM_END, FROM_START, INSIDE, NOT_NEGATIVE
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
@@ -89,7 +89,8 @@ class Call:
         position = self.position(i)
         if position is None:
             raise NotHandled
-        known = ir.StringAttr(self.op.attributes[INSIDE]).value if self.is_inside else ""
+        marks = self.op.attributes
+        known = ir.StringAttr(marks[INSIDE]).value if INSIDE in marks else FROM_START if NOT_NEGATIVE in marks else ""
         return position if known == FROM_START else position + length if known == FROM_END else sizes.from_end(position, length)
 
     @staticmethod

@@ -1,5 +1,5 @@
-"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap; whether they do is
-asked (`_fits`).
+"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap, or
+saturate where that is asked (`_fits`) and the op says so.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
 """
@@ -10,13 +10,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.ir.attributes import SATURATES
 from tierup.dialect.ir.structure import module_of
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.pointwise.comparison import bitwise_left_shift, bitwise_right_shift
-from tierup.dialect.ops.pointwise.division import floor_divide, remainder
+from tierup.dialect.ops.pointwise.division import floor_divide, fmod, remainder
 from tierup.dialect.ops.scalars.libm import LIBM
 from tierup.dialect.ops.scalars.libm import PREFIX as LIBM_PREFIX
 from tierup.dialect.ops.scalars.script_math import LIBM as SCRIPT_LIBM
+from tierup.dialect.rewriting.core import int_of
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import Scalar, absolute, constant, element_type, halves_of_product, maximum, minimum, of, select
 from tierup.lowering.building.sizes import Size
@@ -24,9 +27,11 @@ from tierup.lowering.externals import libm
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.pointwise.context import NotHandled, number
-from tierup.lowering.ops.pointwise.elements import SCALARS
+from tierup.lowering.ops.pointwise.elements import SCALARS, SCALARS_BY_POSITIVE, Scalars
 
 Formula = Callable[..., Scalar]
+POSITIVE_DIVISOR = "tierup.positive_divisor"  # on divisions of ints
+DIVISIONS = ("aten.floordiv.int", "aten.remainder.int")
 
 
 def _together(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
@@ -132,8 +137,6 @@ _FORMULAS: dict[str, Formula] = {
     **{f"aten.sub{k}": _arithmetic(lambda x, y: x - y) for k in ("", ".int", ".float")},
     **{f"aten.mul{k}": _arithmetic(lambda x, y: x * y) for k in ("", ".int", ".float", ".int_float", ".float_int")},
     **{f"aten.div{k}": _div for k in ("", ".int", ".float")},
-    "aten.floordiv.int": lambda x, y: floor_divide.formula(SCALARS, x, y),
-    "aten.remainder.int": lambda x, y: remainder.formula(SCALARS, x, y),
     **{f"aten.neg.{k}": (lambda x: -x) for k in ("int", "float")},
     **{f"prim.abs.{k}": absolute for k in ("Scalar", "int", "float")},
     **{name: _libm(found.symbol, found.op.operands) for name, found in LIBM.items()},
@@ -178,6 +181,42 @@ def _by(formula: Formula) -> Callable[[Call], Scalar]:
     return lambda c: formula(*map(number, c.op.operands))
 
 
+def _checked(name: str, fits: Formula, is_negative: Formula) -> Callable[[Call], Scalar]:
+    """An op on ints, one of which saturates gives the nearest int that 64 bits hold, with the sign that `is_negative` says of operands."""
+
+    def run(c: Call) -> Scalar:
+        operands = [number(v) for v in c.op.operands]
+        found: Scalar = _FORMULAS[name](*operands)
+        if SATURATES not in c.op.attributes:
+            return found
+        return select(fits(*operands), found, select(is_negative(*operands), constant(-1 << 63, dtypes.i64), (1 << 63) - 1))
+
+    return run
+
+
+def _quotient(c: Call) -> Scalar:
+    """a // b of ints."""
+    found: Scalar = floor_divide.formula(_kind(c), *map(number, c.op.operands))
+    return found
+
+
+def _remainder(c: Call) -> Scalar:
+    """a % b of ints. Its sign does not matter where all that is asked is whether it is 0."""
+    formula = fmod.formula if all(_asks_for_zero(use.owner.operation) for use in c.op.results[0].uses) else remainder.formula
+    found: Scalar = formula(_kind(c), *map(number, c.op.operands))
+    return found
+
+
+def _kind(c: Call) -> Scalars:
+    return SCALARS_BY_POSITIVE if POSITIVE_DIVISOR in c.op.attributes else SCALARS
+
+
+def _asks_for_zero(op: ir.Operation) -> bool:
+    """Whether an op compares a number with 0."""
+    name = torch_name(op)
+    return name == "aten.Bool.int" or name in ("aten.eq.int", "aten.ne.int") and 0 in map(int_of, op.operands)
+
+
 def _item(c: Call) -> Scalar:
     """One element of a tensor, as a number of the result's type."""
     x = c.tensor(0)
@@ -206,6 +245,11 @@ _ITEMS = ("item", "Int.Tensor", "Float.Tensor", "Bool.Tensor", "IntImplicit", "F
 
 LOWERINGS: dict[str, Callable[[Call], Scalar]] = {
     **{name: _by(formula) for name, formula in _FORMULAS.items()},
+    "aten.floordiv.int": _quotient,
+    "aten.remainder.int": _remainder,
+    "aten.add.int": _checked("aten.add.int", _add_fits, lambda x, y: x < 0),
+    "aten.sub.int": _checked("aten.sub.int", _sub_fits, lambda x, y: x < 0),
+    "aten.mul.int": _checked("aten.mul.int", _mul_fits, lambda x, y: (x ^ y) < 0),
     **{f"aten.{name}": _item for name in _ITEMS},
     "aten.size.int": lambda c: _length(c, c.integer(1)),
     "aten.numel": _numel,

@@ -8,16 +8,18 @@ Results are fresh memory and arguments are only read, so no pointer argument of 
 called by the adapter alone, hence internal; and they are inlined there first of all, so that LLVM simplifies one function and not two.
 Internal are also the helpers that MLIR's passes add. Parts of an entry (tierup-split-kernel) are
 marked as it is, and stay functions; so do its exits (tierup-outline-exits), and what deallocations ask after one
-(tierup-spare-handed-over): they are rarely called. A loop that threads share (tierup-share-loops) says which memory is reached through one
-argument alone.
+(tierup-spare-handed-over): they are rarely called. So is what loops poll, over which each round would jump if LLVM did not know it. A loop
+that threads share (tierup-share-loops) says which memory is reached through one argument alone.
 """
 
 from __future__ import annotations
 
 from tierup.dialect.base.records import dataclass
+from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import PART, RESULT_KINDS
+from tierup.lowering.externals import polling
 from tierup.lowering.transforms.outline_exits import EXIT
 from tierup.lowering.transforms.share_loops import APART, SHARED
 from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
@@ -35,6 +37,8 @@ class AnnotateKernel(Pass):
         pointer, internal = ir.Type.parse("!llvm.ptr"), ir.Attribute.parse("#llvm.linkage<internal>")
         for view in module.body.operations:
             function = view.operation
+            if function.name == "llvm.func" and symbol_of(function) == polling.POLL:
+                _mark(function, "cold")
             if function.name != "llvm.func" or not len(function.regions[0].blocks):
                 continue
             function.attributes["linkage"] = internal

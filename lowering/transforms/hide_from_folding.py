@@ -20,7 +20,8 @@ becomes
   its truth. What constants make is computed here, by tier 0, and what types say is read off; all else that inference knows of numbers
   `tierup-fold-numbers` folds.
 * Operands that single ops fold by (`_FOLDED_BY`).
-* Ops that it takes for their operand by their types alone, though they may raise, or reduce: they are a `torch.operator` meanwhile.
+* Ops that it takes for their operand by their types alone, though they may raise, or reduce: they are a `torch.operator` meanwhile. So are
+  remainders of ints, which it folds as C has them.
 * What may raise is used: MLIR drops a torch op whose result nobody reads, and an error is a result too.
 * Copies where a result is a copy on some paths only (`lowering/analysis/copies_kept.py`).
 
@@ -58,6 +59,7 @@ from tierup.lowering.transforms.unpack_lists import check_items
 # shape the condition has; sizes of which one is 1; parts without elements, which it drops, be there others or not.
 _FOLDED_BY = {"torch.aten.eq.Tensor": 1, "torch.aten.where.self": 2, "torch.aten.unflatten.int": 2, "torch.aten.cat": 0}
 Hidden = dict[ir.Value, ir.Value]  # what stands for a value
+_REMAINDER = "torch.aten.remainder.int"
 _NUMBERS = ("!torch.int", "!torch.float", "!torch.bool", "!torch.number")
 _CONSTANTS = ("torch.constant.float", "torch.constant.int", "torch.constant.bool")
 
@@ -95,7 +97,7 @@ class HideFromFolding(Pass):
             strides = _STRIDES.get(op.name)
             if strides is not None and items_of(op.operands[strides]) == []:
                 op.operands[strides] = op.operands[strides - 1]
-            if _is_no_operand(op):
+            if _is_no_operand(op) or op.name == _REMAINDER:
                 spell(op, CLOSED)
                 continue
             if op.name in _FOLDED_BY:

@@ -20,7 +20,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import Union
 
-from tierup.dialect.analysis.ints.positions import INSIDE
+from tierup.dialect.analysis.ints.positions import INSIDE, NOT_NEGATIVE
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import Category
 from tierup.dialect.base.records import dataclass
@@ -32,6 +32,7 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import items_of, under_casts
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
+from tierup.lowering.ops.scalars import POSITIVE_DIVISOR
 
 MAY_BE_EMPTY = "tierup.may_be_empty"
 _Place = tuple[ir.Block, ir.Value, Union[int, tuple[ir.Value, int]]]
@@ -269,7 +270,7 @@ def _power(op: ir.Operation) -> None:
 def _scalar_divisor(op: ir.Operation) -> None:
     """Ints of the program by a zero that the run computes."""
     divisor = op.operands[1]
-    if t.known_int(divisor) in (0, None):
+    if t.known_int(divisor) in (0, None) and POSITIVE_DIVISOR not in op.attributes:
         t.check(t.Number(divisor).differs(0), "integer division or modulo by zero")
 
 
@@ -367,7 +368,7 @@ def _select(op: ir.Operation) -> None:
     if number is not None and length is not None and -length <= number < length:
         return
     size = t.size(x, axis)
-    lowest, at = -size, t.Number(position)
+    lowest, at = t.integer(0) if NOT_NEGATIVE in op.attributes else -size, t.Number(position)
     t.check((at >= lowest) & (at < size), "index out of range")
     op.operands[slot] = t.greatest(t.least(at, size - 1), lowest)  # 0 where the axis is empty
 

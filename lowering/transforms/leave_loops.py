@@ -47,7 +47,7 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.natural_loops import NaturalLoop, natural_loops
 from tierup.lowering.analysis.stated import ERROR_SITES
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import known
+from tierup.lowering.building.arith import conjuncts, known
 from tierup.lowering.building.origins import is_programs
 
 _JUMP, _BRANCH, _STORE = "cf.br", "cf.cond_br", "memref.store"
@@ -115,21 +115,8 @@ def _flags(loop: NaturalLoop, latch: ir.Block) -> list[int]:
     if last.name != _JUMP:
         return []
     arguments = list(loop.header.arguments)
-    asked = [arguments.index(v) for v in _parts(loop.branch.operands[0]) if v in arguments]
+    asked = [arguments.index(v) for v in conjuncts(loop.branch.operands[0]) if v in arguments]
     return [k for k in asked if known(last.operands[k]) is None]
-
-
-def _parts(condition: ir.Value) -> list[ir.Value]:
-    """What must be true for a condition to be."""
-    found, open_ = [], [condition]
-    while open_:
-        value = open_.pop()
-        both = maker(value, "arith.andi")
-        if both is None:
-            found.append(value)
-        else:
-            open_ += list(both.operands)
-    return found
 
 
 def _used_behind(loop: NaturalLoop, blocks: Container[ir.Block]) -> list[ir.Value]:

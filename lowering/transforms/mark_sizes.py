@@ -6,6 +6,9 @@
     %3 = torch.prim.Loop ...                           what it carries keeps its sizes, round after round
     %4 = torch.aten.select_scatter %y, %v, %dim, %i    %y has elements
     %5 = torch.aten.select.int %x, %dim, %i            %i is inside %x
+    %6 = torch.aten.select.int %x, %dim, %j            %j is not negative, and perhaps beyond %x
+    %7 = torch.aten.remainder.int %i, %n               %n is positive
+    %8 = torch.aten.eq.int %n, %zero
 
 becomes
 
@@ -15,6 +18,9 @@ becomes
     %3 = torch.prim.Loop ... {tierup.steady}
     %4 = torch.aten.select_scatter %y, %v, %dim, %i {tierup.has_elements}
     %5 = torch.aten.select.int %x, %dim, %i {tierup.inside = "from_start"}
+    %6 = torch.aten.select.int %x, %dim, %j {tierup.not_negative}
+    %7 = torch.aten.remainder.int %i, %n {tierup.positive_divisor}
+    %8 = torch.constant.bool false
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`; `tierup.certain` numbers the sizes that are not. Where
 sizes hang on int arguments that symbols stand for, `tierup.limits` says of the entry what must hold for there not to be too many elements.
@@ -24,12 +30,13 @@ from __future__ import annotations
 
 from math import prod
 
-from tierup.dialect.analysis.ints.positions import INSIDE, Positions
+from tierup.dialect.analysis.ints.positions import INSIDE, NOT_NEGATIVE, Positions
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
-from tierup.dialect.facts.values import Tensor, Value
+from tierup.dialect.facts.values import Bool, Tensor, Value
 from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import operands
 from tierup.dialect.optable.rows import row_of
@@ -39,8 +46,10 @@ from tierup.lowering.analysis.signature import inference_of
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
 from tierup.lowering.base.abi import INT64_MAX, MOST_BY_NAME
 from tierup.lowering.building import builders as b
+from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.ops.call import HAS_ELEMENTS
+from tierup.lowering.ops.scalars import DIVISIONS, POSITIVE_DIVISOR
 from tierup.lowering.transforms.insert_bounds_checks import FITS, MAY_BE_EMPTY, bounds_of_index, position_of, reads_positions
 from tierup.lowering.transforms.insert_size_checks import CERTAIN, KNOWN, TIED, fills, sizes_given
 from tierup.lowering.transforms.lower_control_flow import STEADY
@@ -63,7 +72,7 @@ class MarkSizes(Pass):
             _mark_tied(function, inference)
             _mark_empty(function, inference)
             _mark_fitting(function, inference)
-            _mark_inside(function, inference)
+            _mark_ints(function, inference)
             _mark_steady(function, inference)
 
 
@@ -138,10 +147,16 @@ def _mark_fitting(function: ir.Operation, inference: Inference) -> None:
             op.attributes[FITS] = ir.UnitAttr.get(op.context)
 
 
-def _mark_inside(function: ir.Operation, inference: Inference) -> None:
-    """One position of an axis that surely is there, and from which end it is counted."""
+def _mark_ints(function: ir.Operation, inference: Inference) -> None:
+    """One position of an axis that surely is there, and from which end it is counted; divisors that are positive. Comparisons of which all
+    runs decide alike are constants."""
     found = Positions(inference)
+    decided: list[tuple[ir.Operation, bool]] = []
     for op in b.walk(function):
+        if (truth := found.decides(op)) is not None:
+            decided.append((op, truth))
+        elif torch_name(op) in DIVISIONS and found.used(op)[1].is_at_least(1):
+            op.attributes[POSITIVE_DIVISOR] = ir.UnitAttr.get(op.context)
         slot = position_of(op)
         known = inference.values.get(op.operands[0]) if slot else None
         axis = int_of(op.operands[slot - 1]) if slot else None
@@ -149,6 +164,13 @@ def _mark_inside(function: ir.Operation, inference: Inference) -> None:
             where = found.where(op.operands[slot], known.shape[axis % len(known.shape)], op)
             if where:
                 op.attributes[INSIDE] = ir.StringAttr.get(where, op.context)
+            elif found.is_not_negative(op.operands[slot], op):
+                op.attributes[NOT_NEGATIVE] = ir.UnitAttr.get(op.context)
+    for op, truth in decided:
+        with op.location, ir.InsertionPoint(op):
+            constant = t.constant(truth)
+        op.results[0].replace_all_uses_with(constant)
+        inference.values[constant] = Bool(truth)
 
 
 def _mark_steady(function: ir.Operation, inference: Inference) -> None:

@@ -16,10 +16,23 @@ becomes
     tierup_poll_end(%state)
     return
 
-Whoever is asked is `externals/polling.py`: other threads of Python run, and handlers of signals. A loop that ends by its condition does
-the same in each iteration. After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as
-nothing to do, frees what it has to, and returns the status; it may go on, since the values are those of a shorter loop. A loop that
-surely goes round once does so whatever the status: what it gives, and who owns that, has been folded on the strength of it.
+An scf.while that counts its rounds beside its condition goes in chunks, too:
+
+    %i, %r = scf.while (%i = 0, %go = true, %x = %a) { condition: %i < %n and %go } do { ...; yield %i + 1, %on, %y }
+becomes
+    %i, %r = scf.while (%i = 0, %go = true, %x = %a) { condition: %i < %n and %go and %status is 0 }
+    do {
+      %end = %i + min(CHUNK, %n - %i)
+      %j, %o, %y = scf.while (%j = %i, %o = %go, %x = %x) { condition: %j < %end and %o } do { ...; yield %j + 1, %on, %y }
+      %budget -= (%j - %i) * (operations of a round), and so on
+      yield %j, %o, %y
+    }
+
+Whoever is asked is `externals/polling.py`: other threads of Python run, and handlers of signals. Any other loop that ends by its
+condition does the same in each round, at its beginning: what the end of a round finds out then leads to the next one, or out, at once.
+After an interruption, or a check that failed, all such loops end, so the rest of the function has as good as nothing to do, frees what it
+has to, and returns the status; it may go on, since the values are those of a shorter loop. A loop that surely goes round once does so
+whatever the status: what it gives, and who owns that, has been folded on the strength of it.
 
 A part of a long entry (`split_kernel.py`) that has such loops gets the entry's status as its last argument.
 
@@ -33,7 +46,7 @@ import math
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.ir.structure import last_of, with_more
+from tierup.dialect.ir.structure import handed_over, last_of, maker, take_place, with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -41,7 +54,7 @@ from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
 from tierup.lowering.base.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, known, minimum, of, select
+from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, known, minimum, of, select
 from tierup.lowering.building.loops import when
 from tierup.lowering.building.origins import is_programs
 from tierup.lowering.externals import polling
@@ -108,7 +121,13 @@ def _poll_in(function: ir.Operation) -> None:
     poll = _prepared(block)
     for loop, work in reversed(loops):  # outer ones first: what they read of inner ones' results is replaced with these
         with loop.location:
-            _in_chunks(loop, work, poll) if loop.name == "scf.for" else _each_round(loop, work, poll)
+            counter = _counter(loop) if loop.name == "scf.while" and not work.arrays else None
+            if loop.name == "scf.for":
+                _in_chunks(loop, work, poll)
+            elif counter is not None:
+                _in_chunks_of_rounds(loop, counter, work, poll)
+            else:
+                _each_round(loop, work, poll)
     with ir.InsertionPoint(last_of(block)):
         b.op("func.call", [poll.state], callee=ir.FlatSymbolRefAttr.get(polling.END))
 
@@ -128,9 +147,9 @@ class _Poll:
     def spend(self, work: Scalar) -> None:
         """Take `work` operations off the budget, and poll when there is none left."""
         zero = b.index(0)
-        left = b.load(self.budget, zero) - work
-        b.store(left, self.budget, zero)
-        with when(left < 0):
+        budget, work = of(b.load(self.budget, zero), dtypes.u64), of(work, dtypes.u64)
+        b.store(budget - work, self.budget, zero)
+        with when(budget < work):  # not what is left is compared: so LLVM subtracts and branches, in two instructions
             b.store(b.integer(BUDGET, 64), self.budget, zero)
             with when(self.clear()):
                 answer = b.value("func.call", [self.state], b.integer_type(32), callee=ir.FlatSymbolRefAttr.get(polling.POLL))
@@ -237,12 +256,81 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         b.op("scf.yield", [end, *loop.results])
 
 
+@dataclass(frozen=True)
+class _Counter:
+    """What an scf.while counts its rounds with: the number of the value that it takes, and what it stays below."""
+
+    number: int
+    limit: ir.Value
+
+
+def _counter(loop: ir.Operation) -> _Counter | None:
+    """The counter of a loop that ends by its condition, or when it has gone round so often."""
+    before, after = (region.blocks[0] for region in loop.regions)
+    condition, *given = handed_over(before)
+    last = handed_over(after)
+    if any(isinstance(v.type, ir.ShapedType) for v in (*before.arguments, *given)):
+        return None  # whose memory it is has been decided
+    if not all(view.operation.name.startswith(("arith.", "memref.load", "scf.condition")) for view in before.operations):
+        return None
+    for part in conjuncts(condition):
+        compared = maker(part, "arith.cmpi")
+        if compared is None or ir.IntegerAttr(compared.attributes["predicate"]).value != CmpI.SLT:
+            continue
+        counter, limit = compared.operands
+        block = limit.owner if isinstance(limit.owner, ir.Block) else limit.owner.operation.block
+        if counter not in list(before.arguments) or counter not in given or limit in given or block == before:
+            continue
+        number = list(before.arguments).index(counter)
+        more = maker(last[number], "arith.addi")
+        if more is not None and more.operands[0] == after.arguments[given.index(counter)] and known(more.operands[1]) == 1:
+            return _Counter(number, limit)
+    return None
+
+
+def _in_chunks_of_rounds(loop: ir.Operation, counter: _Counter, work: _Work, poll: _Poll) -> None:
+    """Turn an scf.while that counts its rounds into one of fewer rounds in one that polls."""
+    before, after = (region.blocks[0] for region in loop.regions)
+    taken = list(before.arguments)
+    condition, *given = handed_over(before)
+    types, unknown = [*(v.type for v in given), *(v.type for v in taken)], ir.Location.unknown()
+
+    def looped(start: list[ir.Value], limits: dict[ir.Value, ir.Value], polls: bool) -> tuple[ir.Operation, ir.Block]:
+        """A loop with the condition of this one, that hands on beside its values those that it takes."""
+        made = b.op("scf.while", start, types, regions=2)
+        asked = made.regions[0].blocks.append(*types[len(given) :], arg_locs=[unknown] * len(taken))
+        with ir.InsertionPoint(asked):
+            stand_ins = dict(zip(taken, asked.arguments, strict=True)) | limits
+            goes_on, *values = [b.once_more(v, stand_ins, lambda op: op.block == before) for v in (condition, *given)]
+            b.op("scf.condition", [of(goes_on) & poll.clear() if polls else goes_on, *values, *asked.arguments])
+        return made, made.regions[1].blocks.append(*types, arg_locs=[unknown] * len(types))
+
+    with ir.InsertionPoint(loop):
+        outer, chunk = looped(list(loop.operands), {}, True)
+    now = list(chunk.arguments)[len(given) :]
+    begin, limit = of(now[counter.number]), of(counter.limit)
+    with ir.InsertionPoint(chunk):
+        end = begin + minimum(limit - begin, max(1, CHUNK // work.known))
+        inner, body = looped(now, {counter.limit: end}, False)
+        with ir.InsertionPoint(body):
+            b.op("scf.yield", b.inline(after, list(body.arguments)[: len(given)]))
+        results = list(inner.results)[len(given) :]
+        poll.spend((of(results[counter.number]) - begin) * work.known)
+        b.op("scf.yield", results)
+    take_place(loop, list(outer.results)[: len(given)])
+
+
 def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     """Let an scf.while poll, and end once the status is set."""
     condition = last_of(loop.regions[0].blocks[0])
     with ir.InsertionPoint(condition):
         condition.operands[0] = of(condition.operands[0]) & poll.clear()
-    _spend_in(loop.regions[1].blocks[0], work, poll)
+    body = loop.regions[1].blocks[0]
+    if work.arrays:
+        _spend_in(body, work, poll)
+        return
+    with ir.InsertionPoint.at_block_begin(body):  # at the end it would stand between what a round found out and the next
+        poll.spend(b.integer(work.known, 64))
 
 
 def _spend_in(block: ir.Block, work: _Work, poll: _Poll) -> None:

@@ -111,6 +111,7 @@ PROVEN = {
     "two that meet": ("i, j = 0, len(a) - 1\n    while i < j:\n        s += a[i] * a[j]\n        i += 1\n        j -= 1", FROM_START),
     "remainders": ("for i in range(n):\n        s += a[i % len(a)]", FROM_START),
     "halves": ("for i in range(len(a)):\n        s += a[i // 2]", FROM_START),
+    "what follows one that a condition says": ("if n >= 0 and n + 1 < len(a):\n        s += a[n + 1]", FROM_START),
     "the lesser of two": ("for i in range(n):\n        s += a[min(i, len(a) - 1)]", FROM_START),
 }
 
@@ -141,7 +142,7 @@ def test_sums_of_what_loops_count_are_not_checked_for_64_bits() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "for i in range(n):\n        s += a[i]", "s += a[n]", "if n >= 0 and n + 1 < len(a):\n        s += a[n + 1]", "for i in range(len(a)):\n        s += a[i + 1]", "if n < len(a):\n        s += a[n]",
+        "for i in range(n):\n        s += a[i]", "s += a[n]", "if n + 1 < len(a):\n        s += a[n + 1]", "for i in range(len(a)):\n        s += a[i + 1]", "if n < len(a):\n        s += a[n]",
         "if n >= 0 or n < len(a):\n        s += a[n]", "j = n\n    while j > 0:\n        j -= 1\n        s += a[j]",
         "i = 0\n    while i < len(a):\n        i += 1\n        s += a[i]", "for i in range(len(a)):\n        s += a[i // 2 - 1 + n]",
     ],

@@ -42,9 +42,9 @@ def facts_of(condition: ir.Value, holds: bool) -> Iterator[Fact]:
         return
     op = condition.owner.operation
     name = torch_name(op)
-    if name in _COMPARED:
+    if name in COMPARED:
         yield from _facts_of_length(op, name, holds)
-        yield from _COMPARED[name if holds else _OPPOSITE[name]](*op.operands)
+        yield from COMPARED[name if holds else _OPPOSITE[name]](*op.operands)
     elif name == "aten.__not__":
         yield from facts_of(op.operands[0], not holds)
     elif op.name == IF:  # `and` where both hold, `or` where neither does
@@ -72,7 +72,7 @@ def _is_constant(value: ir.Value, truth: bool) -> bool:
     return made is not None and made.name == "torch.constant.bool" and bool(made.attributes["value"].value) is truth
 
 
-_COMPARED: dict[str, Callable[[ir.Value, ir.Value], list[Fact]]] = {
+COMPARED: dict[str, Callable[[ir.Value, ir.Value], list[Fact]]] = {
     "aten.lt.int": lambda a, b: [(a, b, -1)],
     "aten.le.int": lambda a, b: [(a, b, 0)],
     "aten.gt.int": lambda a, b: [(b, a, -1)],

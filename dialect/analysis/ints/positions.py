@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tierup.dialect.analysis.ints.conditions import IF, LOOP, Fact, facts_of, form, length_of_range, side_of_round
+from tierup.dialect.analysis.ints.conditions import COMPARED, IF, LOOP, Fact, facts_of, form, length_of_range, side_of_round
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Int
+from tierup.dialect.ir.attributes import PROMOTION, SATURATES
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -26,6 +27,7 @@ from tierup.dialect.rewriting.core import int_of
 from tierup.dialect.rewriting.numpy_rules.int_ranges import MOST, Ranges
 
 INSIDE = "tierup.inside"  # on ops with a position that is known to be there: from which end it is counted
+NOT_NEGATIVE = "tierup.not_negative"  # on ops with a position that is known to be counted from the start, and perhaps beyond the end
 FROM_START, FROM_END, FROM_EITHER = "from_start", "from_end", "from_either"
 _MOST = 4  # bounds of one value that are looked at
 _DEPTH = 40  # values that hang on one another
@@ -45,6 +47,10 @@ class Bounds:
     def __and__(self, other: Bounds) -> Bounds:
         return _bounds((*self.lows, *other.lows), (*self.highs, *other.highs))
 
+    def plus(self, other: Bounds) -> Bounds:
+        """Of a sum that is no other number: of one that saturates, too."""
+        return _bounds((a + b for a in self.lows for b in other.lows), (a + b for a in self.highs for b in other.highs))
+
     def __add__(self, other: Bounds) -> Bounds:
         """Of a sum in 64 bits: nothing is known on the side on which it might be another number."""
         fits_above = (self.highs and other.highs) or self.is_at_most(0) or other.is_at_most(0)
@@ -59,14 +65,22 @@ class Bounds:
     def __neg__(self) -> Bounds:
         if not self.lows:
             return _NOTHING  # the least int has no opposite
-        return _bounds((-1 * a for a in self.highs), (-1 * a for a in self.lows))
+        return self.negated()
 
     def times(self, number: int) -> Bounds:
         """Of a multiple of the value, in 64 bits."""
         if abs(number) > 1 and not (self.lows and self.highs):
             return _NOTHING
-        scaled = _bounds((a * abs(number) for a in self.lows), (a * abs(number) for a in self.highs))
-        return scaled if number >= 0 else -scaled
+        return self.scaled(number)
+
+    def scaled(self, number: int) -> Bounds:
+        """Of a multiple of the value that is no other number: of one that saturates, too."""
+        found = _bounds((a * abs(number) for a in self.lows), (a * abs(number) for a in self.highs))
+        return found if number >= 0 else found.negated()
+
+    def negated(self) -> Bounds:
+        """Of the opposite, which is no other number."""
+        return _bounds((-1 * a for a in self.highs), (-1 * a for a in self.lows))
 
     def kept_by(self, other: Bounds) -> Bounds:
         """Those that surely are bounds of another value, too."""
@@ -129,12 +143,33 @@ class Positions:
             return ""
         return FROM_END if holds(*(-1 - high for high in found.highs)) else FROM_EITHER if below else ""
 
+    def is_not_negative(self, position: ir.Value, op: ir.Operation) -> bool:
+        """Whether a position is surely 0 or above, as `op` reads or writes there."""
+        return self._at(position, self._around(op)).is_at_least(0)
+
     def fits(self, op: ir.Operation) -> bool:
         """Whether 64 bits surely hold what an op adds or subtracts, where it is."""
         if torch_name(op) not in ("aten.add.int", "aten.sub.int"):
             return False
         known = self.used(op)
         return all(bounds.lows and bounds.highs for bounds in known)  # which are small
+
+    def decides(self, op: ir.Operation) -> bool | None:
+        """What a comparison of ints surely gives, where it is; None for what the run decides, and for other ops."""
+        name = torch_name(op)
+        if name not in COMPARED:
+            return None
+        differ = name == "aten.ne.int"
+        facts = COMPARED["aten.eq.int" if differ else name](*op.operands)
+        around = self._around(op)
+
+        def never_less(left: ir.Value, right: ir.Value, more: int) -> bool:
+            gap = self._at(right, around).plus(self._at(left, around).negated())
+            return gap.is_at_least(-more)
+
+        if all(never_less(*fact) for fact in facts):
+            return not differ
+        return differ if any(never_less(right, left, -more - 1) for left, right, more in facts) else None
 
     def of(self, value: ir.Value) -> Bounds:
         """The bounds of an int, wherever it is used."""
@@ -218,11 +253,11 @@ class Positions:
         index, start, step = op.operands
         by = int_of(step)
         if not by:
-            return _NOTHING
-        first = self.of(start)
-        found = first + self.of(index).times(by)
+            by, found = 1 if self.of(step).is_at_least(1) else -1 if self.of(step).is_at_most(-1) else 0, _NOTHING
+        else:
+            found = self.of(start) + self.of(index).times(by)
         length = length_of_range(index)
-        if length is not None:
+        if length is not None and by:
             begin, stop, _ = map(self.of, length.operands)
             found &= Bounds(begin.lows, (stop + _exactly(-1)).highs) if by > 0 else Bounds((stop + _exactly(1)).lows, begin.highs)
         return found
@@ -293,7 +328,7 @@ class Positions:
 
 def _sum(known: Positions, op: ir.Operation) -> Bounds:
     x, y = known.used(op)
-    return x + y
+    return x.plus(y) if _saturates(op) else x + y
 
 
 def _difference(known: Positions, op: ir.Operation) -> Bounds:
@@ -301,12 +336,21 @@ def _difference(known: Positions, op: ir.Operation) -> Bounds:
     if by is not None:
         return _between_zero_and(known.used(op)[0], known.of(by))
     x, y = known.used(op)
-    return x + -y
+    return x.plus(y.negated()) if _saturates(op) else x + -y
 
 
 def _multiple(known: Positions, op: ir.Operation) -> Bounds:
     (x, y), (a, b) = known.used(op), map(int_of, op.operands)
-    return x.times(b) if b is not None else y.times(a) if a is not None else _NOTHING
+    if not _saturates(op):
+        return x.times(b) if b is not None else y.times(a) if a is not None else _NOTHING
+    if a is not None or b is not None:
+        return x.scaled(b) if b is not None else y.scaled(a or 0)
+    return Bounds((0,)) if op.operands[0] == op.operands[1] or x.is_at_least(0) and y.is_at_least(0) else _NOTHING
+
+
+def _saturates(op: ir.Operation) -> bool:
+    """Whether a result that 64 bits do not hold is the nearest one that they do: so it is said, or will be where the op is checked."""
+    return SATURATES in op.attributes or PROMOTION in op.attributes
 
 
 def _quotient(known: Positions, op: ir.Operation) -> Bounds:

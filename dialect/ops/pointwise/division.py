@@ -152,6 +152,8 @@ def _divides_truly(g: Backward) -> bool:
 )  # fmt: skip
 def remainder(m: Elements, x: Element, y: Element) -> Element:
     """x - y*floor(x/y), with y's sign."""
+    if not m.is_float(x):
+        return m.floor_remainder(x, y)
     left = m.fmod(x, y)
     return m.select(_differ_in_sign(m, left, y), left + y, left)
 

@@ -84,6 +84,7 @@ class Elements:
     gcd: Binary  # of their absolute values
     integer_power: Binary  # wraps; for a negative exponent 0, but 1 for base 1 and +-1 for base -1
     floor_quotient: Binary  # a divisor of 0 is a ZeroDivisionError: native code has it checked before (tierup-insert-bounds-checks)
+    floor_remainder: Binary  # what floor_quotient leaves, with the sign of the divisor
     trunc_quotient: Binary
     left_shift: Binary  # 0 for a shift below 0 or at least the width
     right_shift: Binary  # arithmetic; 0 or -1 there
@@ -151,6 +152,11 @@ def _floor_quotient(x: Element, y: Element) -> Element:
     return np.floor_divide(x, y)
 
 
+def _floor_remainder(x: Element, y: Element) -> Element:
+    _refuse_zero(x, y)
+    return np.remainder(x, y)
+
+
 def _trunc_quotient(x: Element, y: Element) -> Element:
     _refuse_zero(x, y)
     quotient = np.floor_divide(x, y)
@@ -191,6 +197,7 @@ class Arrays(Elements):
     maximum, minimum, fmax, fmin = np.maximum, np.minimum, np.fmax, np.fmin
     absolute, negative, product, equal, differ = np.absolute, np.negative, np.multiply, np.equal, np.not_equal
     fmod, floor_quotient, trunc_quotient = staticmethod(_fmod), staticmethod(_floor_quotient), staticmethod(_trunc_quotient)
+    floor_remainder = staticmethod(_floor_remainder)
     left_shift, right_shift = np.left_shift, np.right_shift
     real, imag = staticmethod(lambda x: x.real), staticmethod(lambda x: x.imag)
     complex = staticmethod(_complex)

@@ -6,7 +6,10 @@ becomes, unless the bounds of its operands prove that the product fits,
 
     %ok = torch.operator "tierup.mul_fits"(%a, %b) : ...
     torch.runtime.assert %ok, "an int of more than 64 bits"
-    %0 = torch.aten.mul.int %a, %b : ...
+    %0 = torch.aten.mul.int %a, %b {tierup.saturates} : ...
+
+Where the check fails native code goes on to the next exit, with the nearest int that 64 bits hold: so bounds of the operands say of the
+result what they would say of ints of any size (`analysis/ints/positions.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from functools import reduce
 
 from tierup.dialect.base.exceptions import INT_TOO_LARGE, SIZE_TOO_LARGE
 from tierup.dialect.facts.inference.infer import Inference
-from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION, SATURATES
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -25,6 +28,7 @@ from tierup.dialect.rewriting.site import Site
 
 FORM = "ints"
 _BOOL = "!torch.bool"
+SATURATING = ("aten.add.int", "aten.sub.int", "aten.mul.int")
 _FROM_FLOATS = ("aten.Int.float", "aten.Int.Tensor", "aten.ceil.float")
 
 
@@ -58,7 +62,10 @@ def checked(site: Site) -> list[ir.Value]:
     conditions = _conditions(site)
     if conditions:
         site.check(reduce(both, conditions), INT_TOO_LARGE)
-    return site.again()
+    results = site.again()
+    if site.name in SATURATING:
+        results[0].owner.operation.attributes[SATURATES] = ir.UnitAttr.get(site.op.context)
+    return results
 
 
 def _conditions(site: Site) -> list[ir.Value]:

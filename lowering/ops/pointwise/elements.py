@@ -38,10 +38,11 @@ def _math(name: str) -> Any:
 
 
 class Scalars(Elements):
-    """An element is a `Scalar`. `of_rank_0`: it is no array's, but what NumPy has as a scalar."""
+    """An element is a `Scalar`. `of_rank_0`: it is no array's, but what NumPy has as a scalar. `by_positive`: divisors of integers are
+    known to be positive."""
 
-    def __init__(self, of_rank_0: bool = False) -> None:
-        self._of_rank_0 = of_rank_0
+    def __init__(self, of_rank_0: bool = False, by_positive: bool = False) -> None:
+        self._of_rank_0, self._by_positive = of_rank_0, by_positive
 
     exp, exp2, expm1, log, log2, log10, log1p = map(_math, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
     sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
@@ -102,23 +103,46 @@ class Scalars(Elements):
         """The remainder of x / y, with the sign of x."""
         if x.is_float:
             return x.call("arith.remf", y)
-        return x.call("arith.remsi" if x.signed else "arith.remui", _safe(x, y))
+        return x.call("arith.remsi" if x.signed else "arith.remui", self._safe(x, y))
 
     def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
         """x / y of integers, rounded down. By a power of 2 that is a shift, which LLVM does not see in the remainder's sign."""
         divisor = known(y)
-        if type(divisor) is int and divisor > 0 and divisor & (divisor - 1) == 0:
+        if _is_power_of_2(divisor):
             return x.call("arith.shrsi" if x.signed else "arith.shrui", constant(divisor.bit_length() - 1, x.dtype))
         if not x.signed:
-            return x.call("arith.divui", _safe(x, y))
-        safe = _safe(x, y)
+            return x.call("arith.divui", self._safe(x, y))
+        safe = self._safe(x, y)
         quotient = x.call("arith.divsi", safe)
         remainder = x - quotient * safe
-        return select(remainder.differs(0) & ((safe < 0) ^ (remainder < 0)), quotient - 1, quotient)
+        return select(self._is_off(remainder, safe), quotient - 1, quotient)
+
+    def floor_remainder(self, x: Scalar, y: Scalar) -> Scalar:
+        """What floor_quotient leaves of x, with the sign of y. By a power of 2 that is the last bits."""
+        divisor = known(y)
+        if _is_power_of_2(divisor):
+            bits: Scalar = x & (divisor - 1)
+            return bits
+        left = self.fmod(x, y)
+        return select(self._is_off(left, y), left + y, left) if x.signed else left
 
     def trunc_quotient(self, x: Scalar, y: Scalar) -> Scalar:
         """x / y of integers, rounded towards 0."""
-        return x.call("arith.divsi" if x.signed else "arith.divui", _safe(x, y))
+        return x.call("arith.divsi" if x.signed else "arith.divui", self._safe(x, y))
+
+    def _is_off(self, remainder: Scalar, y: Scalar) -> Scalar:
+        """Whether what a quotient that is rounded towards 0 leaves has not the sign of the divisor."""
+        return remainder < 0 if self._by_positive else remainder.differs(0) & ((remainder ^ y) < 0)
+
+    def _safe(self, x: Scalar, y: Scalar) -> Scalar:
+        """A divisor that never traps: 1 for 0, and for -1 under the most negative number, where 1 gives the wrapped quotient
+        and the right remainder."""
+        if self._by_positive:
+            return y
+        bad = y.equals(0)
+        if x.signed:
+            bad = bad | (x.equals(-(1 << (x.dtype.itemsize * 8 - 1))) & y.equals(-1))
+        return select(bad, 1, y)
 
     def gcd(self, x: Scalar, y: Scalar) -> Scalar:
         """Euclid's, of numbers without a sign: |x| of the most negative one is it."""
@@ -172,13 +196,8 @@ class Scalars(Elements):
         return like.like(value)
 
 
-def _safe(x: Scalar, y: Scalar) -> Scalar:
-    """A divisor that never traps: 1 for 0, and for -1 under the most negative number, where 1 gives the wrapped quotient
-    and the right remainder."""
-    bad = y.equals(0)
-    if x.signed:
-        bad = bad | (x.equals(-(1 << (x.dtype.itemsize * 8 - 1))) & y.equals(-1))
-    return select(bad, 1, y)
+def _is_power_of_2(divisor: Any) -> bool:
+    return type(divisor) is int and divisor > 0 and divisor & (divisor - 1) == 0
 
 
 def _shift(x: Scalar, y: Scalar, name: str, beyond: Scalar) -> Scalar:
@@ -188,4 +207,4 @@ def _shift(x: Scalar, y: Scalar, name: str, beyond: Scalar) -> Scalar:
     return select(inside, x.call(name, select(inside, y, 0)), beyond)
 
 
-SCALARS, SCALARS_OF_RANK_0 = Scalars(), Scalars(of_rank_0=True)
+SCALARS, SCALARS_OF_RANK_0, SCALARS_BY_POSITIVE = Scalars(), Scalars(of_rank_0=True), Scalars(by_positive=True)

@@ -1,15 +1,16 @@
 // RUN: tierup-opt --pass-pipeline='builtin.module(func.func(tierup-explicit-promotion))' %s | FileCheck %s
 
-// Python's ints have any size: what may go beyond 64 bits is checked, and under torch's rules it wraps.
+// Python's ints have any size: what may go beyond 64 bits is checked, and goes on as the
+// nearest int that they hold; under torch's rules it wraps.
 
 // CHECK-LABEL: func.func @checked(
 // CHECK: %[[A:.*]] = torch.operator "tierup.add_fits"(%arg0, %arg1)
 // CHECK-NEXT: torch.runtime.assert %[[A]], "an int of more than 64 bits"
-// CHECK-NEXT: %[[SUM:.*]] = torch.aten.add.int %arg0, %arg1 : !torch.int, !torch.int -> !torch.int
+// CHECK-NEXT: %[[SUM:.*]] = torch.aten.add.int %arg0, %arg1 {tierup.saturates} : !torch.int, !torch.int -> !torch.int
 // CHECK: %[[M:.*]] = torch.operator "tierup.mul_fits"(%[[SUM]], %arg1)
 // CHECK-NEXT: torch.runtime.assert %[[M]]
-// CHECK-NEXT: torch.aten.mul.int
-// CHECK-NEXT: torch.aten.sub.int
+// CHECK-NEXT: torch.aten.mul.int {{.*}} {tierup.saturates}
+// CHECK-NEXT: torch.aten.sub.int %{{[0-9]+}}, %arg1 :
 // CHECK-NEXT: return
 func.func @checked(%a: !torch.int, %b: !torch.int) -> (!torch.int, !torch.int) {
   %0 = torch.aten.add.int %a, %b {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int

@@ -30,3 +30,8 @@ func.func @not_lowered(%x: !llvm.ptr) attributes {tierup.result_kinds = []} {
 llvm.func @part(%x: !llvm.ptr) attributes {tierup.part} {
   llvm.return
 }
+
+// -----
+// What loops poll is rarely called.
+// CHECK: llvm.func @tierup_poll(i64) -> i32 attributes {passthrough = ["cold"]}
+llvm.func @tierup_poll(i64) -> i32

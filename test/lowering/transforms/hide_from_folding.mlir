@@ -138,12 +138,12 @@ func.func @unflatten(%x: !torch.vtensor<[?],si64>) -> !torch.vtensor<[1,?],si64>
 // CHECK: %[[S:.*]] = "tierup.hidden"(%int7)
 // CHECK: %[[N:.*]] = torch.aten.mul.int %{{.*}}, %[[A]]
 // CHECK: %[[H:.*]] = "tierup.hidden"(%[[N]])
-// CHECK: %[[R:.*]] = torch.aten.remainder.int %[[S]], %[[H]]
-// CHECK: torch.aten.remainder.int %[[A]], %[[S]]
-// CHECK: "tierup.kept"(%[[R]])
+// CHECK: torch.operator "aten.remainder.int"(%[[S]], %[[H]])
+// CHECK: torch.operator "aten.remainder.int"(%[[A]], %[[S]])
 // BACK-LABEL: func.func @division
 // BACK: %[[N:.*]] = torch.aten.mul.int %int0, %arg0
-// BACK: torch.aten.floordiv.int %int7, %[[N]]
+// BACK: torch.aten.remainder.int %int7, %[[N]]
+// BACK: torch.aten.remainder.int %arg0, %int7
 func.func @division(%n: !torch.int) -> !torch.int {
   %seven = torch.constant.int 7
   %zero = torch.constant.int 0

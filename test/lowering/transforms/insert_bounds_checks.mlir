@@ -164,3 +164,21 @@ func.func @read_and_written(%x: !torch.vtensor<[3],f32>, %i: !torch.int) -> !tor
   %1 = torch.aten.select_scatter %x, %0, %int0, %i : !torch.vtensor<[3],f32>, !torch.vtensor<[],f32>, !torch.int, !torch.int -> !torch.vtensor<[3],f32>
   return %1 : !torch.vtensor<[3],f32>
 }
+
+// -----
+// A position that is known not to be negative is compared with 0 and the size, which LLVM does at once; a positive divisor is not checked.
+// CHECK-LABEL: func.func @from_the_start
+// CHECK: [[LOW:%.+]] = torch.aten.ge.int %arg1, %int0
+// CHECK: [[HIGH:%.+]] = torch.aten.lt.int %arg1, %int5
+// CHECK: [[BOTH:%.+]] = torch.aten.__and__.bool [[LOW]], [[HIGH]]
+// CHECK: torch.runtime.assert [[BOTH]]
+// CHECK: [[BELOW:%.+]] = torch.prim.min.int %arg1,
+// CHECK: torch.prim.max.int [[BELOW]], %int0
+// CHECK-NOT: torch.runtime.assert
+// CHECK: return
+func.func @from_the_start(%x: !torch.vtensor<[5],f32>, %n: !torch.int, %m: !torch.int) -> (!torch.vtensor<[],f32>, !torch.int) {
+  %int0 = torch.constant.int 0
+  %0 = torch.aten.select.int %x, %int0, %n {tierup.not_negative} : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+  %1 = torch.aten.remainder.int %n, %m {tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
+  return %0, %1 : !torch.vtensor<[],f32>, !torch.int
+}

@@ -37,3 +37,39 @@ func.func @kept(%x: !torch.vtensor<[?,3],f32>, %d: !torch.int, %u: !torch.vtenso
   %2 = torch.aten.add %n, %n : !torch.number, !torch.number -> !torch.number
   return %0, %1, %2 : !torch.int, !torch.int, !torch.number
 }
+
+// -----
+// What 64 bits do not hold is the nearest int where the op says so; without, it wraps.
+// CHECK-LABEL: func.func @saturating
+// CHECK: %[[SUM:.*]] = arith.addi
+// CHECK: %[[MOST:.*]] = arith.select %{{.*}}, %c-9223372036854775808{{.*}}, %c9223372036854775807
+// CHECK: arith.select %{{.*}}, %[[SUM]], %[[MOST]]
+// CHECK: arith.addi
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @saturating(%a: !torch.int, %b: !torch.int) -> (!torch.int, !torch.int) {
+  %0 = torch.aten.add.int %a, %b {tierup.saturates} : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.add.int %b, %b : !torch.int, !torch.int -> !torch.int
+  return %0, %1 : !torch.int, !torch.int
+}
+
+// -----
+// Of a remainder that is only compared with 0 the sign does not matter, nor does 0 of a positive divisor; by a power of 2 it is the last bits.
+// CHECK-LABEL: func.func @remainders
+// CHECK-NOT: arith.select
+// CHECK: %[[LEFT:.*]] = arith.remsi
+// CHECK-NOT: arith.select
+// CHECK: arith.cmpi eq, %[[LEFT]]
+// CHECK: arith.andi %{{.*}}, %c7
+// CHECK: %[[R:.*]] = arith.remsi
+// CHECK: %[[OFF:.*]] = arith.cmpi slt, %[[R]], %c0
+// CHECK: arith.select %[[OFF]]
+func.func @remainders(%a: !torch.int, %b: !torch.int) -> (!torch.bool, !torch.int, !torch.int) {
+  %zero = torch.constant.int 0
+  %eight = torch.constant.int 8
+  %0 = torch.aten.remainder.int %a, %b {tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
+  %1 = torch.aten.eq.int %0, %zero : !torch.int, !torch.int -> !torch.bool
+  %2 = torch.aten.remainder.int %a, %eight : !torch.int, !torch.int -> !torch.int
+  %3 = torch.aten.remainder.int %a, %b {tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
+  return %1, %2, %3 : !torch.bool, !torch.int, !torch.int
+}

@@ -138,3 +138,32 @@ func.func @written(%x: !torch.vtensor<[?],f32> {tierup.guard = {dtype = "f32", k
   %1 = torch.aten.select_scatter %s, %v, %zero, %n : !torch.vtensor<[?],f32>, !torch.vtensor<[],f32>, !torch.int, !torch.int -> !torch.vtensor<[?],f32>
   return %0, %1 : !torch.vtensor<[?],f32>, !torch.vtensor<[?],f32>
 }
+
+// -----
+// What conditions say of an int: a position that may be beyond the end alone, a divisor, comparisons that they decide.
+// CHECK-LABEL: func.func @ints
+// CHECK: torch.aten.select.int {{.*}} {tierup.not_negative}
+// CHECK: torch.aten.remainder.int {{.*}} {tierup.positive_divisor}
+// CHECK: torch.prim.If.yield {{.*}}, %true{{.*}}, %false{{.*}}, %true{{.*}} :
+// CHECK: torch.aten.select.int
+// CHECK-NOT: tierup.not_negative
+// CHECK: torch.aten.remainder.int %{{.*}}, %{{.*}} : !torch.int
+func.func @ints(%x: !torch.vtensor<[5],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [5]}}, %n: !torch.int {tierup.guard = {kind = "int"}}) -> (!torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int) attributes {tierup.entry} {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %c = torch.aten.gt.int %n, %one : !torch.int, !torch.int -> !torch.bool
+  %0:5 = torch.prim.If %c -> (!torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool) {
+    %1 = torch.aten.select.int %x, %zero, %n : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+    %2 = torch.aten.remainder.int %one, %n : !torch.int, !torch.int -> !torch.int
+    %3 = torch.aten.ge.int %n, %one : !torch.int, !torch.int -> !torch.bool
+    %4 = torch.aten.eq.int %n, %zero : !torch.int, !torch.int -> !torch.bool
+    %5 = torch.aten.ne.int %n, %one : !torch.int, !torch.int -> !torch.bool
+    torch.prim.If.yield %1, %2, %3, %4, %5 : !torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool
+  } else {
+    %1 = torch.aten.select.int %x, %zero, %zero : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+    torch.prim.If.yield %1, %n, %c, %c, %c : !torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool
+  }
+  %6 = torch.aten.select.int %x, %zero, %n : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
+  %7 = torch.aten.remainder.int %one, %n : !torch.int, !torch.int -> !torch.int
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %6, %7 : !torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int
+}

@@ -173,6 +173,7 @@ func.func @nested(%n: index, %x: memref<?xf32>, %status: memref<i32>) attributes
 // CHECK-LABEL: func.func private @long_part1
 // CHECK-SAME: (%{{.*}}: memref<4xf32>) attributes
 // CHECK-NOT: tierup_poll
+// CHECK: return
 func.func @long(%n: index, %x: memref<4xf32>, %status: memref<i32>) attributes {tierup.result_kinds = ["buffer"], tierup.error_sites = []} {
   call @long_part0(%n, %x) : (index, memref<4xf32>) -> ()
   call @long_part1(%x) : (memref<4xf32>) -> ()
@@ -195,4 +196,39 @@ func.func private @long_part1(%x: memref<4xf32>) attributes {tierup.part} {
   %e = memref.load %x[%zero] : memref<4xf32>
   memref.store %e, %x[%zero] : memref<4xf32>
   return
+}
+
+// -----
+
+// A loop that counts its rounds beside its condition goes in chunks, too: the inner loop asks for no budget.
+// CHECK-LABEL: func.func @counted
+// CHECK-SAME: (%[[N:.*]]: i64, %{{.*}}: i64, %[[STATUS:.*]]: memref<i32>)
+// CHECK: scf.while
+// CHECK: memref.load %[[STATUS]][]
+// CHECK: scf.condition
+// CHECK: %[[END:.*]] = arith.addi %{{.*}}, %{{.*}} : i64
+// CHECK: %[[INNER:.*]]:{{[0-9]+}} = scf.while
+// CHECK: arith.cmpi slt, %{{.*}}, %[[END]]
+// CHECK: scf.condition
+// CHECK: ^bb0
+// CHECK-NOT: memref
+// CHECK: scf.yield
+// CHECK: arith.subi %[[INNER]]#
+// CHECK: func.call @tierup_poll
+func.func @counted(%n: i64, %most: i64, %status: memref<i32>) -> i64 attributes {tierup.result_kinds = ["scalar"], tierup.error_sites = []} {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %go = arith.constant true
+  %r:2 = scf.while (%i = %zero, %on = %go, %s = %zero) : (i64, i1, i64) -> (i64, i64) {
+    %below = arith.cmpi slt, %i, %n : i64
+    %both = arith.andi %below, %on : i1
+    scf.condition(%both) %i, %s : i64, i64
+  } do {
+  ^bb0(%i: i64, %s: i64):
+    %next = arith.addi %i, %one : i64
+    %sum = arith.addi %s, %i : i64
+    %less = arith.cmpi slt, %sum, %most : i64
+    scf.yield %next, %less, %sum : i64, i1, i64
+  } loc("torch.prim.Loop"("x.py":3:4))
+  return %r#1 : i64
 }
