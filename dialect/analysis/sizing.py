@@ -15,12 +15,13 @@ SIZED_BY_OPERANDS = (Kind.FACTORY, Kind.VIEW, Kind.MOVEMENT)  # their int operan
 # PyTorch's names of operands that say how many there are; others say which (an index, a dim), or are filled in
 _SIZES = frozenset({"size", "sizes", "shape", "output_size", "split_size", "split_sizes", "sections", "chunks", "start", "end", "step",
                     "length", "steps", "n", "m", "repeats", "pad", "num_classes"})  # fmt: skip
+_SUM_TO_SIZE = "aten._grad_sum_to_size"  # which dims it sums over hangs on them, too
 
 
 def sizing(op: ir.Operation) -> list[ir.Value]:
     """The operands that a size of a result hangs on: numbers and lists of them."""
     row = row_of(op)
-    if row is None or row.kind not in SIZED_BY_OPERANDS:
+    if row is None or row.kind not in SIZED_BY_OPERANDS and row.name != _SUM_TO_SIZE:
         return []
     return [v for name, v in zip(row.operands, op.operands, strict=False) if name in _SIZES and not is_tensor(v.type)]
 

@@ -26,6 +26,7 @@ class Reason(Enum):
     NO_GRADIENT = "the program has no gradient of what requires one; PyTorch ran it, under its autograd"
     WATCHED = "PyTorch watches the thread's operations one by one; it ran the program, so that it sees them"
     OTHER_LAYOUT = "a tensor lies in memory in another way than the program was exported for; PyTorch ran it"
+    NESTED = "the program makes a nested tensor, for which no array can stand; PyTorch ran it"
     DEFAULT_DTYPE = "PyTorch's default dtype is another than float32, which graphs are made for; it ran the program"
     ERROR_SITE = "a check in native code failed; tier 0 took the call over to raise the exception"
     HANDED_OVER = "native code has no answer for these values, and tier 0 gave the result"

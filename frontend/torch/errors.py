@@ -18,6 +18,10 @@ from tierup.runtime.base.errors import origin_of
 class UnsupportedProgram(TypeError):
     """A TorchScript or FX program with a construct, a type or an op that is not translated. The message names the user's line."""
 
+    def saying(self, message: str) -> UnsupportedProgram:
+        """The same with another message."""
+        return type(self)(message)
+
 
 class LeftToPyTorch(UnsupportedProgram):
     """A call that the original program answers in PyTorch, if it may: there is no graph for it."""
@@ -25,6 +29,10 @@ class LeftToPyTorch(UnsupportedProgram):
     def __init__(self, message: str, reason: Reason = Reason.NO_GRADIENT) -> None:
         super().__init__(message)
         self.reason = reason
+
+    def saying(self, message: str) -> LeftToPyTorch:
+        """The same, with its reason."""
+        return LeftToPyTorch(message, self.reason)
 
 
 @contextmanager
@@ -36,7 +44,7 @@ def refusals_at(place: Callable[[], tuple[str, int] | None], note: Callable[[], 
         if hasattr(e, "__notes__"):  # from a node inside this one
             raise
         where = place()
-        error = type(e)(f"{where[0]}:{where[1]}: {e}" if where else str(e))
+        error = e.saying(f"{where[0]}:{where[1]}: {e}" if where else str(e))
         error.add_note(note())
         raise error from None
 

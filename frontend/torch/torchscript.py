@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.records import cached_property
 from tierup.dialect.language.context import thread_context
 from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
 from tierup.frontend.torch.script.graph import GraphBuilder
 from tierup.frontend.torch.script.inlining import inlined
@@ -116,9 +117,13 @@ class _Script:
         """A function, and the attributes that it reads, which are known once it has been called."""
         attributes = Attributes(None if self.module is None else self.module._c, self.module, self.signature)
 
+        left: dict[CallShape, LeftToPyTorch] = {}  # why PyTorch answers calls of these structures
+
         def build(shape: CallShape, *call: object) -> Built:
             context = thread_context()
-            with context:
+            if shape in left:
+                raise left[shape].saying(str(left[shape]))
+            with context, _remembered(left, shape):
                 graph = GraphBuilder(context, self.name, self.graph, attributes, self.foreign).build(shape)
                 return built(graph, self.name, f"TorchScript {self.name}")
 
@@ -128,6 +133,15 @@ class _Script:
     def shape(self) -> CallShape:
         """Of a call not seen yet: tensors of any rank."""
         return CallShape(tuple((n, _uncalled(a)) for n, a in zip(self.names, self.arguments, strict=True)))
+
+
+@contextmanager
+def _remembered(left: dict[CallShape, LeftToPyTorch], shape: CallShape) -> Iterator[None]:
+    try:
+        yield
+    except LeftToPyTorch as e:
+        left[shape] = e
+        raise
 
 
 def _different(names: list[str]) -> list[str]:

@@ -65,6 +65,8 @@ PREPARE = NamedPipeline(
         "symbol-dce",
         "func.func(tierup-expand-to-torch,tierup-tag-origins,tierup-drop-messages,tierup-verify-native)",
         "func.func(tierup-bake-arguments,tierup-infer-types{stale-only=true})",
+        "tierup-expand-sum-to-size",  # of sizes that were arguments
+        "func.func(tierup-infer-types{stale-only=true})",
         "func.func(tierup-narrow-slices,tierup-infer-types{stale-only=true},tierup-lower-bailouts)",
         "func.func(tierup-mark-sizes,tierup-fold-numbers,tierup-decide-results)",
         ORDER,

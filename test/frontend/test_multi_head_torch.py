@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from tierup.runtime.dispatching.version import Version
 from tierup.torch import from_torchscript
 
 pytestmark = pytest.mark.torch
@@ -64,13 +65,45 @@ class PaddedLayer(Layer):
         return self.inner(x, src_key_padding_mask=padding)
 
 
+class Crossed(Attention):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return self.inner(x, y, y)
+
+
+class Encoder(torch.nn.Module):
+    """Two layers; of what is padded the fast path makes nested tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True), 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x)
+
+
+class PaddedEncoder(Encoder):
+    def forward(self, x: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        return self.inner(x, src_key_padding_mask=padding)
+
+
+class Decoder(torch.nn.Module):
+    """Sees what came before; and a memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.TransformerDecoder(torch.nn.TransformerDecoderLayer(16, 4, 32, dropout=0.0, batch_first=True), 1)
+
+    def forward(self, x: torch.Tensor, memory: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return self.inner(x, memory, tgt_mask=mask, tgt_is_causal=True)
+
+
 MODULES: dict[str, tuple[Any, ...]] = {
     "attention": (Attention,), "masked": (Masked, LATER), "masked by numbers": (Masked, torch.zeros(5, 5).masked_fill(LATER, -torch.inf)),
     "padded": (Padded, PADDING), "without weights": (WithoutWeights,), "weights of each head": (WeightsOfEachHead,),
     "layer": (lambda: Layer("relu", False),), "layer with norms first": (lambda: Layer("gelu", True),),
-    "padded layer": (lambda: PaddedLayer("relu", False), PADDING),
+    "padded layer": (lambda: PaddedLayer("relu", False), PADDING), "crossed": (Crossed, X[:, :4] * 0.5), "encoder": (Encoder,), "padded encoder": (PaddedEncoder, PADDING),
+    "decoder": (Decoder, X[:, :4] * 0.5, LATER),
 }  # fmt: skip
-NATIVE_IN_TRAINING = ("layer", "layer with norms first")
 
 
 def in_a_row(result: Any) -> list[Any]:
@@ -91,8 +124,8 @@ def test_results_and_gradients_are_those_of_eager_mode(name: str, mode: str) -> 
                 assert (found is None) is (wanted is None)
                 if wanted is not None:
                     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
-    if name in ("attention", "weights of each head") or "layer" in name:  # what gives weights, too, is cut
-        assert ours.stats().hits >= (2 if "layer" in name else 1), ours.explain()
+    is_nested = (name, mode) == ("padded encoder", "eval")  # left to PyTorch
+    assert ours.stats().hits == (0 if is_nested else 2) and all(isinstance(v, Version) for v in ours.versions), ours.explain()
     x = X.clone().requires_grad_()
     gradients = []
     for function in (ours, ours, ours, module):
@@ -104,7 +137,8 @@ def test_results_and_gradients_are_those_of_eager_mode(name: str, mode: str) -> 
         assert (found is None) is (wanted is None)
         if wanted is not None:
             torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
-    if name in NATIVE_IN_TRAINING:
+    if not is_nested:
+        assert all(isinstance(v, Version) for v in ours.versions), ours.explain()
         assert "under autograd: 3 calls by tierup's forward and backward programs, 0 by the original" in ours.explain()
 
 
@@ -147,6 +181,58 @@ def test_roots_and_logarithms_of_numbers_and_any_of_lists_are_native() -> None:
     for a in (2.0, 3.5, 2.0, 9.0):
         torch.testing.assert_close(ours(X, a, 2), numbers(X, a, 2))
     assert ours.stats().hits >= 2, ours.explain()
+
+
+def test_what_a_program_asks_of_ranks_and_dtypes_is_part_of_its_graph() -> None:
+    def asks(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        a, b = (t.transpose(0, -1) for t in (x, y))
+        if a is b or a.dtype != y.dtype or (a * b.sum()).dim() > 2:
+            return a * 2
+        return a + b.sum() if a.is_floating_point() else a - b.sum()
+
+    script = torch.jit.script(asks)
+    ours = from_torchscript(script)
+    for _ in range(3):
+        for x in (X[0], X, X[0].to(torch.int64)):
+            for y in (X[0], X[0].to(torch.int64)):
+                torch.testing.assert_close(ours(x, y), asks(x, y))
+    assert "prim.If" not in ours.graph and ours.stats().hits >= 1, ours.explain()
+
+
+def test_dtypes_of_parameters_that_were_asked_for_are_looked_at_at_every_call() -> None:
+    class Asks(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if self.w.dtype == torch.float32:
+                return x * 2 + 1
+            return x - 1
+
+    module = Asks()
+    script = torch.jit.script(module)
+    ours = from_torchscript(script)
+    for change in (lambda m: m, lambda m: m.double(), lambda m: m.float()):
+        change(script)
+        for _ in range(3):
+            torch.testing.assert_close(ours(X), script(X))
+
+
+def test_what_is_in_a_list_that_the_program_changes_is_not_what_it_was_made_with() -> None:
+    def changes(x: torch.Tensor, n: int) -> torch.Tensor:
+        parts = [x, x[0]]
+        parts[n] = x[0, 0]
+        sizes = [x.size(0), 3]
+        sizes[n] = 2
+        if parts[0].dim() == 1 or len(sizes) != 2 or sizes[0] == sizes[1]:
+            return x * 2
+        return x + parts[0].dim()
+
+    ours = from_torchscript(torch.jit.script(changes))
+    for _ in range(3):
+        for n in (0, 1, -1):
+            torch.testing.assert_close(ours(X, n), changes(X, n))
 
 
 def test_functions_of_math_are_those_of_torchscript_outside_of_their_domains_too() -> None:

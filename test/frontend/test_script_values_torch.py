@@ -211,3 +211,27 @@ def test_ints_wrap_as_torchscripts_do():
     for a, b in ((3, 4), (3, 4), (2**62, 5), (2**63 - 1, 2**63 - 1), (-(2**63), -1)):
         assert tuple(ours(a, b)) == script(a, b)
     assert ours.stats().hits == 4
+
+
+def test_lists_and_dicts_that_are_written_down_are_results_of_native_code():
+    def gives(x, n: int):
+        one = [x * 2, x]
+        return one, [[n, n + 1], [2]], {"x": x + 1, "y": x}, one
+
+    def once(x, n: int):
+        return [x * 2, x], [[n, n + 1], [2]], {"x": x + 1, "y": x * n}
+
+    script = torch.jit.script(gives)
+    ours, native = from_torchscript(script), from_torchscript(torch.jit.script(once))
+    for _ in range(3):
+        x = torch.randn(3, requires_grad=True)
+        found = ours(x, 2)
+        assert found[0] is not found[3] and found[3][1] is x  # as in TorchScript
+        assert found[0][1] is x and found[2]["y"] is x and found[1] == [[2, 3], [2]]
+        with torch.no_grad():
+            found = native(x, 2)
+        assert [type(item) for item in found] == [list, list, dict] and found[0][1] is x and found[1] == [[2, 3], [2]]
+        torch.testing.assert_close(list(found[2].values()), [x.detach() + 1, x.detach() * 2])
+        sum(native(x, 2)[0]).sum().backward()
+        assert x.grad.tolist() == [3, 3, 3]
+    assert native.stats().hits == 6 and native.stats().profiled_runs == 3, native.explain()  # without gradients, forward, backward

@@ -7,9 +7,14 @@ from typing import Any, ClassVar
 
 from tierup.dialect import optable
 from tierup.dialect.base.records import cached_property
+from tierup.dialect.facts.values import Tensor
+from tierup.dialect.facts.values import Value as Fact
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.python.building.facts import declared, fact_of
 from tierup.frontend.torch import by_torch, memory_formats
 from tierup.frontend.torch.errors import UnsupportedProgram, refusals_at
 from tierup.frontend.torch.script import by_script
@@ -40,6 +45,7 @@ class Builder:
         self.arguments: dict[ir.Value, str] = {}  # the same, of those that are one value
         self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
+        self._typed = Notes[ir.Value, Fact]()  # what is known of values with the dtypes of arguments and attributes
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
         self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
@@ -84,11 +90,28 @@ class Builder:
     def put(self, of: Any, value: ir.Value) -> None:
         """Let a value of the graph be a TorchScript value."""
         self._values[of.unique()] = value
+        if of.type().kind() == "ListType" and self.is_written(of):  # rules say what a list holds when it is made
+            self.em.facts[value] = self._typed[value] = declared(value)
 
     def bind(self, node: Any, values: Sequence[ir.Value]) -> None:
         """Let values of the graph be the node's outputs."""
         for output, value in zip(node.outputs(), values, strict=True):
-            self._values[output.unique()] = value
+            self.put(output, value)
+
+    def fact(self, value: ir.Value, with_dtypes: bool = False) -> Fact:
+        """What the rules of ops say of a value, from the ranks of arguments and attributes. `with_dtypes`: from their dtypes, too, which
+        are then part of the graph."""
+        return fact_of(self.em, value, self._typed if with_dtypes else self.em.facts, lambda given: self._of_input(given, with_dtypes))
+
+    def _of_input(self, value: ir.Value, with_dtypes: bool) -> Fact:
+        if value.owner != self._block or not torch_types.is_tensor(value.type):
+            return declared(value)
+        name = next((n for n, v in self._tensors.items() if v == value), None)
+        rank = self.ranks.get(value) if name is None else self.attributes.rank(name)
+        dtype = None
+        if with_dtypes and (name is not None or value in self.arguments):
+            dtype = self.attributes.argument_dtype(self.arguments[value]) if name is None else self.attributes.dtype(name)
+        return Tensor(dtype, None if rank is None else tuple(self.em.rules.fresh() for _ in range(rank)))
 
     def result_types(self, node: Any) -> list[ir.Type]:
         """The dialect's types of what a node gives."""

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import under_casts
+from tierup.dialect.rewriting.core import int_of, under_casts
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
@@ -39,7 +40,7 @@ from tierup.frontend.torch.script.nodes import values as script_values
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 
-_ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__"})
+_ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__", "prim::ListUnpack"})
 _CONTAINERS = ("ListType", "DictType")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
     ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
@@ -77,6 +78,7 @@ class GraphBuilder(Builder):
             results, output = script_signature.results(self, list(self.graph.outputs()))
             self._drop_unread_lists()
             em.create("func.return", results, [])
+            _drop_unread(self._block)
         finish_function(func, results, [*(n for n, _ in leaves), *self._tensors])
         hidden = tuple(self.attributes.input(name) for name in self._tensors)
         return GraphResult(module, self.name, leaves, output, hidden, writes=True)
@@ -111,7 +113,11 @@ class GraphBuilder(Builder):
             self.bind(node, multi_head.apart(self, node, name, operands))
             return
         constant = script_queries.folded(self, name, operands) if self._is_known(name, schema) else None
-        self.bind(node, self.create(name, schema, operands, self.result_types(node)) if constant is None else [constant])
+        if constant is None:
+            made = self.create(name, schema, operands, self.result_types(node))
+            self.bind(node, [script_queries.settled(self, v) for v in made])
+        else:
+            self.bind(node, [constant])
 
     def _numbers(self, name: str, schema: Any, operands: list[ir.Value]) -> tuple[str, list[ir.Value]]:
         """Numbers where a traced graph has tensors that were numbers (`x * 0.5`): for the overload that takes numbers, `aten.mul.Scalar`,
@@ -183,6 +189,25 @@ class GraphBuilder(Builder):
         made = self.em.create("torch." + node.kind().replace("::", "."), self.operands(node), self.result_types(node))
         self.bind(node, list(made.results))
 
+    def _unpack(self, node: Any) -> None:
+        """The items of a tuple, or of a list of which all are known here."""
+        (value,), types = self.operands(node), self.result_types(node)
+        made = maker(under_casts(value), "torch.prim.TupleConstruct")
+        items = self.items_of(value) if made is None else list(made.operands)
+        if items is None or len(items) != len(types):
+            self._primitive(node)
+        else:
+            self.bind(node, [self.derefined(v, t) for v, t in zip(items, types, strict=True)])
+
+    def _index(self, node: Any) -> None:
+        """The item of a tuple."""
+        value, index = self.operands(node)
+        made, at = maker(under_casts(value), "torch.prim.TupleConstruct"), int_of(index)
+        if made is None or at is None or not -len(made.operands) <= at < len(made.operands):
+            self._primitive(node)
+        else:
+            self.bind(node, [self.derefined(made.operands[at], self.result_types(node)[0])])
+
     def _append(self, node: Any) -> None:
         self.op(node)
         to, item = self.operands(node)
@@ -220,9 +245,9 @@ class GraphBuilder(Builder):
         "prim::ListConstruct": _construct,
         "prim::TupleConstruct": _construct,
         "prim::DictConstruct": _construct_dict,
-        "prim::ListUnpack": _primitive,
-        "prim::TupleUnpack": _primitive,
-        "prim::TupleIndex": _primitive,
+        "prim::ListUnpack": _unpack,
+        "prim::TupleUnpack": _unpack,
+        "prim::TupleIndex": _index,
         "prim::Uninitialized": _primitive,
         "aten::append": _append,
         **script_flow.HANDLERS,
@@ -235,6 +260,19 @@ class GraphBuilder(Builder):
         **script_queries.HANDLERS,
         "aten::add_": _extend,
     }
+
+
+_HANDING_ON = frozenset({"torch.derefine", "torch.prim.unchecked_cast", "torch.prim.TupleConstruct", "torch.prim.ListConstruct",
+                         "torch.prim.DictConstruct", "torch.prim.Uninitialized", "tierup.autograd_zero"})  # fmt: skip
+
+
+def _drop_unread(block: ir.Block) -> None:
+    """What handed values on to whom it was known to be."""
+    for op in reversed([each.operation for each in block.operations]):
+        for inner in blocks(op):
+            _drop_unread(inner)
+        if op.name in _HANDING_ON and not any(True for result in op.results for _ in result.uses):
+            op.erase()
 
 
 def _grows_in_sight(node: Any) -> bool:

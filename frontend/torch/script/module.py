@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from tierup.dialect.base import forking
+from tierup.dialect.base import dtypes, forking
+from tierup.dialect.base.dtypes import DType
 from tierup.dialect.optable.kernels import script_objects, torch_tensors
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.runtime.arguments.hidden import Access, HiddenInput
@@ -41,11 +42,12 @@ def _holder() -> None:
 @dataclass(frozen=True)
 class Question:
     """What a graph asks of a call's arguments: whether one ("": any), or what is at a place in it, requires a gradient; with `other`
-    whether the two are one object."""
+    whether the two are one object; with `dtype` which it has."""
 
     name: str
     place: tuple[Any, ...] = ()
     other: str | None = None
+    dtype: bool = False
 
 
 class Attributes:
@@ -75,7 +77,8 @@ class Attributes:
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
-        self.asked: dict[Question, bool] = {}
+        self.asked: dict[Question, Any] = {}
+        self._dtypes: dict[str, Any] = {}  # of tensor attributes, by the names of the inputs: those that graphs have asked for
         self.call = threading.local()  # of the call that a graph is made for: `tensors`, by the ids of their arrays; `given`, its arguments
 
     def child(self, owner: Any, name: str) -> Any:
@@ -152,29 +155,56 @@ class Attributes:
     def argument_requires_grad(self, name: str, place: tuple[Any, ...] = ()) -> bool:
         """Whether an argument of the call that a graph is made for, or what is at a place in it, requires a gradient, which then is part of
         the graph; "": any argument. False for a graph that is made for no call."""
-        return self._ask(Question(name, place))
+        return bool(self._ask(Question(name, place)))
 
     def arguments_are_one(self, name: str, other: str) -> bool:
         """Whether two arguments of that call are one object, which then is part of the graph."""
-        return self._ask(Question(name, other=other))
+        return bool(self._ask(Question(name, other=other)))
+
+    def argument_dtype(self, name: str) -> DType | None:
+        """The dtype of an argument of that call, which then is part of the graph. None for what is no tensor, and where the graph is made
+        for no call."""
+        question = Question(name, dtype=True)
+        args, kwargs = getattr(self.call, "given", ((), {}))
+        if self._answer(question, args, kwargs) is None:
+            return None
+        self._ask(question)
+        return dtypes.from_numpy(torch_tensors.array(self._bound(args, kwargs)[name]).dtype)
+
+    def dtype(self, name: str) -> DType | None:
+        """The dtype of the tensor that an input stands for, which then is part of the graph."""
+        if name in self._given:  # else it is a constant
+            with self._noting:
+                self._dtypes = {**self._dtypes, name: self._given[name].dtype}
+        return dtypes.from_numpy(self._namespace[name].dtype)
+
+    def rank(self, name: str) -> int:
+        """The rank of the tensor that an input stands for, as the input has it."""
+        return int(self._namespace[name].ndim)
 
     def suits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether arguments require gradients, and are one, where those did that the graph was made for, as far as it asked."""
+        """Whether arguments are those that the graph was made for, as far as it asked: what requires gradients, is one, has a dtype."""
         return all(self._answer(question, args, kwargs) is answer for question, answer in self.asked.items())
 
-    def _ask(self, question: Question) -> bool:
+    def _ask(self, question: Question) -> Any:
         answer = self._answer(question, *getattr(self.call, "given", ((), {})))
         with self._noting:
             self.asked = {**self.asked, question: answer}  # calls go through it without the lock
         return answer
 
-    def _answer(self, question: Question, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    def _answer(self, question: Question, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if not question.name or self._signature is None:
             return torch_tensors.requires_grad((args, dict(kwargs)))
-        bound = self._signature.bind_partial(*args, **kwargs).arguments
+        bound = self._bound(args, kwargs)
+        if question.dtype:
+            return getattr(bound.get(question.name), "dtype", None)
         if question.other is not None:
             return question.name in bound and bound[question.name] is bound.get(question.other)
         return torch_tensors.requires_grad(_at(bound.get(question.name), question.place))
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments by name. Who calls it wrongly is told so elsewhere."""
+        return {**dict(zip(() if self._signature is None else self._signature.parameters, args, strict=False)), **kwargs}
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""
@@ -221,6 +251,9 @@ class Attributes:
                 return False
         for owner, name, place, said in self._gradients:
             if torch_tensors.requires_grad(_at(owner.getattr(name), place)) != said:
+                return False
+        for path, dtype in self._dtypes.items():
+            if given[path].dtype is not dtype:
                 return False
         for modules, name, module in self._children:
             if modules[name] is not module:

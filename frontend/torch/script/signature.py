@@ -109,13 +109,13 @@ def results(builder: Builder, outputs: Sequence[Any]) -> tuple[list[ir.Value], O
 
 def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Value]) -> OutputTree:
     kind = type_.kind()
-    if kind == "NoneType" or is_none(under_casts(value)):
-        return Output("const")
+    if kind == "NoneType" or is_none(under_casts(value)) or maker(under_casts(value), "tierup.autograd_zero") is not None:
+        return Output("const")  # as PyTorch gives a tensor that is not defined
     if kind == "TupleType":
         elements = list(type_.elements())
         types = [builder.type(spelled(t)) for t in elements]
-        made = maker(value, "torch.prim.TupleConstruct")
-        if made is not None and not any(True for _ in value.uses):
+        made = maker(under_casts(value), "torch.prim.TupleConstruct")
+        if made is not None:
             items = list(made.operands)
         else:
             items = list(builder.em.create("torch.prim.TupleUnpack", [value], types).results)
@@ -125,5 +125,8 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
     if kind == "DictType" and (named := script_results.items_of(value)) is not None:
         element = type_.getValueType()
         return OutputNode("dict", tuple(_output(builder, v, element, results) for v in named.values()), tuple(named))
+    if kind == "ListType" and (listed := builder.items_of(value)) is not None:  # TorchScript gives a new one each time
+        element = type_.getElementType()
+        return OutputNode("list", tuple(_output(builder, v, element, results) for v in listed))
     results.append(builder.tensor_of(value) if kind == "TensorType" and str(value.type) in NUMBERS else value)
     return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))

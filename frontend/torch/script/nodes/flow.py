@@ -48,7 +48,7 @@ def _is_apart(made: ir.Value, other: ir.Value) -> bool:
 
 def _is_made(value: ir.Value) -> bool:
     row = None if isinstance(value.owner, ir.Block) or not torch_types.is_tensor(value.type) else row_of(value.owner.operation)
-    return row is not None and row.aliasing is Aliasing.FRESH and not row.writes and not row.may_be_operand
+    return row is not None and row.aliasing in (Aliasing.FRESH, Aliasing.VIEW) and not row.writes and not row.may_be_operand
 
 
 def _may_be_none(value: ir.Value) -> bool:

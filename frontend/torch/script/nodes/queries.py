@@ -3,6 +3,7 @@
     prim::device(%x), prim::layout(%x), prim::is_cuda(%x) ...    an array is dense and in the CPU's memory: constants
     aten::is_grad_enabled(), aten::is_autocast_enabled()         as now; another answer later asks for another graph
     prim::requires_grad(%w)                                      of a parameter: as now; of other tensors: no
+    aten::dim(%x), prim::dtype(%x)                               as the rules of ops say; dtypes that are asked for are part of the graph
     aten::eq(%a, %b) of known numbers and strings                what the op's kernel says
 """
 
@@ -12,16 +13,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.ir import torch_types
+from tierup.dialect.facts.values import Bool, Int, Tensor
 from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import maker
-from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
-from tierup.dialect.optable.core import Aliasing, Kind
-from tierup.dialect.optable.rows import row_of
+from tierup.dialect.optable.core import Kind
 from tierup.dialect.rewriting.core import under_casts
-from tierup.frontend.torch.errors import UnsupportedProgram
+from tierup.dialect.speculation.reasons import Reason
+from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.frontend.torch.script import gradients as script_gradients
 from tierup.frontend.torch.script.builder import Builder
 from tierup.frontend.torch.script.nodes.constants import literal
@@ -62,6 +62,17 @@ def folded(builder: Builder, name: str, operands: list[ir.Value]) -> ir.Value | 
     return literal(builder, result)
 
 
+def settled(builder: Builder, value: ir.Value) -> ir.Value:
+    """The constant that an int or a bool is by the rules of ops, else the value itself: how many items a list has, that two tensors of one
+    rank have one."""
+    if str(value.type) not in ("!torch.int", "!torch.bool"):
+        return value
+    fact = builder.fact(value)
+    if not isinstance(fact, (Int, Bool)) or type(fact.value) not in (int, bool):
+        return value
+    return literal(builder, fact.value) or value
+
+
 def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """The result of a branch that gives `a` or `b`; where both are one number, string or None, that."""
     first, second = known(builder, a), known(builder, b)
@@ -96,13 +107,9 @@ def _always(value: object) -> Handler:
     return handler
 
 
-# How many dims more than their first operand the results of these have.
-_MORE_DIMS = {
-    "aten.transpose.int": 0, "aten.permute": 0, "aten.t": 0, "aten.contiguous": 0, "aten.detach": 0, "aten.clone": 0,
-    "aten.layer_norm": 0, "aten.softmax.int": 0, "aten.unsqueeze": 1, "aten.select.int": -1,
-}  # fmt: skip
-_LIST_SIZES = ("aten.view", "aten.reshape")
-_FARTHEST = 100  # ops that are looked at in a row
+def _rank_of(builder: Builder, value: ir.Value) -> int | None:
+    fact = builder.fact(value)
+    return fact.rank if isinstance(fact, Tensor) else None
 
 
 def _rank(builder: Builder, node: Any) -> None:
@@ -111,33 +118,20 @@ def _rank(builder: Builder, node: Any) -> None:
     builder.op_unless(node, None if rank is None else builder.em.int(rank))
 
 
-def _rank_of(builder: Builder, value: ir.Value, farthest: int = _FARTHEST) -> int | None:
-    """The rank of an argument, or of what is made of some: known when the graph is built, as is which arm of a branch on it is taken."""
-    value = under_casts(value)
-    if value not in builder.ranks and not isinstance(value.owner, ir.Block) and farthest:
-        rank = _rank_made(builder, value.owner.operation, farthest - 1)
-        if rank is None:
-            return None
-        builder.ranks[value] = rank
-    return builder.ranks.get(value)
+_DECIDES = frozenset({"aten::eq", "aten::ne", "aten::__contains__"})  # what a program asks of a dtype to choose by it
 
 
-def _rank_made(builder: Builder, op: ir.Operation, farthest: int) -> int | None:
-    name, row = torch_name(op), row_of(op)
-    if name in _LIST_SIZES:
-        made = maker(op.operands[1], "torch.prim.ListConstruct")
-        return None if made is None else len(made.operands)
-    if name in _MORE_DIMS:
-        first = _rank_of(builder, op.operands[0], farthest)
-        return None if first is None else first + _MORE_DIMS[name]
-    if name == "aten.linear":  # a weight of rank 1 takes the last dim away
-        of, weight = (_rank_of(builder, v, farthest) for v in op.operands[:2])
-        return None if of is None or weight is None else of + weight - 2
-    if row is None or row.kind is not Kind.POINTWISE or row.aliasing is not Aliasing.FRESH or len(op.results) != 1:
-        return None
-    ranks = [_rank_of(builder, v, farthest) for v in op.operands if torch_types.is_tensor(v.type)]
-    known = [rank for rank in ranks if rank is not None]
-    return max(known) if known and len(known) == len(ranks) else None
+def _dtype(builder: Builder, node: Any) -> None:
+    """The dtype that a branch hangs on, or whether it is one of floats."""
+    (value,) = builder.operands(node)
+    asks = node.kind() == "aten::is_floating_point" or all(use.user.kind() in _DECIDES for use in node.output().uses())
+    fact = builder.fact(value, with_dtypes=True) if asks else None
+    if not isinstance(fact, Tensor) or fact.dtype is None:
+        builder.op(node)
+    elif node.kind() == "prim::dtype":
+        builder.bind(node, [builder.em.int(fact.dtype.code)])
+    else:
+        builder.bind(node, [builder.em.bool(fact.dtype.is_float)])
 
 
 def _sizes(builder: Builder, node: Any) -> None:
@@ -173,6 +167,11 @@ def _process(builder: Builder, node: Any) -> None:
     builder.bind(node, [builder.em.bool(not off and builder.attributes.process(name))])
 
 
+def _nested(builder: Builder, node: Any) -> None:
+    """Of what is padded, the fast path of nn.TransformerEncoder."""
+    raise LeftToPyTorch(f"{node.kind()} makes a nested tensor, for which no array can stand", Reason.NESTED)
+
+
 def _data(builder: Builder, node: Any) -> None:
     made = builder.em.create("torch.aten.detach", builder.operands(node), builder.result_types(node))
     builder.bind(node, list(made.results))
@@ -180,10 +179,13 @@ def _data(builder: Builder, node: Any) -> None:
 
 HANDLERS: dict[str, Handler] = {
     **{f"prim::{name}": _always(False) for name in _NO.split()},
+    "aten::_nested_tensor_from_mask": _nested,
     "aten::_get_tracing_state": _always(False),
     "aten::_jit_internal_is_tracing": _always(False),
     "aten::device": _new_device,
     "aten::dim": _rank,
+    "aten::is_floating_point": _dtype,
+    "prim::dtype": _dtype,
     "aten::size": _sizes,
     "aten::has_torch_function": _always(False),
     "aten::is_autocast_cpu_enabled": _process,
