@@ -297,7 +297,7 @@ class Function(Weighed, Generic[P, R]):
         return variant, (*leaves, *hidden)
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """The names of its parameters."""
         return tuple(self._binding.known[0].parameters)
 

@@ -41,7 +41,7 @@ class WithGraphs(Protocol):
     __name__: str
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """The names of its parameters."""
 
     @property
@@ -74,7 +74,7 @@ def _leaf(of: ArgumentClass, sizes: tuple[int, ...], value: int | None) -> Descr
 def warm(function: WithGraphs, text: str) -> int:
     """See `Function.warm`."""
     _, calls = calls_of(text)
-    parameters = function.parameters
+    parameters = function.parameter_names
     for call in calls:
         if tuple(name for name, _ in call) != parameters:
             theirs = ", ".join(name for name, _ in call)
