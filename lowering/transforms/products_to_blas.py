@@ -61,7 +61,7 @@ _INT_MAX = (1 << 31) - 1
 _MULTIPLIED, _MOVED = 12, 150  # picoseconds of a multiplication of f32, in a product of matrices and in one of a vector, on one core
 _LINES = 16  # where parts begin: BLAS works on so many at once
 _FAR_LINES = 256  # ... for columns of a matrix that lies in rows, times a vector: fewer are read in pieces too short
-_SMALL, _SMALL_RESULT, _SMALL_DEPTH = 1_000_000, 1200, 32  # multiplications, results, the length of a sum
+_SMALL, _SMALL_RESULT, _SMALL_DEPTH = 1_000_000, 1200, 128  # multiplications, results, the length of a sum
 _WIDTH = 192  # of a part, about: each reads the other matrix again, which costs a twentieth of the time here
 _NARROW = 128  # columns
 
