@@ -154,6 +154,31 @@ def test_the_same_function_elsewhere_is_found_and_errors_name_the_lines_where_it
         assert f"at {file.name}:{line}: z = y[n]" in message
 
 
+IN_PARTS = """
+import numpy as np, tierup
+{above}
+@tierup.jit(weigh=False)
+def f(x):
+    y = np.tanh(x)
+    print(len({{1.0, float(y[0])}}))
+    return (y * 2).sum()
+for _ in range(4):
+    f(np.ones(3))
+"""
+
+
+def test_the_regions_of_a_function_in_parts_are_found_where_it_stands_elsewhere(tmp_path: Path) -> None:
+    environment = {**os.environ, "TIERUP_CACHE_DIR": str(tmp_path / "cache"), "TIERUP_CACHE": "1"}
+    kept = []
+    for name, above in (("one.py", ""), ("two.py", "# a line\n" * 20)):
+        (tmp_path / name).write_text(IN_PARTS.format(above=above))
+        subprocess.run([sys.executable, str(tmp_path / name)], env=environment, check=True, capture_output=True)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("TIERUP_CACHE_DIR", str(tmp_path / "cache"))
+            kept.append({e.name for e in entries.entries() if e.described.kind in ("code", "specialised")})
+    assert kept[0] == kept[1] and len(kept[0]) == 4
+
+
 GRADIENT = """
 import numpy as np, tierup
 {above}

@@ -1,12 +1,13 @@
 """A function's body cut in two kinds of code: regions, which tierup is to run, and the statements between them, which Python runs.
 
     def f(x, path):                          def f(x, path):
-        y = np.tanh(x) * 2                       y = f_2(x)
+        y = np.tanh(x) * 2                       y = f_2_2(x)
         print(path)                              print(path)
         z = y * y                                return f_4_5(y)
         return z.sum()
 
-`f_2` and `f_4_5` are functions made of the user's statements, at the user's lines. A statement that is said to be an island stays
+`f_2_2` and `f_4_5` are functions made of the user's statements, at the user's lines, named by these as counted from the function's first:
+where the function stands in its file is no part of what code is kept of it. A statement that is said to be an island stays
 what it is, and so do those around it that cannot be handed over: what is in the blocks of an `if`, loop, `try` or `with` that stays
 is cut in turn; that of a `with` is there as it was, too, and runs where its manager has made NumPy raise or tell (`is_heard`). Every
 statement runs once and in its order, in whichever of the two.
@@ -78,16 +79,23 @@ class Cut:
 
 
 def cut(
-    body: Sequence[ast.stmt], name: str, arguments: Names, local: Names, islands: Collection[ast.stmt], temporary: Names = NONE
+    body: Sequence[ast.stmt],
+    name: str,
+    arguments: Names,
+    local: Names,
+    islands: Collection[ast.stmt],
+    temporary: Names = NONE,
+    first: int = 1,
 ) -> Cut:
-    """Cut the body of a function. `local`: its names; `islands`: what stays Python; `temporary`: names that are not the user's."""
+    """Cut the body of a function. `local`: its names; `islands`: what stays Python; `temporary`: names that are not the user's; `first`:
+    the function's first line."""
     flow = Flow.of(body, arguments & local)
     calm = _calm(body, flow, local, arguments)
     inside = [n for node in body for n in ast.walk(node) if isinstance(n, (*SCOPES, ast.GeneratorExp)) and n not in calm]
     cells = reads(inside) & local
     flow = Flow.of(body, arguments & local, cells) if cells else flow
     rebound = frozenset(name for node in body for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names)
-    cutter = _Cutter(name, flow, local, local | reads(body), cells, calm, rebound, islands, temporary)
+    cutter = _Cutter(name, first, flow, local, local | reads(body), cells, calm, rebound, islands, temporary)
     made = cutter.block(body, end=True)
     elsewhere = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: `t: None` says that they are no globals
     declared = [_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
@@ -97,6 +105,7 @@ def cut(
 @dataclass
 class _Cutter:
     name: str
+    first: int
     flow: Flow
     local: Names
     taken: Names  # local ones and others
@@ -165,7 +174,7 @@ class _Cutter:
                 *self._handed_over(run[first + 1 :], end=end),
             ]
         region = Region(tuple(run), tuple(sorted(needed)), tuple(sorted(outputs)), returns)
-        name = self._free(f"{self.name}_{region.lines[0]}_{region.lines[1]}")
+        name = self._free("_".join([self.name, *(str(line - self.first + 1) for line in region.lines)]))
         self.regions[name] = region
         return [region.call(name), *self._let_go(run)]
 

@@ -151,7 +151,8 @@ class Driver:
         function, tree = self._source.function, self._source.tree
         regions: dict[str, Region] = {}
         if not isinstance(tree, ast.Lambda) and not SETS.union(LOOK_AT_FRAME) & set(function.__code__.co_names):
-            made = cut(self._body, function.__name__, self._arguments, self._local, self._islands, self._temporary)
+            first = function.__code__.co_firstlineno
+            made = cut(self._body, function.__name__, self._arguments, self._local, self._islands, self._temporary, first)
             regions = made.regions
         known = self._parts
         self._parts = {r.statements: known.get(r.statements) or self._part(name, r) for name, r in regions.items()}
