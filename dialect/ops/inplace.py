@@ -178,6 +178,8 @@ def _value_by_numpy(writes: Kernel, functional: Kernel) -> Kernel:
         except ValueError:
             writes(x.copy(), *rest)  # which looks at dtypes before shapes
             raise
+        if result.shape != x.shape or not np.can_cast(result.dtype, x.dtype, "same_kind"):
+            writes(x.copy(), *rest)  # it raises here, as inference says: nobody may read the copy behind it
         return result
 
     return tier0

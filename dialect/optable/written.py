@@ -6,7 +6,7 @@ tensor's. "out" stands for what a ufunc writes into the array that it is given f
 is converted.
 
 The functional twin of an op under NumPy's rules carries WRITTEN_BY, the in-place op's name, where its operands may not fit one another:
-the dtype that does not go into operand 0 is refused before their shapes.
+the dtype that does not go into operand 0 is refused before their shapes. It raises where that op would, so nothing behind it has to.
 """
 
 from __future__ import annotations

@@ -118,6 +118,17 @@ def test_the_first_refusal_is_numpys(f: Callable[..., Any], options: dict[str, A
             assert outcome(decorated, shapes, dtypes) == outcome(f, shapes, dtypes), (shapes, dtypes)
 
 
+@pytest.mark.parametrize("options", [{"executor": "specializing"}, {"bailout_depth": 0}, {}], ids=str)
+def test_a_write_that_nobody_reads_is_refused_though_its_sizes_are_the_runs(options: dict[str, Any]) -> None:
+    def f(a: Any) -> None:
+        b = np.zeros(a.T.shape, a.dtype)
+        b += a
+
+    decorated = tierup.jit(f, **options)
+    for shape in ((1, 3), (1, 3), (3, 3), (1, 4)):
+        assert outcome(decorated, [shape], [np.float64]) == outcome(f, [shape], [np.float64]), shape
+
+
 def test_the_first_refusal_is_numpys_after_native_calls() -> None:
     for f in (added, multiplied, added_to_itself, roots):
         decorated = tierup.jit(f)
