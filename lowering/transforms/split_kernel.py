@@ -20,7 +20,8 @@ Bufferization, deallocation, fusing rows and LLVM take time that grows with the 
 bounded length make it linear, and parts that are alike become one (duplicate-function-elimination, next in the pipeline). What
 passes from part to part lies in memory, as it would between two products anyway.
 
-Left alone: functions of up to twice `size` loops; those that may report a failed check or leave at an exit, return a scalar or memory of
+Loops are counted, and copies: of each part that is joined, of a value into each further result. Left alone: functions of up to twice
+`size` of them; those that may report a failed check or leave at an exit, return a scalar or memory of
 their own, or have sizes that only the run knows. A cut is made where only tensors go across.
 """
 
@@ -63,14 +64,18 @@ def _may_be_split(function: ir.Operation, size: int) -> bool:
     if any(kind != "buffer" for kind in b.strings(function.attributes[RESULT_KINDS])):
         return False
     body = [view.operation for view in function.regions[0].blocks[0].operations]
-    if sum(_is_loop(op) for op in body) <= 2 * size:
+    stores = [op.operands[0] for op in body if op.name == _MATERIALIZE]
+    if sum(map(_loops_of, body)) - len(set(stores)) <= 2 * size:  # the first store of a value is where it is computed
         return False
     # a part has no status to report to, and products of sizes found at run time will be checked
     return not any(op.name in ("cf.assert", "func.call") or any(_is_dynamic(r.type) for r in op.results) for op in b.walk(function))
 
 
-def _is_loop(op: ir.Operation) -> bool:
-    return op.name.startswith("linalg.") and op.name not in _CHEAP
+def _loops_of(op: ir.Operation) -> int:
+    """How many loops an op becomes."""
+    if op.name == "tensor.concat":
+        return len(op.operands)
+    return int(op.name == _MATERIALIZE or (op.name.startswith("linalg.") and op.name not in _CHEAP))
 
 
 class _Split:
@@ -127,7 +132,7 @@ class _Split:
                 parts.append([])
                 loops = 0
             parts[-1].append(op)
-            loops += _is_loop(op)
+            loops += _loops_of(op)
             awkward |= {r for r in op.results if not isinstance(r.type, ir.RankedTensorType)}
             awkward -= {v for v in (*_used(op), *op.results) if self.last_use.get(v, i) <= i}
         return parts

@@ -94,6 +94,21 @@ def test_many_parts_are_joined_by_one_op_in_time_that_grows_with_their_number(si
         assert got.dtype == wanted.dtype
 
 
+def test_copies_into_many_results_count_as_loops() -> None:
+    x = np.arange(4.0)
+    lines = ["%zero = torch.constant.int 0", *(f"%v{i} = torch.aten.{op} %a0 : {T} -> {T}" for i, op in enumerate(("neg", "square", "floor")))]
+    listed = [f"%v{i % 3}" for i in range(150)]
+    lines.append(f"%l = torch.prim.ListConstruct {', '.join(listed)} : ({', '.join([T] * 150)}) -> !torch.list<vtensor>")
+    lines.append(f"%all = torch.aten.stack %l, %zero : !torch.list<vtensor>, !torch.int -> {T}")
+    lines.append(f"return %all, {', '.join(listed)} : {', '.join([T] * 151)}")
+    artifact = compile(Request(typed("\n".join(lines), (spec_of(x),)), "main", (spec_of(x),), level=1), stages=("loops",))
+    assert artifact.stages["loops"].count("func.func private @main_part") > 1
+    found = call(artifact, [x])
+    wanted = [(-x, x * x, np.floor(x))[i % 3] for i in range(150)]
+    for got, want in zip(found, [np.stack(wanted), *wanted], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_sizes_of_the_run_keep_a_program_whole() -> None:
     x, w = np.eye(4, dtype=np.float32), np.roll(np.eye(4, dtype=np.float32), 1, axis=0)
     specs = (spec_of(x, ("s4", "s4")), spec_of(w, ("s4", "s4")))
