@@ -33,6 +33,7 @@ from tierup.runtime.base.once import warn
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.verdict.process import write_at_exit
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -43,6 +44,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _NOT_GIVEN = object()
 _MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
+
+
+write_at_exit()
 
 
 class Decorator(Protocol):

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
     from tierup.runtime.cuda.errors import PlanError as PlanError
     from tierup.runtime.faults import faults as testing  # noqa: F401 - it is public by this name
+    from tierup.runtime.functions.verdict.process import report as report
 
 __version__ = "0.1.0"
 
@@ -78,6 +79,7 @@ _EXPORTS = {
     "load": "tierup.frontend.jit:load",
     "merge_profiles": "tierup.runtime.arguments.call_profiles:merge_profiles",
     "load_plan": "tierup.runtime.cuda.bundle:load_plan",
+    "report": "tierup.runtime.functions.verdict.process:report",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.base.options:options",
@@ -124,6 +126,7 @@ __all__ = [
     "ops",
     "options",
     "register_pass",
+    "report",
     "stop_gradient",
     "testing",
     "unregister_pass",

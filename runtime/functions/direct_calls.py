@@ -28,6 +28,12 @@ _bypassed = 0
 _strict = 0
 
 
+def alive() -> list[DirectCalls]:
+    """All there are now."""
+    with _lock:
+        return list(_all)
+
+
 class DirectCalls:
     """The base of such a class, which has a `__call__`, and binds as Python's functions do."""
 

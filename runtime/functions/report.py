@@ -23,6 +23,7 @@ from tierup.runtime.functions.elsewhere import Elsewhere
 from tierup.runtime.functions.explain import explain
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.variant import Built, Variant
+from tierup.runtime.functions.verdict import words
 from tierup.runtime.functions.verdict.arguments import WAYS
 from tierup.runtime.functions.verdict.cause import Facts
 
@@ -141,12 +142,21 @@ class Report:
         }
         read = sorted({str(access) for f in functions for access in f._numbers.read})
         before = sum((f._stats_before for f in functions), Stats())
-        islands = [] if self.elsewhere is None else self.elsewhere.explain()
-        islands += [f"calls of another kind: {line}" if i == 0 else line for other in self._kinds for i, line in enumerate(other.explain())]
+        islands = self._islands()
         return explain(
             self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python, self._facts(islands),
             details=details,
         )  # fmt: skip
+
+    def verdict(self) -> list[str]:
+        """Why it is slow and what to do, in lines of `explain()`; none where nothing was called."""
+        return words.verdict(self._facts(self._islands()))
+
+    def _islands(self) -> list[str]:
+        """What answers calls, or parts of it, in the place of graphs, for people."""
+        islands = [] if self.elsewhere is None else self.elsewhere.explain()
+        islands += [f"calls of another kind: {line}" if i == 0 else line for other in self._kinds for i, line in enumerate(other.explain())]
+        return islands
 
     @property
     def times_by_part(self) -> dict[str, float]:

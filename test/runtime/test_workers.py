@@ -65,7 +65,8 @@ def told(function, calls, **options):
     f, results, events = tierup.jit(function, **options), [], []
 
     def plain(text):
-        return re.sub(r"[\d.]+ m?s\b", "TIME", str(text))
+        text = re.sub(r"after \d+ ms for imports and its graph ", "", str(text))  # there where that is long
+        return re.sub(r"[\d.]+ m?s\b", "TIME", text)
 
     with tierup.events.subscribe(lambda e: events.append((e.kind, e.reason, plain(e.action), e.guard, e.milliseconds is not None))):
         for arguments in calls:
@@ -73,7 +74,14 @@ def told(function, calls, **options):
                 results.append(f(*arguments))
             except Exception as e:  # noqa: BLE001 - compared
                 results.append(f"{type(e).__name__}: {e}")
-    return results, f.stats(), events, plain(f.explain())
+    return results, f.stats(), events, plain(without_times(f.explain()))
+
+
+def without_times(explained: str) -> str:
+    """All but the lines that say where the time went, and what follows from that."""
+    first, *rest = explained.splitlines()
+    begin = next(i for i, line in enumerate(rest) if re.match(r"  (version|graph|plan|not compiled|no version|miss|assumption)", line))
+    return " ".join(" ".join([first, *rest[begin:]]).split())
 
 
 CALLS = {

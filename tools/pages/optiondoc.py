@@ -52,6 +52,7 @@ _VARIABLES = """
 
 # name -> values, meaning
 VARIABLES = {
+    "TIERUP_REPORT": ("a file", "write there, when the process ends, where its time went by source line ([explain.md](explain.md))"),
     "TIERUP_LOG": ("`all`, or some of `compiles,misses,bailouts,profiles`", "print these events to stderr as they happen"),
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
     "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept ([cache.md](cache.md))"),
