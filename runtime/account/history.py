@@ -19,7 +19,7 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 
 _EVENTS_KEPT = 64
-_LONG = 1e-3  # seconds of a call before it runs, which are told
+_LONG = 0.1  # seconds of a call before it runs, which are told
 _OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets
 # the others happen before their call is answered
 _AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT)
