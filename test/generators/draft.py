@@ -38,6 +38,7 @@ class Draft:
     raises: float = 0.02  # the share of statements that raise which are kept
     number: list[int] = field(default_factory=lambda: [0])
     islands: bool = False  # whether there are statements that are not translated
+    keywords: bool = False  # whether there are functions and arguments that few programs have
 
     # --- what there is -----------------------------------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ class Draft:
 
     def inner(self, write: Callable[[Draft], Any], extra: dict[str, Any] | None = None, *, loop: bool = False) -> Lines:
         """The lines of a block, written on copies of the values here."""
-        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number, self.islands)
+        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number, self.islands, self.keywords)
         write(block)
         return block.lines or ["pass"]
 

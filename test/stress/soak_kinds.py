@@ -84,7 +84,13 @@ def storms_kind(seed: int, report: Report) -> None:
 @kind("numpy", 6)
 def numpy_kind(seed: int, report: Report) -> None:
     """NumPy programs under sets of options, in tier 0 and compiled."""
-    _run_numpy(seed, report, islands=False)
+    _run_numpy(seed, report)
+
+
+@kind("keywords", 2)
+def keywords_kind(seed: int, report: Report) -> None:
+    """The same of functions and arguments that few programs have."""
+    _run_numpy(seed, report, keywords=True)
 
 
 @kind("islands", 4)
@@ -96,13 +102,13 @@ def islands_kind(seed: int, report: Report) -> None:
         _run_numpy(seed, report, islands=True)
 
 
-def _run_numpy(seed: int, report: Report, *, islands: bool) -> None:
+def _run_numpy(seed: int, report: Report, *, islands: bool = False, keywords: bool = False) -> None:
     import reproducer
     import running
     from checking import Refused
     from numpy_programs import numpy_program
 
-    program = numpy_program(seed, islands=islands)
+    program = numpy_program(seed, islands=islands, keywords=keywords)
     tally = running.Tally()
     told = False
     with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:
