@@ -102,7 +102,7 @@ def test_a_list_that_grows(clock: Clock) -> None:
         clock.call(mean_of, history)
     said = said_of(mean_of)
     assert said.startswith("Slow because the list `history` has another length from call to call, 1 to 40, and each makes a graph: 40 graphs")
-    assert line_of(mean_of) in said and "Do: pass one array in its place, `np.stack(history)`" in said
+    assert line_of(mean_of) in said and "Do: pass one array in its place, `np.array(history)`" in said
     explained = mean_of.explain()
     assert "... and 35 graphs more, with 35 calls" in explained and "all 40 differ in len(history), 1 to 40" in explained
     assert explained.count("graph for (") == 5 and "too seldom" not in explained

@@ -84,10 +84,11 @@ def growing_containers(facts: Facts) -> Iterator[Cause]:
     (name, kind), found = max(grown.items(), key=lambda item: len(item[1]))
     seconds = facts.of_graphs() + facts.beyond_first([v for _, v, _ in facts.versions])
     seconds += facts.seconds[TIER0] * (1 - 1 / max(1, facts.graphs))
+    items = f"list({name}.values())" if kind == "dict" else name
     yield Cause(
         f"the {kind} `{name}` has another length from call to call, {min(found)} to {max(found)}, and each makes a graph: "
         f"{facts.graphs} graphs",
-        f"pass one array in its place, `np.stack({name})`, or rows of an array that is made once and filled (`{name}[:n]`)",
+        f"pass one array in its place, `np.array({items})`, or rows of an array that is made once and filled (`{name}[:n]`)",
         seconds, facts.stats.calls, facts.line,
     )  # fmt: skip
 
