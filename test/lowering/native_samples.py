@@ -455,6 +455,22 @@ for name, value, kind in (("neg.int", 3, "int"), ("ceil.float", 2.5, "int"), ("I
                           ("sqrt.float", 2.25, "float"), ("sqrt.float", -0.0, "float"), ("sqrt.float", -1.0, "float"),
                           ("log.float", 0.5, "float"), ("log.float", 0.0, "float"), ("log.float", -2.0, "float"), ("log.float", float("nan"), "float")):  # fmt: skip
     add(f"aten.{name}", value, results=kind)
+KINDS = {"int": (2, -3), "float": (0.75, -1.5)}  # by the ends of overloads' names; of two operands both end so, or each in its own way
+for name, kinds, results in (
+    *((f"aten.{f}", (k,), "float") for k in KINDS for f in (
+        "acos", "asin", "atan", "cos", "sin", "tan", "cosh", "sinh", "tanh", "acosh", "asinh", "atanh", "exp", "expm1", "log1p", "log10", "erf", "erfc",
+        "fabs", "degrees", "radians",
+    )),
+    *((f"aten.{f}", k, "float") for k in (("int",), ("float",), ("int", "float"), ("float", "int")) for f in ("atan2", "fmod", "copysign")),
+    ("aten.pow", ("int",), "float"), ("aten.pow", ("float",), "float"), ("aten.pow", ("float", "int"), "float"),
+    ("aten.ceil", ("int",), "int"), ("aten.floor", ("int",), "int"), ("aten.floor", ("float",), "int"),
+    *((f"aten.{f}", ("float",), "bool") for f in ("isnan", "isinf", "isfinite")),
+    *((f"prim.{f}", ("float",), "float") for f in ("abs", "max", "min")), ("prim.abs", ("int",), "int"),
+):  # fmt: skip
+    two = len(kinds) == 2 or name.split(".")[1] in ("atan2", "fmod", "copysign", "pow", "max", "min")
+    for n in range(2):
+        operands = [KINDS[k][n] for k in kinds] if len(kinds) == 2 or not two else [KINDS[kinds[0]][n], KINDS[kinds[0]][1 - n]]
+        add(f"{name}.{'_'.join(kinds)}", *operands, results=results)
 add("aten.__range_length", 2, 11, 3, results="int")
 add("aten.__range_length", 11, 2, -3, results="int")
 add("aten.__derive_index", 2, 5, 3, results="int")
