@@ -60,7 +60,7 @@ _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
 _INT_MAX = (1 << 31) - 1
 _MULTIPLIED, _MOVED = 12, 150  # picoseconds of a multiplication of f32, in a product of matrices and in one of a vector, on one core
 _LINES = 16  # where parts begin: BLAS works on so many at once
-_FAR_LINES = 256  # ... for columns of a matrix that lies in rows, times a vector: fewer are read in pieces too short
+_SHORT = 32  # sums of fewer products: memory is what takes time, and results that two cores write are slow to read
 _SMALL, _SMALL_RESULT, _SMALL_DEPTH = 1_000_000, 1200, 128  # multiplications, results, the length of a sum
 _WIDTH = 192  # of a part, about: each reads the other matrix again, which costs a twentieth of the time here
 _NARROW = 128  # columns
@@ -149,8 +149,7 @@ def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], pa
     width = length
     if parts is not None:
         wanted = parts if 1 in (rows, columns) else minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
-        lines = _FAR_LINES if rows == 1 and not flips[1] else _LINES
-        width = (length + (wanted * lines - 1)) // (wanted * lines) * lines
+        width = (length + (wanted * _LINES - 1)) // (wanted * _LINES) * _LINES
     if piece is not None:
         width = select(piece > 0, piece, width)
     width = maximum(width, 1)
@@ -216,10 +215,16 @@ def _work(operands: list[ir.Value], flips: list[bool]) -> Scalar | None:
     known *= (_MOVED if 1 in lengths[:2] else _MULTIPLIED) * bytes_of(ir.ShapedType(x.type).element_type) // 4
     if None not in lengths and known < LEAST:
         return None
+    if lengths[0] == 1 and not flips[1]:
+        return None  # parts of rows are read a quarter slower than whole ones
+    if lengths[2] is not None and lengths[2] < _SHORT:
+        return None
     total = b.index(known)
     for (memref, axis), size in zip(where, lengths, strict=True):
         if size is None:
             total = total * b.dim(memref, axis % ir.ShapedType(memref.type).rank)
+    if lengths[2] is None:
+        total = select(b.dim(*where[2][:1], where[2][1] % ir.ShapedType(x.type).rank) >= _SHORT, total, 0)
     return total
 
 

@@ -19,6 +19,8 @@ The call says part `number` of `count`. tierup-split-shared gives the function's
 loop, the loops over rows that tierup-fuse-rows makes, and parts of products (tierup-products-to-blas); none that checks something on its
 way, allocates, or calls anything but BLAS. `tierup.apart` marks memory that is reached through this argument alone.
 
+Loops that write much and compute little stay as they are, and those whose results are read by one that stays.
+
 How many parts: the work is estimated as the operations of a point and what it reads and writes, times the points, which the sizes say. It
 is the same whatever the number of threads, and so is each iteration, so results do not hang on that number.
 
@@ -47,6 +49,8 @@ from tierup.lowering.transforms.fuse_rows import ROWS
 SHARED = "tierup.shared"
 APART = "tierup.apart"
 
+_HEAVY = 600  # picoseconds of a point, of a loop that writes one in each: less, and memory is what takes time
+_GOES_THROUGH = ("linalg.", "memref.copy", "func.call")
 _PIECE = 512  # the least iterations of a part where they are neighbours in memory
 
 _HARMLESS = ("arith.", "math.", "complex.", "linalg.")
@@ -68,12 +72,25 @@ class ShareLoops(Pass):
         if threads(module) < 2:
             return
         for function in functions(module.operation):
-            number = 0
-            for loop in b.unerased(b.walk_unfused(function)):
-                if not _is_within_shared(loop) and (work := _work(loop)) is not None:
-                    with loop.location, ir.InsertionPoint(loop):
-                        _share(loop, work, function, f"{symbol_of(function)}_shared{number}")
-                    number += 1
+            for number, (loop, work) in enumerate(_chosen(function).items()):
+                with loop.location, ir.InsertionPoint(loop):
+                    _share(loop, work, function, f"{symbol_of(function)}_shared{number}")
+
+
+def _chosen(function: ir.Operation) -> dict[ir.Operation, _Work]:
+    """The loops that are shared. One whose results another op goes through in this thread is not: memory that another core has just written
+    is read at a fraction of the speed, and what is gained is lost there."""
+    ops = b.walk_unfused(function)
+    found = {op: work for op in ops if not _is_within_shared(op) and (work := _work(op)) is not None}
+    passes = [op for op in ops if op.name.startswith(_GOES_THROUGH) or (op.name == "memref.load" and op.parent.operation != function)]
+    touching = [(op, [base(v) for v in op.operands if isinstance(v.type, ir.MemRefType)]) for op in passes]
+    while True:
+        alone = {v for op, buffers in touching if not any(b.is_within(op, loop) for loop in found) for v in buffers}
+        lost = [loop for loop, work in found.items() if any(v in alone for v in work.writes)]
+        if not lost:
+            return found
+        for loop in lost:
+            del found[loop]
 
 
 def _is_within_shared(op: ir.Operation) -> bool:
@@ -90,18 +107,21 @@ _Size = int | tuple[ir.Value, int]  # a number, or of an axis of a buffer
 @dataclass(frozen=True)
 class _Work:
     """What a loop does: its iterations, or as a value its parts; its points, the product of these sizes; picoseconds of a point; how many
-    loops stand around the one that is cut; the least iterations of a part."""
+    loops stand around the one that is cut; the least iterations of a part; the memory that it writes in each point."""
 
     iterations: _Size | ir.Value
     points: tuple[_Size, ...] = ()
     each: int = 0
     depth: int = 0
     fewest: int = 1
+    writes: tuple[ir.Value, ...] = ()
 
     @property
     def may_suffice(self) -> bool:
         """Whether there may be enough to do: the run has to say, or the sizes do."""
         if isinstance(self.iterations, int) and self.iterations < 2 * self.fewest:
+            return False
+        if self.writes and self.each < _HEAVY:
             return False
         known = [size for size in self.points if isinstance(size, int)]
         return len(known) < len(self.points) or not self.points or self.each * math.prod(known) >= LEAST
@@ -168,7 +188,8 @@ def _of_points(op: ir.Operation) -> _Work | None:
     cut = next((n for n, (kind, size) in loops if kind == "parallel" and size != 1), None)
     if cut is None or len(known) < len(sizes):
         return None
-    return _Work(known[cut], known, picoseconds(op), cut, _PIECE if cut else 1)
+    written = () if "reduction" in structured.iterators else tuple(base(v) for v in structured.buffers[structured.reads :])
+    return _Work(known[cut], known, picoseconds(op), cut, _PIECE if cut else 1, written)
 
 
 def _extent(op: Structured, loop: int) -> _Size | None:
@@ -193,7 +214,9 @@ def _of_rows(loop: ir.Operation) -> _Work | None:
     largest = max(static or buffers, key=lambda v: math.prod(b.shape_of(v.type)) if v in static else ir.ShapedType(v.type).rank)
     points = tuple(_size(largest, axis) for axis in range(ir.ShapedType(largest.type).rank))
     each = sum(picoseconds(op) for op in b.walk(loop) if op.name.startswith("linalg.") and len(op.regions))
-    return _Work(points[0], points, each)
+    inside = [found for op in b.walk(loop) if (found := Structured.of(op)) is not None and found.is_parallel and found.iterators]
+    written = (base(v) for found in inside for v in found.buffers[found.reads :])
+    return _Work(points[0], points, each, writes=tuple(v for v in written if not _is_own(v, loop)))
 
 
 def _share(loop: ir.Operation, work: _Work, function: ir.Operation, name: str) -> None:

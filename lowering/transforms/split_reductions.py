@@ -115,6 +115,8 @@ def _split(op: ir.Operation, combining: ir.Operation, function: ir.Operation) ->
     set_maps(total, [ir.AffineMap.get_identity(1), structured.maps[-1]])
     with ir.InsertionPoint(block):
         last = combining.clone()
+        if "fastmath" in last.attributes:  # in their order: whether the parts' loop stands here or with threads, the bits are the same
+            last.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<none>", function.context)
         at = list(combining.operands).index(op.regions[0].blocks[0].arguments[len(structured.buffers) - 1])
         last.operands[at], last.operands[1 - at] = block.arguments[1], block.arguments[0]
         b.op("linalg.yield", list(last.results))

@@ -39,6 +39,10 @@ def of_columns(x, y):
     return x.sum(axis=0), (x * y).max(axis=0), x[:, ::-1] + y.T.T
 
 
+def totals(x, y):
+    return x.sum() * 3.0, x.std(), y.mean(), (x * y).sum(), y.max()
+
+
 def written(x, y):
     out = np.zeros_like(x)
     out[1:-1] = x[2:] + x[:-2]
@@ -50,7 +54,7 @@ def written(x, y):
 def in_a_loop(x, y):
     for _ in range(3):
         x = np.tanh(x + y)
-        y = y * 0.5 + x
+        y = np.tanh(y * 0.5 + x)
     return x, y
 
 
@@ -59,11 +63,11 @@ def product(x, y):
 
 
 def products(x, y):
-    return np.matmul(x.reshape(8, -1, 30), y.reshape(8, 30, -1))
+    return np.matmul(x.reshape(8, -1, 60), y.reshape(8, 60, -1))
 
 
 PROGRAMS: list[tuple[Callable[..., Any], tuple[int, int]]] = [
-    (chain, (400, 301)), (softmax, (300, 500)), (softmax, (150, 3000)), (layer_norm, (200, 2000)), (of_columns, (900, 700)),
+    (chain, (400, 301)), (softmax, (300, 500)), (softmax, (150, 3000)), (layer_norm, (200, 2000)), (of_columns, (500, 2100)), (totals, (900, 900)),
     (written, (700, 400)), (in_a_loop, (200, 301)), (product, (330, 501)), (products, (240, 600)),
 ]  # fmt: skip
 
@@ -91,7 +95,7 @@ def test_results_have_the_same_bits_whatever_the_number_of_threads(program: Any,
         f = tierup.jit(function, threads=threads, weigh=False)
         found.append(called(f, shape, dtype, times))
         assert f.stats().hits, f.explain()
-        assert ("tierup_share" in f.plan(stage="llvm")) == (threads > 1)
+        assert ("tierup_share" in f.plan(stage="llvm")) == (threads > 1 and function is not written)  # which computes too little
     expected = called(function, shape, dtype, times)
     for few, many, numpys in zip(*found, expected, strict=True):
         np.testing.assert_array_equal(few, many)

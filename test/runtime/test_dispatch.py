@@ -159,4 +159,4 @@ def test_the_table_is_the_twin() -> None:
     public = {n for n in dir(PythonTable) if not n.startswith("_")}
     from tierup.lowering.entry.tables.table import NativeTable
 
-    assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel", "release", "set_tensors", "follow"}  # what only native versions need
+    assert public == {n for n in dir(NativeTable) if not n.startswith("_")} - {"probe_kernel", "release", "set_tensors", "follow", "calls_until_due"}  # what only native versions need

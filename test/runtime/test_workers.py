@@ -65,7 +65,7 @@ def told(function, calls, **options):
     f, results, events = tierup.jit(function, **options), [], []
 
     def plain(text):
-        text = re.sub(r"after \d+ ms for imports and its graph ", "", str(text))  # there where that is long
+        text = re.sub(r"after [\d.]+ m?s for imports and its graph ", "", str(text))  # there where that is long
         return re.sub(r"[\d.]+ m?s\b", "TIME", text)
 
     with tierup.events.subscribe(lambda e: events.append((e.kind, e.reason, plain(e.action), e.guard, e.milliseconds is not None))):

@@ -17,8 +17,24 @@ module attributes {tierup.threads = 2 : i64} {
 func.func @long(%x: memref<?xf32>, %y: memref<?xf32>) attributes {tierup.result_kinds = ["buffer"]} {
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) {
   ^bb0(%in: f32, %out: f32):
-    %0 = arith.addf %in, %in : f32
-    linalg.yield %0 : f32
+    %0 = arith.mulf %in, %in : f32
+    %1 = arith.mulf %0, %in : f32
+    %2 = arith.mulf %1, %in : f32
+    %3 = arith.mulf %2, %in : f32
+    %4 = arith.mulf %3, %in : f32
+    %5 = arith.mulf %4, %in : f32
+    %6 = arith.mulf %5, %in : f32
+    %7 = arith.mulf %6, %in : f32
+    %8 = arith.mulf %7, %in : f32
+    %9 = arith.mulf %8, %in : f32
+    %10 = arith.mulf %9, %in : f32
+    %11 = arith.mulf %10, %in : f32
+    %12 = arith.mulf %11, %in : f32
+    %13 = arith.mulf %12, %in : f32
+    %14 = arith.mulf %13, %in : f32
+    %15 = arith.mulf %14, %in : f32
+    %16 = arith.mulf %15, %in : f32
+    linalg.yield %16 : f32
   }
   return
 }
@@ -34,7 +50,24 @@ func.func @views(%x: memref<?x4xf32>) attributes {tierup.result_kinds = ["buffer
   %b = memref.subview %x[0, 1] [%n, 1] [1, 1] : memref<?x4xf32> to memref<?xf32, strided<[4], offset: 1>>
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : memref<?xf32, strided<[4]>>) outs(%b : memref<?xf32, strided<[4], offset: 1>>) {
   ^bb0(%in: f32, %out: f32):
-    linalg.yield %in : f32
+    %0 = arith.mulf %in, %in : f32
+    %1 = arith.mulf %0, %in : f32
+    %2 = arith.mulf %1, %in : f32
+    %3 = arith.mulf %2, %in : f32
+    %4 = arith.mulf %3, %in : f32
+    %5 = arith.mulf %4, %in : f32
+    %6 = arith.mulf %5, %in : f32
+    %7 = arith.mulf %6, %in : f32
+    %8 = arith.mulf %7, %in : f32
+    %9 = arith.mulf %8, %in : f32
+    %10 = arith.mulf %9, %in : f32
+    %11 = arith.mulf %10, %in : f32
+    %12 = arith.mulf %11, %in : f32
+    %13 = arith.mulf %12, %in : f32
+    %14 = arith.mulf %13, %in : f32
+    %15 = arith.mulf %14, %in : f32
+    %16 = arith.mulf %15, %in : f32
+    linalg.yield %16 : f32
   }
   return
 }
@@ -72,7 +105,23 @@ func.func @rows(%x: memref<2000x4096xf32>, %y: memref<2000x4096xf32>) attributes
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : memref<4096xf32, strided<[1], offset: ?>>) outs(%row : memref<4096xf32>) {
     ^bb0(%in: f32, %out: f32):
       %0 = arith.mulf %in, %in : f32
-      linalg.yield %0 : f32
+      %1 = arith.mulf %0, %in : f32
+      %2 = arith.mulf %1, %in : f32
+      %3 = arith.mulf %2, %in : f32
+      %4 = arith.mulf %3, %in : f32
+      %5 = arith.mulf %4, %in : f32
+      %6 = arith.mulf %5, %in : f32
+      %7 = arith.mulf %6, %in : f32
+      %8 = arith.mulf %7, %in : f32
+      %9 = arith.mulf %8, %in : f32
+      %10 = arith.mulf %9, %in : f32
+      %11 = arith.mulf %10, %in : f32
+      %12 = arith.mulf %11, %in : f32
+      %13 = arith.mulf %12, %in : f32
+      %14 = arith.mulf %13, %in : f32
+      %15 = arith.mulf %14, %in : f32
+      %16 = arith.mulf %15, %in : f32
+      linalg.yield %16 : f32
     }
     linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%row : memref<4096xf32>) outs(%b : memref<4096xf32, strided<[1], offset: ?>>) {
     ^bb0(%in: f32, %out: f32):
@@ -99,6 +148,42 @@ func.func @rows_that_write_one_place(%x: memref<2000x4096xf32>, %y: memref<4096x
       linalg.yield %0 : f32
     }
   } {tierup.rows}
+  return
+}
+
+// What threads would write is read here by a loop that computes little.
+// CHECK-LABEL: func.func @read_by_one_that_stays
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @read_by_one_that_stays(%x: memref<1000000xf32>, %y: memref<1000000xf32>) attributes {tierup.result_kinds = ["buffer"]} {
+  %e = memref.alloc() : memref<1000000xf32>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<1000000xf32>) outs(%e : memref<1000000xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.mulf %in, %in : f32
+    %1 = arith.mulf %0, %in : f32
+    %2 = arith.mulf %1, %in : f32
+    %3 = arith.mulf %2, %in : f32
+    %4 = arith.mulf %3, %in : f32
+    %5 = arith.mulf %4, %in : f32
+    %6 = arith.mulf %5, %in : f32
+    %7 = arith.mulf %6, %in : f32
+    %8 = arith.mulf %7, %in : f32
+    %9 = arith.mulf %8, %in : f32
+    %10 = arith.mulf %9, %in : f32
+    %11 = arith.mulf %10, %in : f32
+    %12 = arith.mulf %11, %in : f32
+    %13 = arith.mulf %12, %in : f32
+    %14 = arith.mulf %13, %in : f32
+    %15 = arith.mulf %14, %in : f32
+    %16 = arith.mulf %15, %in : f32
+    linalg.yield %16 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%e : memref<1000000xf32>) outs(%y : memref<1000000xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %in : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %e : memref<1000000xf32>
   return
 }
 

@@ -17,7 +17,7 @@
 // CHECK: [[ALL:%.+]] = memref.subview [[PARTIAL]][%{{.+}}] {{\[}}[[COUNT]]]
 // CHECK: linalg.generic {{.+}} ins([[ALL]] : {{.+}}) outs(%arg2
 // CHECK-NEXT: ^bb0([[IN:%.+]]: f32, [[OUT:%.+]]: f32):
-// CHECK-NEXT: arith.addf [[OUT]], [[IN]] fastmath<reassoc>
+// CHECK-NEXT: arith.addf [[OUT]], [[IN]] : f32
 func.func @sum(%x: memref<?xf32>, %factor: memref<f32>, %out: memref<f32>) {
   linalg.generic {indexing_maps = [#id, #none, #none], iterator_types = ["reduction"]} ins(%x, %factor : memref<?xf32>, memref<f32>) outs(%out : memref<f32>) {
   ^bb0(%in: f32, %by: f32, %so_far: f32):
