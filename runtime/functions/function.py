@@ -40,7 +40,7 @@ from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
-from tierup.runtime.functions.weighing import FIRST, Weighed
+from tierup.runtime.functions.weighing import FIRST, Weighed, answer_due
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
@@ -526,7 +526,7 @@ def _link(weak: weakref.ref[Function]) -> None:
         function._link_tables()
 
 
-ENTRIES = (Function.__call__, Function._slow, _answer)  # through which calls come in
+ENTRIES = (Function.__call__, Function._slow, _answer, answer_due)  # through which calls come in
 
 
 def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:

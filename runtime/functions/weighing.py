@@ -68,7 +68,7 @@ class Weighed(DirectCalls, Report):
         self._linking = forking.lock()  # over `_first`, `elsewhere` and `_round`
         self._round: Round | None = None  # whose turns calls take now
         self._turns_of_python = 0  # calls that it answered before the ones that it answers now
-        self._due = functools.partial(_answer_due, weakref.ref(self))
+        self._due = functools.partial(answer_due, weakref.ref(self))
         self._due_in = 0  # native calls before the next round
         self._armed: tuple[NativeTable, int] | None = None  # the table that asks about a call, after so many
         self._untimed = self._entries_then = 0  # native calls since the last that was timed; calls through Python, then
@@ -264,7 +264,7 @@ class Weighed(DirectCalls, Report):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
 
 
-def _answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
+def answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
     """A call that a native table asks about."""
     function = weak()
     assert function is not None  # it is being called
