@@ -78,8 +78,8 @@ def told(function, calls, **options):
 
 
 def without_times(explained: str) -> str:
-    """All but the lines that say where the time went, and what follows from that."""
-    first, *rest = explained.splitlines()
+    """All but the lines that say where the time went, and what follows from that: also which terms are explained."""
+    first, *rest = explained.partition("\n  terms: ")[0].splitlines()
     begin = next(i for i, line in enumerate(rest) if re.match(r"  (version|graph|plan|not compiled|no version|miss|assumption)", line))
     return " ".join(" ".join([first, *rest[begin:]]).split())
 
