@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -33,7 +34,6 @@ from tierup.runtime.base.once import warn
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
-from tierup.runtime.functions.verdict.process import write_at_exit
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -46,7 +46,10 @@ _NOT_GIVEN = object()
 _MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
 
 
-write_at_exit()
+if "TIERUP_REPORT" in os.environ:
+    from tierup.runtime.functions.verdict.process import write_at_exit  # here: few processes ask for it
+
+    write_at_exit()
 
 
 class Decorator(Protocol):

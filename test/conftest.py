@@ -51,6 +51,15 @@ sys.path[:0] = dict.fromkeys(str(folder) for folder in _helpers().values())
 
 
 @pytest.fixture(autouse=True)
+def _whole_lines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of what explain() says, whatever the length of the paths in it, but for files that say AS_PRINTED: they look at how lines go on."""
+    from tierup.runtime.functions.verdict import words
+
+    if not getattr(request.module, "AS_PRINTED", False):
+        monkeypatch.setattr(words, "WIDTH", 1_000_000)
+
+
+@pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
     """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it: from its file's generators, too."""
     seed = _seed(request.node.nodeid)
@@ -110,6 +119,14 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What a file's tests leave behind for good, caches above all, is no garbage either: hundreds of tests collect, and would look at it."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,15 +20,12 @@ from tierup.runtime.executors.executor import Executor
 from tierup.runtime.executors.splits.split import Split
 from tierup.runtime.functions.changing import ChangingNumbers, told_apart
 from tierup.runtime.functions.elsewhere import Elsewhere
-from tierup.runtime.functions.explain import explain
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.variant import Built, Variant
-from tierup.runtime.functions.verdict import words
-from tierup.runtime.functions.verdict.arguments import WAYS
-from tierup.runtime.functions.verdict.cause import Facts
 
 if TYPE_CHECKING:
     from tierup.runtime.functions.debug_state import DebugState
+    from tierup.runtime.functions.verdict.cause import Facts
 
 Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 
@@ -136,6 +133,8 @@ class Report:
     def explain(self, details: bool = False) -> str:
         """For people: where the time of its calls went, why it is slow and what to do; which versions there are, what they are worth, what
         missed and why, what has no native code and why. `details`: all versions, graphs and events, and not only some of many alike."""
+        from tierup.runtime.functions.explain import explain  # here: few programs look
+
         functions = (self, *self._parts)
         constants: dict[ProgramExecutor, str] = {
             e: text for f in functions for found in f._variants.values() for e, text in told_apart(found).items()
@@ -150,6 +149,8 @@ class Report:
 
     def verdict(self) -> list[str]:
         """Why it is slow and what to do, in lines of `explain()`; none where nothing was called."""
+        from tierup.runtime.functions.verdict import words  # here: as above
+
         return words.verdict(self._facts(self._islands()))
 
     def _islands(self) -> list[str]:
@@ -165,6 +166,9 @@ class Report:
 
     def _facts(self, islands: Sequence[str]) -> Facts:
         """What the verdict on it is found from."""
+        from tierup.runtime.functions.verdict.arguments import WAYS  # here: as above
+        from tierup.runtime.functions.verdict.cause import Facts
+
         functions = (self, *self._parts)
         seconds = dict.fromkeys(PARTS, 0.0)
         for function in functions:

@@ -70,7 +70,7 @@ def coin_ways(amount, coins):
     return ways[amount]
 
 
-@program(lambda r: (r.integers(0, 50, 60).tolist(),))
+@program(lambda r: (r.integers(0, 50, 24).tolist(),))
 def longest_increasing(xs):
     best = [1] * len(xs)
     before = [-1] * len(xs)
@@ -125,7 +125,7 @@ def gauss_solve(a, b):
     return x
 
 
-@program(lambda r: (r.integers(0, 2, (20, 20)).tolist(), 5))
+@program(lambda r: (r.integers(0, 2, (8, 8)).tolist(), 3))
 def life_lists(board, steps):
     n, m = len(board), len(board[0])
     for _ in range(steps):

@@ -6,8 +6,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tierup
+from tierup.runtime.functions.verdict import process
+
+AS_PRINTED = True
 
 PROGRAM = """
 import numpy as np
@@ -29,7 +33,10 @@ for i in range(8):
 """
 
 
-def test_functions_that_are_gone_are_there_by_their_line_and_how_often_they_were_made() -> None:
+def test_functions_that_are_gone_are_there_by_their_line_and_how_often_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_MOST_LINES", 10**6)  # whatever tests before this one took
+    monkeypatch.setattr(process, "_LEAST", 0.0)
+
     def made(k: float) -> None:
         @tierup.jit
         def short_lived(v):

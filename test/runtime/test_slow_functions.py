@@ -15,6 +15,7 @@ import tierup
 from tierup.runtime.account import times
 from tierup.runtime.functions.verdict import words
 
+AS_PRINTED = True
 SCALE, AXIS = 1.0, 0
 
 
