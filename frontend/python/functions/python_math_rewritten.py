@@ -102,22 +102,23 @@ def copysign(x: Any, y: Any, /) -> Any:
     return c_copysign(float(x), float(y))
 
 
-def fmod(x: Any, y: Any, /) -> Any:
-    """The remainder with the sign of x."""
-    x, y = float(x), float(y)
-    found = c_fmod(x, y)
+def _defined(found: float, x: float, y: float) -> float:
+    """What was found of two numbers. ValueError for a NaN that neither of them is."""
     if found != found and x == x and y == y:
         raise ValueError(_OUTSIDE)
     return found
+
+
+def fmod(x: Any, y: Any, /) -> Any:
+    """The remainder with the sign of x."""
+    x, y = float(x), float(y)
+    return _defined(c_fmod(x, y), x, y)
 
 
 def remainder(x: Any, y: Any, /) -> Any:
     """The remainder that is nearest to zero."""
     x, y = float(x), float(y)
-    found = c_remainder(x, y)
-    if found != found and x == x and y == y:
-        raise ValueError(_OUTSIDE)
-    return found
+    return _defined(c_remainder(x, y), x, y)
 
 
 def frexp(x: Any, /) -> Any:
