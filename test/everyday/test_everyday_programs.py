@@ -19,7 +19,7 @@ import tierup
 MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid-program": {"speculate": "bailout"}}
 CASES = [(name, mode) for name in (*everyday_programs.PROGRAMS, *mixed_programs.PROGRAMS) for mode in MODES]
 for table in (order_programs.PROGRAMS, python_programs.PROGRAMS, daily_programs.PROGRAMS):
-    CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], 4, lambda case: case[1])
+    CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], 6, lambda case: case[1])
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES)

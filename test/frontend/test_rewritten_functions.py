@@ -209,7 +209,7 @@ def test_what_is_left_to_numpy_is_answered_by_it(number: int) -> None:
         assert bits(mine) == bits(given)
 
 
-@pytest.mark.parametrize("name", [name for name in BODIES if name not in REFUSED])
+@pytest.mark.parametrize("name", drawn("rewritten and native", [name for name in BODIES if name not in REFUSED], 2))
 def test_native_code_gives_them(name: str) -> None:
     function = function_of(BODIES[name])
     jitted = tierup.jit(function, strict=True)
