@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 
@@ -30,8 +30,10 @@ atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=Tru
 os.environ.setdefault("TIERUP_WORKER", "0")
 
 # --hypothesis-profile: `make test` repeats the same examples in every run, `make exhaustive` looks for new ones
-settings.register_profile("sample", derandomize=True, deadline=None)
-settings.register_profile("exhaustive", max_examples=2000, deadline=None, print_blob=True)
+# (how long examples take to draw hangs on what else the machine does: that is no fault)
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("sample", derandomize=True, deadline=None, suppress_health_check=_SLOW)
+settings.register_profile("exhaustive", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile("sample")
 
 

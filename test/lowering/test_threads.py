@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -138,18 +139,37 @@ def share() -> Iterator[Callable[[Callable[[int, int], None], int, int], None]]:
     yield call
 
 
+def slowly(number: int, count: int) -> None:
+    time.sleep(0.002)
+
+
 def test_parts_run_once_each_on_as_many_threads_as_are_asked_for(share: Any) -> None:
-    met = threading.Barrier(3, timeout=60)
     seen: list[tuple[int, int, int]] = []
 
     def part(number: int, count: int) -> None:
-        met.wait()  # of three threads, none of which can do two parts before the others have one
+        time.sleep(0.02)  # so that the others come before one thread has done all
         seen.append((threading.get_native_id(), number, count))
 
-    share(part, 3, 3)
+    share(part, 6, 3)
     assert len({thread for thread, _, _ in seen}) == 3
-    assert sorted(number for _, number, _ in seen) == [0, 1, 2]
-    assert {count for _, _, count in seen} == {3}
+    assert sorted(number for _, number, _ in seen) == [*range(6)]
+    assert {count for _, _, count in seen} == {6}
+
+
+def test_a_short_loop_after_a_pause_is_done_by_its_own_thread(share: Any) -> None:
+    seen: list[int] = []
+
+    def part(number: int, count: int) -> None:
+        end = time.perf_counter() + 3e-5
+        while time.perf_counter() < end:
+            pass
+        seen.append(threading.get_native_id())
+
+    share(slowly, 4, 3)  # threads are started
+    for _ in range(30):
+        time.sleep(0.005)
+        share(part, 6, 3)
+    assert seen.count(threading.get_native_id()) >= 150  # of 180: a busy machine makes a loop long now and then
 
 
 @settings(deadline=None, max_examples=60)
@@ -166,7 +186,7 @@ def test_loops_of_several_threads_of_python_at_once_are_all_done(share: Any) -> 
 
     def loops(n: int) -> None:
         for _ in range(50):
-            share(lambda number, _: found[n].append(number), 8, 3)
+            share(lambda number, _: (time.sleep(0.0001), found[n].append(number)), 8, 3)
 
     threads = [threading.Thread(target=loops, args=(n,)) for n in found]
     for thread in threads:
@@ -179,13 +199,13 @@ def test_loops_of_several_threads_of_python_at_once_are_all_done(share: Any) -> 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_of_fork_shares_loops_and_so_does_its_parent_afterwards(share: Any) -> None:
     tasks = len(os.listdir("/proc/self/task"))
-    share(lambda number, _: None, 8, 3)
+    share(slowly, 8, 3)
     assert len(os.listdir("/proc/self/task")) >= tasks
     child = os.fork()
     if child == 0:
         seen: list[int] = []
         alone = len(os.listdir("/proc/self/task")) == 1
-        share(lambda number, _: seen.append(number), 8, 3)
+        share(lambda number, _: (time.sleep(0.002), seen.append(number)), 8, 3)
         os._exit(0 if alone and sorted(seen) == list(range(8)) and len(os.listdir("/proc/self/task")) == 3 else 1)
     assert os.waitpid(child, 0)[1] == 0
     again: list[int] = []

@@ -1,7 +1,10 @@
 """Generated code that shares loops among threads: see `lowering/externals/sharing.py`.
 
-Threads of the C library's, started when a loop is first shared and kept, wait for the next one: they look for it for some 50 us, then
-sleep. One loop is shared at a time. What it has left stands in one word, out of which a thread takes a part by one atomic step:
+Threads of the C library's, started when a loop is first shared and kept, wait for the next one: they look for it for about a millisecond,
+then sleep. To wake one takes some 50 us, and a processor that was idle is slow at first. So a loop that comes after a pause is begun by its
+own thread alone: its first part tells how long it takes, and only a long one wakes others. One that comes soon after it is shared at once.
+
+One loop is shared at a time. What it has left stands in one word, out of which a thread takes a part by one atomic step:
 
     bits 63..32  which loop, a counter     bits 31..24  the threads that may help     bits 23..0  parts that nobody has taken
 
@@ -23,16 +26,19 @@ from tierup.lowering.externals import sharing
 # The fields of the pool, in bytes, on cache lines of their own where several threads write.
 _WORD, _DONE = 0, 64
 _PART, _CONTEXT, _COUNT = 128, 136, 144
-_BUSY, _LEAVES, _STARTED = 192, 256, 264
+_BUSY, _LAST = 192, 200  # when a loop that could be shared last ended, in nanoseconds
+_LEAVES, _STARTED = 256, 264
 _HELPER, _EACH = 320, 64  # for each thread: whether it sleeps, its pthread_t, and a sem_t, which has 32 bytes
 _ASLEEP, _THREAD, _READY = 0, 8, 16
 _SIZE = _HELPER + _EACH * sharing.MOST_THREADS
 
 _PART_TYPE = ir.FunctionType(VOID, [PTR, I64, I64]).as_pointer()
 _LEFT, _HELPERS, _LOOP = (1 << 24) - 1, 24, 32
-_LOOKS = 1500  # of a thread for the next loop before it sleeps: some 50 us
+_LOOKS = 25_000  # of a thread for the next loop before it sleeps: about a millisecond
+_SOON = 1_000_000  # nanoseconds after a loop in which the threads still look for the next one
+_LONG = 300_000  # nanoseconds on one thread from which on a loop is worth waking others
 _PATIENCE = 2000  # looks for the last part before the processor is left to whoever has it
-_SETMASK = 2  # Linux
+_SETMASK, _CLOCK_MONOTONIC = 2, 1  # Linux
 
 
 def _pool(f: Emitter) -> ir.Value:
@@ -59,6 +65,10 @@ def _put(f: Emitter, value: ir.Value, field: int, of: ir.Value | None = None) ->
 
 def _add(f: Emitter, amount: int, field: int) -> None:
     f.b.atomic_rmw("add", f.at(_pool(f), field), I64(amount), "seq_cst")
+
+
+def _call_part(f: Emitter, part: ir.Value, context: ir.Value, number: ir.Value, count: ir.Value) -> None:
+    f.b.call(f.load(f.variable(PTR, part), 0, _PART_TYPE), [context, number, count])
 
 
 def _minimum(f: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -100,7 +110,7 @@ def run_parts(f: Emitter, helper: ir.Value, anyway: ir.Value) -> None:
         got = f.b.extract_value(f.b.cmpxchg(f.at(pool, _WORD), word, f.b.sub(word, I64(1)), "acq_rel", "monotonic"), 1)
         with f.when(got):
             count = f.load(pool, _COUNT)
-            f.b.call(f.load(pool, _PART, _PART_TYPE), [f.load(pool, _CONTEXT, PTR), f.b.sub(count, left), count])
+            _call_part(f, f.load(pool, _PART, PTR), f.load(pool, _CONTEXT, PTR), f.b.sub(count, left), count)
             _add(f, 1, _DONE)
             f.add_to(1, taken, 0)
     f.b.ret(f.load(taken))
@@ -158,28 +168,36 @@ def start(f: Emitter, wanted: ir.Value) -> None:
     f.b.ret_void()
 
 
-@function(VOID, PTR, PTR, I64, I64, exported=True, outline=True, name=sharing.SHARE)
-def share(f: Emitter, part: ir.Value, context: ir.Value, count: ir.Value, threads: ir.Value) -> None:
-    """void share(part, context, count, threads)."""
+@function(I64)
+def nanoseconds(f: Emitter) -> None:
+    """i64 nanoseconds(): of a clock that never goes back."""
+    time = f.stack(I64(16))
+    api(f, "clock_gettime", I32(_CLOCK_MONOTONIC), time)
+    f.b.ret(f.b.add(f.b.mul(f.load(time), I64(1_000_000_000)), f.load(time, 8)))
+
+
+@function(VOID, PTR, PTR, I64, I64)
+def run_alone(f: Emitter, part: ir.Value, context: ir.Value, first: ir.Value, count: ir.Value) -> None:
+    """void run_alone(part, context, first, count): the parts from `first` on, in this thread."""
+    with f.loop(count, start=first) as i:
+        _call_part(f, part, context, i, count)
+    f.b.ret_void()
+
+
+@function(VOID, PTR, PTR, I64, I64, I64)
+def run_shared(f: Emitter, part: ir.Value, context: ir.Value, first: ir.Value, count: ir.Value, threads: ir.Value) -> None:
+    """void run_shared(part, context, first, count, threads): the parts from `first` on, in this thread and others."""
     pool = _pool(f)
-    alone = f.b.or_(f.less(count, I64(2)), f.b.icmp_signed(">", count, I64(_LEFT)))
-    taken = f.variable(I64, I64(1))
-    with f.when(f.b.not_(alone), likely=True):
-        f.store(f.b.atomic_rmw("xchg", f.at(pool, _BUSY), I64(1), "acquire"), taken)
-    with f.when(f.differ(f.load(taken), I64(0)), likely=False):
-        mine = f.variable(PTR, part)
-        with f.loop(count) as i:
-            f.b.call(f.load(mine, 0, _PART_TYPE), [context, i, count])
-        f.b.ret_void()
-    helpers = f.b.sub(_minimum(f, threads, count), I64(1))
+    helpers = f.b.sub(_minimum(f, threads, f.b.sub(count, first)), I64(1))
     with f.when(f.less(_get(f, _STARTED), helpers), likely=False):
         f.call(start, helpers)
     f.store(part, pool, _PART)
     f.store(context, pool, _CONTEXT)
     f.store(count, pool, _COUNT)
-    _put(f, I64(0), _DONE)
+    _put(f, first, _DONE)
     loop = f.b.add(f.b.lshr(_get(f, _WORD), I64(_LOOP)), I64(1))
-    _put(f, f.b.or_(f.b.or_(f.b.shl(loop, I64(_LOOP)), f.b.shl(helpers, I64(_HELPERS))), count), _WORD)
+    belongs = f.b.or_(f.b.shl(loop, I64(_LOOP)), f.b.shl(helpers, I64(_HELPERS)))
+    _put(f, f.b.or_(belongs, f.b.sub(count, first)), _WORD)
     f.call(wake, _minimum(f, helpers, _get(f, _STARTED)))
     f.call(run_parts, I64(0), I64(1))
     looks = f.variable(I64, I64(0))
@@ -190,6 +208,30 @@ def share(f: Emitter, part: ir.Value, context: ir.Value, count: ir.Value, thread
         f.add_to(1, looks, 0)
         with f.when(f.b.icmp_signed(">", f.load(looks), I64(_PATIENCE)), likely=False):
             api(f, "sched_yield")
+    f.b.ret_void()
+
+
+@function(VOID, PTR, PTR, I64, I64, exported=True, outline=True, name=sharing.SHARE)
+def share(f: Emitter, part: ir.Value, context: ir.Value, count: ir.Value, threads: ir.Value) -> None:
+    """void share(part, context, count, threads)."""
+    alone = f.b.or_(f.less(_minimum(f, count, threads), I64(2)), f.b.icmp_signed(">", count, I64(_LEFT)))
+    taken = f.variable(I64, I64(1))
+    with f.when(f.b.not_(alone), likely=True):
+        f.store(f.b.atomic_rmw("xchg", f.at(_pool(f), _BUSY), I64(1), "acquire"), taken)
+    with f.when(f.differ(f.load(taken), I64(0)), likely=False):
+        f.call(run_alone, part, context, I64(0), count)
+        f.b.ret_void()
+    begin, first = f.call(nanoseconds), f.variable(I64, I64(0))
+    with f.when(f.less(I64(_SOON), f.b.sub(begin, f.load(_pool(f), _LAST)))):
+        _call_part(f, part, context, I64(0), count)
+        f.store(I64(1), first)
+        whole = f.b.mul(f.b.sub(f.call(nanoseconds), begin), count)
+        with f.when(f.less(whole, I64(_LONG))):
+            f.call(run_alone, part, context, I64(1), count)
+            f.store(count, first)
+    with f.when(f.less(f.load(first), count)):
+        f.call(run_shared, part, context, f.load(first), count, threads)
+    f.store(f.call(nanoseconds), _pool(f), _LAST)
     _put(f, I64(0), _BUSY)
     f.b.ret_void()
 
