@@ -24,7 +24,7 @@ Loops that write much and compute little stay as they are, and those whose resul
 How many parts: the work is estimated as the operations of a point and what it reads and writes, times the points, which the sizes say. It
 is the same whatever the number of threads, and so is each iteration, so results do not hang on that number.
 
-A row's scratch memory is each part's own: on the stack where it was there, else one row of an array of rows, one for each part.
+A row's scratch memory is each part's own: on the stack where it was there, else a piece of bytes that are allocated for all parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tierup.lowering.analysis.stated import threads
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import Scalar, maximum, minimum, of
+from tierup.lowering.building.arith import Scalar, bytes_of, maximum, minimum, of
 from tierup.lowering.building.shares import LEAST, MOST_PARTS, PARTS, parts_of, picoseconds
 from tierup.lowering.externals import blas
 from tierup.lowering.transforms.fuse_rows import ROWS
@@ -51,6 +51,7 @@ APART = "tierup.apart"
 
 _HEAVY = 600  # picoseconds of a point, of a loop that writes one in each: less, and memory is what takes time
 _GOES_THROUGH = ("linalg.", "memref.copy", "func.call")
+_LINE = 64  # bytes of a cache line: parts write none of one another's
 _PIECE = 512  # the least iterations of a part where they are neighbours in memory
 
 _HARMLESS = ("arith.", "math.", "complex.", "linalg.")
@@ -219,12 +220,46 @@ def _of_rows(loop: ir.Operation) -> _Work | None:
     return _Work(points[0], points, each, writes=tuple(v for v in written if not _is_own(v, loop)))
 
 
+@dataclass(frozen=True)
+class _Scratch:
+    """Memory for the parts in place of a buffer that each iteration uses anew: bytes for all of them, those of one, the buffer's own sizes."""
+
+    type: ir.MemRefType
+    memory: ir.Value
+    each: ir.Value
+    sizes: tuple[ir.Value, ...]
+
+    @staticmethod
+    def instead_of(buffer: ir.Value) -> _Scratch:
+        """Allocated where the buffer is, a cache line or several for each part."""
+        made, type_ = buffer.owner.operation, ir.MemRefType(buffer.type)
+        with made.location, ir.InsertionPoint(made):
+            each = b.index(bytes_of(type_.element_type) * math.prod(size for size in b.shape_of(type_) if size >= 0))
+            for size in made.operands:
+                each = each * of(size)
+            each = (each + (_LINE - 1)) // _LINE * _LINE
+            kind = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], b.integer_type(8))
+            memory = b.alloc(kind, [each * MOST_PARTS], alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE))
+        return _Scratch(type_, memory, each, tuple(made.operands))
+
+    @property
+    def values(self) -> tuple[ir.Value, ...]:
+        """What a part has to be given."""
+        return (self.memory, self.each, *self.sizes)
+
+    def of_part(self, number: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+        """The buffer of one part, in its function, where `known` has what was given."""
+        at = of(number) * known[self.each]
+        return b.value("memref.view", [known[self.memory], at, *(known[size] for size in self.sizes)], self.type)
+
+
 def _share(loop: ir.Operation, work: _Work, function: ir.Operation, name: str) -> None:
     count = work.parts()
     read = list(dict.fromkeys([*loop.operands, *captured(loop)]))
     own = [v for v in read if _is_own(v, loop)]
-    rows = {v: _rows(v, MOST_PARTS) for v in own if v.owner.name == "memref.alloc"}
-    values = [rows.get(v, v) for v in read if _is_given(v) and (v in rows or v not in own)]
+    scratch = {v: _Scratch.instead_of(v) for v in own if v.owner.name == "memref.alloc"}
+    values = [v for v in read if _is_given(v) and v not in own]
+    values += [v for v in dict.fromkeys(v for made in scratch.values() for v in made.values) if v not in values]
     with ir.InsertionPoint(function):
         types = [b.index_type(), b.index_type(), *(v.type for v in values)]
         made = fn.declare(name, types, **{SHARED: ir.IntegerAttr.get(b.integer_type(64), work.depth)})
@@ -235,8 +270,8 @@ def _share(loop: ir.Operation, work: _Work, function: ir.Operation, name: str) -
     known = dict(zip(values, list(body.arguments)[2:], strict=True))
     with ir.InsertionPoint(body):
         for v in read:
-            if v in rows:
-                known[v] = b.row(known[rows[v]], body.arguments[0])
+            if v in scratch:
+                known[v] = scratch[v].of_part(body.arguments[0], known)
             elif v in own or not _is_given(v):
                 maker = v.owner.operation
                 known[v] = (maker if v in own else maker.clone()).results[0]
@@ -245,9 +280,9 @@ def _share(loop: ir.Operation, work: _Work, function: ir.Operation, name: str) -
         b.take([loop])
         b.op("func.return")
     read_others([loop], known)
-    for old, new in rows.items():
+    for old, new in scratch.items():
         for use in list(old.uses):
-            use.owner.operation.operands[use.operand_number] = new  # what is left is its deallocation
+            use.owner.operation.operands[use.operand_number] = new.memory  # what is left is its deallocation
         old.owner.operation.erase()
 
 
@@ -261,14 +296,6 @@ def _is_own(value: ir.Value, loop: ir.Operation) -> bool:
     if isinstance(value.owner, ir.Block) or value.owner.name not in ("memref.alloc", "memref.alloca") or ROWS not in loop.attributes:
         return False
     return all(b.is_within(user, loop) or user.name == "memref.dealloc" for user in users(value))
-
-
-def _rows(scratch: ir.Value, count: int) -> ir.Value:
-    """Memory for `count` of such buffers, where that one is allocated."""
-    made, type_ = scratch.owner.operation, ir.MemRefType(scratch.type)
-    with made.location, ir.InsertionPoint(made):
-        rows = ir.MemRefType.get([count, *b.shape_of(type_)], type_.element_type)
-        return b.alloc(rows, list(made.operands), alignment=ir.IntegerAttr.get(b.integer_type(64), 64))
 
 
 def _is_apart(value: ir.Value, others: list[ir.Value]) -> bool:

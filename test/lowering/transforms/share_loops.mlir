@@ -84,14 +84,15 @@ func.func @columns(%x: memref<2000x4096xf32>, %y: memref<4096xf32>) attributes {
   return
 }
 
-// A row's memory is each part's own: a row of what is allocated for all.
+// A row's memory is each part's own: a piece of what is allocated for all.
 // CHECK-LABEL: func.func private @rows_shared0(%arg0: index, %arg1: index,
-// CHECK-SAME: memref<32x4096xf32> {tierup.apart}
-// CHECK: [[MINE:%.+]] = memref.subview %{{.+}}[%arg0, 0] [1, 4096]
+// CHECK-SAME: %[[ALL:[a-z0-9]+]]: memref<?xi8> {tierup.apart}, %[[EACH:[a-z0-9]+]]: index)
+// CHECK: [[AT:%.+]] = arith.muli %arg0, %[[EACH]]
+// CHECK: [[MINE:%.+]] = memref.view %[[ALL]]{{\[}}[[AT]]{{\]\[\]}} : memref<?xi8> to memref<4096xf32>
 // CHECK: scf.for
 // CHECK: linalg.generic {{.+}} outs([[MINE]]
 // CHECK-LABEL: func.func @rows
-// CHECK: [[ALL:%.+]] = memref.alloc() {alignment = 64 : i64} : memref<32x4096xf32>
+// CHECK: [[ALL:%.+]] = memref.alloc(%{{.+}}) {alignment = 64 : i64} : memref<?xi8>
 // CHECK: call @rows_shared0
 // CHECK: memref.dealloc [[ALL]]
 func.func @rows(%x: memref<2000x4096xf32>, %y: memref<2000x4096xf32>) attributes {tierup.result_kinds = ["buffer"]} {
