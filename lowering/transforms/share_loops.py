@@ -222,7 +222,7 @@ def _of_rows(loop: ir.Operation) -> _Work | None:
 
 @dataclass(frozen=True)
 class _Scratch:
-    """Memory for the parts in place of a buffer that each iteration uses anew: bytes for all of them, those of one, the buffer's own sizes."""
+    """Memory for the parts in place of a buffer that each iteration uses anew: bytes for all, how many each has, and the buffer's sizes."""
 
     type: ir.MemRefType
     memory: ir.Value
