@@ -24,6 +24,9 @@ HERE = Path(__file__).parent
 os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
 atexit.register(shutil.rmtree, os.environ["TIERUP_CACHE_DIR"], ignore_errors=True)
 
+# each process profiles its own calls, whatever those before it kept of theirs; what is different else is tested in test_starts.py
+os.environ["TIERUP_START"] = "0"
+
 # compiles that a call waits for happen in the process that tests, and those of programs that tests start in theirs: a worker each would take
 # the time that all their compiles do. What is different with workers is tested where it says so: test_workers.py, test_background.py; and
 # TIERUP_WORKER=1 has workers in all tests

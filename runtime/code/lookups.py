@@ -18,6 +18,7 @@ from tierup.lowering.base.abi import ArgumentSpec, Artifact
 from tierup.lowering.objects import entries, store
 from tierup.lowering.objects.entries import Entry
 from tierup.lowering.objects.folder import Refused
+from tierup.lowering.objects.keys import Key
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import LoadedCode
 
@@ -42,10 +43,13 @@ class Earlier:
         keys = [plans.key_of(placed(graph), entry, arguments)] if graph else []
         if isinstance(code.artifact, Artifact):
             keys.append(cache.key(code.request))
-        for key in keys:
-            wanted = entries.described(key)
-            found = entries.nearest(wanted, self._entries, plans.BEGAN)
-            if found is not None and found.name != key.name:
-                made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.made))
-                return f"not on disk: an entry of {made} differs in {'; '.join(entries.differences(wanted, found.described))}"
-        return ""
+        return next((f"not on disk: {said}" for key in keys if (said := self.differs(key))), "")
+
+    def differs(self, key: Key) -> str:
+        """How a key differs from that of the nearest entry of the same kind and program; "" where there is none, or nothing differs."""
+        wanted = entries.described(key)
+        found = entries.nearest(wanted, self._entries, plans.BEGAN)
+        if found is None or found.name == key.name:
+            return ""
+        made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.made))
+        return f"an entry of {made} differs in {'; '.join(entries.differences(wanted, found.described))}"

@@ -152,7 +152,7 @@ class Life:
             self.misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)
             return self._run(flat, signature)
         if reason is Reason.PROFILING:
-            return self.history.profiled("ran in tier 0", lambda: self._run(flat, signature))
+            return self.history.profiled(f"ran in tier 0{self.maker.start.missed}", lambda: self._run(flat, signature))
         if self.assumptions is not None and reason in RECORDED:
             return self.assumptions.interpret(flat, signature, reason)
         return self.context.interpret(flat, reason)

@@ -27,6 +27,7 @@ from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.speculations import Speculation, with_values
+from tierup.runtime.programs.starts import Start
 from tierup.runtime.programs.strategy import Classes, SpeculationLog
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class VersionMaker(Generic[Log]):
         self._lock = table.lock
         self._backoff = Backoff()
         self._making_again: set[tuple[ArgumentSpec, ...]] = set()
+        self.start = Start(program)
         self.postponed = False  # whether the last compile came to nothing because something ran out
 
     @property
@@ -90,7 +92,30 @@ class VersionMaker(Generic[Log]):
                 return self._compile(attempt, proposal, signature, flat, options)
         if proposal is Reason.COMPILING:
             queue.wake()
+        if proposal is Reason.PROFILING or proposal is Reason.NOT_SEEN_BEFORE:
+            return self._from_start(flat, options) or proposal
         return proposal
+
+    def _from_start(self, flat: Flat, options: Options) -> Version | None:
+        """A version that an earlier process had for such a call, in its place, where its code is on disk."""
+        log, call = self.log, self.context.calls() + 1
+        if not isinstance(log, SpeculationLog) or self._assumptions is not None:  # these are made of runs
+            return None
+        try:
+            for kept in self.start.fitting(flat, options):
+                with Attempt(self) as attempt, During(LOADING):
+                    with self._lock:
+                        if not log.has_room(kept.speculation, options):
+                            continue
+                        attempt.begin(kept.speculation)
+                    version = from_disk(self.program, kept.speculation, kept.specs, options, call)
+                    self.start.drop(kept)
+                    if version is not None:
+                        self._take(kept.speculation, version, options, version.milliseconds, " that an earlier process had")
+                        return version
+        except NotCompiled:  # the graph was released meanwhile
+            pass
+        return None
 
     def make_for_profile(self, flat: Flat, signatures: Sequence[Signature], options: Options) -> bool:
         """As `make`, for the last of these calls after the others; whether a version is made, or on its way."""
@@ -238,6 +263,8 @@ class VersionMaker(Generic[Log]):
             return True
         history.count("compiles")
         self._tell_evicted(evicted)
+        if isinstance(self.log, SpeculationLog) and self._assumptions is None and not speculation.for_values:
+            self.start.keep(speculation, outcome.record.arguments, options)
         kind, reason, what = self.log.told(outcome.speculation)
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         history.emit(kind, reason, action=f"{origin} {what} {outcome.guards}{how}", milliseconds=milliseconds)

@@ -14,6 +14,7 @@ from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.functions.verdict import words
 from tierup.runtime.functions.verdict.arguments import differing_lengths
 from tierup.runtime.functions.verdict.cause import Facts
+from tierup.runtime.programs import starts
 from tierup.runtime.programs.speculations import SPECULATED_KINDS
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def explain(
         if len(versions) < len(executor.versions):
             hits = sum(executor.hits(version) for version in executor.versions[_MOST_ALIKE:])
             lines.append(f"  {_more(len(executor.versions) - _MOST_ALIKE, 'version', hits, 'hit')}")
+        lines += _not_started(earlier, executor)
         lines += _splits(executor)
         for reason, detail, line in executor.refusals:
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
@@ -186,6 +188,17 @@ def _lookup(earlier: Earlier, executor: ProgramExecutor, version: Version) -> li
         graph = ""
     said = earlier.explain(graph, program.entry, version.record.arguments, version.compiled)
     return [f"    {said}"] if said else []
+
+
+def _not_started(earlier: Earlier, executor: ProgramExecutor) -> list[str]:
+    """Why the first call was profiled though earlier processes left something of such calls."""
+    if not executor.history.counts["profiled_runs"] or not starts.usable(executor.options):
+        return []
+    try:
+        said = earlier.differs(starts.key(executor.program, executor.options))
+    except NotCompiled:  # the graph was released
+        return []
+    return [f"    no start on disk: {said}"] if said else []
 
 
 def _where(version: Version) -> str:

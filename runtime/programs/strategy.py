@@ -184,6 +184,14 @@ class SpeculationLog:
             return Reason.DEPTH_EXHAUSTED
         return speculation
 
+    def has_room(self, speculation: Speculation, options: Options) -> bool:
+        """Whether a speculation that an earlier process made may be made here: it is new, and the strategy has such left."""
+        if speculation.specs in self._made:
+            return False
+        if speculation.kind == "symbolic":
+            return options.is_dynamic and self.beyond_strategy < options.max_versions
+        return options.kind_of_version(self.within_strategy) is not None
+
     def for_values(self, speculation: Speculation, options: Options) -> Speculation | None:
         """`speculation`, on values of ints and bools, if it may be made for calls that code without them hands over."""
         if not options.profile or speculation.specs in self._made:

@@ -57,6 +57,10 @@ VARIABLES = {
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
     "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept ([cache.md](cache.md))"),
     "TIERUP_CACHE_SIZE": ("MiB, at least 0", "the cache's bound: beyond it what was used least recently goes. 256 where it is not set"),
+    "TIERUP_START": (
+        "`1`, `0`", "`0`: first calls are profiled in every process, also where an earlier one had code for calls like them "
+        "([cache.md](cache.md#the-first-call-of-a-process))"
+    ),  # fmt: skip
     "TIERUP_WORKER": ("`1`, `0`", "`0`: as the option `worker=False`, for all functions"),
     "TIERUP_KEPT_MEMORY": (
         "MiB, at least 0", "memory of temporaries that native code keeps for its next calls, in all threads together; it goes back to the "

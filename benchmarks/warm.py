@@ -1,0 +1,138 @@
+"""What a fresh process waits for until its first native result: cold, with code on disk, and with what earlier processes' calls had.
+
+`python -m benchmarks.warm [PROCESSES]` runs processes in turns, one of each kind and program after the other, and prints medians. CPU is
+that of the process, all its threads together; compiles are done in the process itself.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PROCESSES = 5
+KINDS = {"cold": "nothing on disk", "code": "code on disk, calls are profiled", "start": "code on disk, and what calls had"}
+
+
+def trivial(x: Any) -> Any:
+    """Three ops."""
+    return np.tanh(x) * 2 + 1
+
+
+def softmax(x: Any) -> Any:
+    """Of rows."""
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def smooth(t: Any, steps: Any, rate: Any) -> Any:
+    """A kernel of loops: heat in a square."""
+    rows, columns = t.shape
+    old = t.copy()
+    for _ in range(steps):
+        new = old.copy()
+        for i in range(1, rows - 1):
+            for j in range(1, columns - 1):
+                near = old[i - 1, j] + old[i + 1, j] + old[i, j - 1] + old[i, j + 1]
+                change = near - 4 * old[i, j]
+                if change > 0:
+                    change = change * 0.5
+                elif change < -1:
+                    change = -1 + (change + 1) * 0.25
+                new[i, j] = old[i, j] + rate * change
+        old = new
+    total = 0.0
+    for i in range(rows):
+        total += old[i].sum()
+    return old, total / (rows * columns)
+
+
+def step(x: Any, y: Any, weights: Any, rate: Any) -> Any:
+    """A training step of an MLP of two layers."""
+    import tierup
+
+    def loss(weights: Any) -> Any:
+        (w, b), (v, c) = weights
+        logits = np.tanh(x @ w + b) @ v + c
+        logits = logits - logits.max(axis=1, keepdims=True)
+        return -(y * (logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))).sum() / x.shape[0]
+
+    value, gradients = tierup.value_and_grad(loss)(weights)
+    return value, [(w - rate * g, b - rate * h) for (w, b), (g, h) in zip(weights, gradients)]  # noqa: B905 - as users write it
+
+
+def _arguments(name: str) -> tuple[Any, ...]:
+    draw = np.random.default_rng(0)
+    if name == "trivial":
+        return (draw.random(64, np.float32),)
+    if name == "softmax":
+        return (draw.random((32, 100)),)
+    if name == "smooth":
+        return (draw.random((24, 24)), 3, 0.1)
+    weights = [(draw.random((64, 32)) - 0.5, np.zeros(32)), (draw.random((32, 10)) - 0.5, np.zeros(10))]
+    return draw.random((50, 64)), np.eye(10)[draw.integers(0, 10, 50)], weights, 0.1
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (trivial, softmax, smooth, step)}
+
+
+def child(name: str) -> None:
+    """One process: CPU of the import, of the calls up to the first native result, of the first alone, and whether that one was native."""
+    arguments = _arguments(name)
+    begin = time.process_time()
+    import tierup
+
+    tierup.jit  # noqa: B018 - loaded when it is named
+    imported = time.process_time()
+    function, ends = tierup.jit(PROGRAMS[name]), []
+    while not function.stats().hits and len(ends) < 8:
+        function(*arguments)
+        ends.append(time.process_time())
+    native = function.stats().hits > 0
+    print(imported - begin, ends[0] - imported, ends[-1] - imported, len(ends) if native else 0)
+
+
+def measure(processes: int = PROCESSES) -> dict[tuple[str, str], list[float]]:
+    """By program and kind, medians: milliseconds of CPU of the import, of the first call, and of the calls up to a native result; how many
+    these were."""
+    rows: dict[tuple[str, str], list[list[float]]] = {(name, kind): [] for name in PROGRAMS for kind in KINDS}
+    with tempfile.TemporaryDirectory() as kept:
+        for number in range(processes + 1):
+            for (name, kind), found in rows.items():
+                with tempfile.TemporaryDirectory() as empty:
+                    row = _process(name, empty if kind == "cold" else kept, "0" if kind == "code" else "1")
+                if number:  # the first fills the cache
+                    found.append(row)
+    return {key: [statistics.median(column) for column in zip(*found, strict=True)] for key, found in rows.items()}
+
+
+def _process(name: str, folder: str, start: str) -> list[float]:
+    environment = {**os.environ, "TIERUP_CACHE_DIR": folder, "TIERUP_START": start, "TIERUP_CACHE": "1", "TIERUP_WORKER": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.warm", name],
+        env=environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    *seconds, calls = map(float, done.stdout.split())
+    return [*(1e3 * each for each in seconds), calls]
+
+
+def main(processes: int) -> None:
+    """Print the table."""
+    print("| program | kind | import | first call | until a native result | calls |\n|---|---|---|---|---|---|")
+    for (name, kind), (imported, first, native, calls) in measure(processes).items():
+        print(f"| {name} | {kind} | {imported:.0f} | {first:.1f} | {native:.1f} | {calls:.0f} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in PROGRAMS:
+        child(sys.argv[1])
+    else:
+        main(int(sys.argv[1]) if sys.argv[1:] else PROCESSES)
