@@ -18,6 +18,13 @@ from typing import Any
 
 import numpy as np
 
+BEGIN = time.process_time()
+os.environ.setdefault("TIERUP_WORKER", "0")
+import tierup  # noqa: E402 - its import is measured
+
+jit = tierup.jit  # loaded when it is named
+IMPORTED = time.process_time()
+
 PROCESSES = 5
 KINDS = {"cold": "nothing on disk", "code": "code on disk, calls are profiled", "start": "code on disk, and what calls had"}
 
@@ -36,9 +43,8 @@ def softmax(x: Any) -> Any:
 def smooth(t: Any, steps: Any, rate: Any) -> Any:
     """A kernel of loops: heat in a square."""
     rows, columns = t.shape
-    old = t.copy()
+    old, new = t.copy(), t.copy()
     for _ in range(steps):
-        new = old.copy()
         for i in range(1, rows - 1):
             for j in range(1, columns - 1):
                 near = old[i - 1, j] + old[i + 1, j] + old[i, j - 1] + old[i, j + 1]
@@ -48,7 +54,7 @@ def smooth(t: Any, steps: Any, rate: Any) -> Any:
                 elif change < -1:
                     change = -1 + (change + 1) * 0.25
                 new[i, j] = old[i, j] + rate * change
-        old = new
+        old[1:-1, 1:-1] = new[1:-1, 1:-1]
     total = 0.0
     for i in range(rows):
         total += old[i].sum()
@@ -57,7 +63,6 @@ def smooth(t: Any, steps: Any, rate: Any) -> Any:
 
 def step(x: Any, y: Any, weights: Any, rate: Any) -> Any:
     """A training step of an MLP of two layers."""
-    import tierup
 
     def loss(weights: Any) -> Any:
         (w, b), (v, c) = weights
@@ -86,18 +91,14 @@ PROGRAMS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (trivial, soft
 
 def child(name: str) -> None:
     """One process: CPU of the import, of the calls up to the first native result, of the first alone, and whether that one was native."""
-    arguments = _arguments(name)
+    arguments, ends = _arguments(name), []
     begin = time.process_time()
-    import tierup
-
-    tierup.jit  # noqa: B018 - loaded when it is named
-    imported = time.process_time()
-    function, ends = tierup.jit(PROGRAMS[name]), []
+    function = jit(PROGRAMS[name])
     while not function.stats().hits and len(ends) < 8:
         function(*arguments)
         ends.append(time.process_time())
     native = function.stats().hits > 0
-    print(imported - begin, ends[0] - imported, ends[-1] - imported, len(ends) if native else 0)
+    print(IMPORTED - BEGIN, ends[0] - begin, ends[-1] - begin, len(ends) if native else 0)
 
 
 def measure(processes: int = PROCESSES) -> dict[tuple[str, str], list[float]]:
@@ -116,6 +117,7 @@ def measure(processes: int = PROCESSES) -> dict[tuple[str, str], list[float]]:
 
 def _process(name: str, folder: str, start: str) -> list[float]:
     environment = {**os.environ, "TIERUP_CACHE_DIR": folder, "TIERUP_START": start, "TIERUP_CACHE": "1", "TIERUP_WORKER": "0"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.warm", name],
         env=environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,

@@ -88,9 +88,12 @@ def _convert(value: object, kind: Kind, parameter: Parameter) -> object:
 def _tensor(value: object, kind: Kind, parameter: Parameter) -> np.ndarray:
     if isinstance(value, np.generic):
         value = np.asarray(value)  # a NumPy scalar is a rank-0 array in all but name
-    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+    if type(value) is np.ndarray:
+        array = value
+    elif isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):  # `np.ma` is imported when it is first named
+        array = value.view(np.ndarray)
+    else:
         raise _wrong(parameter, "tensor", value)
-    array = value if type(value) is np.ndarray else value.view(np.ndarray)
     if array.dtype not in NATIVE:
         native = dtypes.native(array.dtype)
         if native not in NATIVE:

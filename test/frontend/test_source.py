@@ -54,6 +54,26 @@ class Holder:
         return lambda x: x * k - FACTOR, lambda x: x * k - 3 * FACTOR
 
 
+def test_a_definition_that_ends_in_what_is_no_code_is_found_whole() -> None:
+    def closes(x):
+        return (
+            x
+            + 1
+        )  # fmt: skip
+
+    def passes(x):
+        if x is None:
+            return x
+        return x * 2
+        x.never = (
+            3
+        )  # fmt: skip
+
+    for function in (closes, passes):
+        np.testing.assert_array_equal(tierup.jit(function)(np.arange(3.0)), function(np.arange(3.0)))
+    assert source.definition(closes).tree.end_lineno == closes.__code__.co_firstlineno + 4
+
+
 def test_a_method_a_closure_and_a_wrapper_are_found_by_their_code() -> None:
     x, holder = np.arange(3.0), Holder()
     for f in (Holder.method, Holder.wrapped):
@@ -173,7 +193,10 @@ def test_functions_that_other_people_wrote_are_found_by_their_code(module: Modul
     functions = [f for o in owners for f in vars(o).values() if isinstance(f, FunctionType) and Path(f.__code__.co_filename).exists()]
     for f in functions:
         if not f.__code__.co_flags & inspect.CO_GENERATOR:
-            assert source.parse(f).tree.name == f.__code__.co_name
+            found, lines, first = source.parse(f).tree, linecache.getlines(f.__code__.co_filename), f.__code__.co_firstlineno
+            assert found.name == f.__code__.co_name
+            whole = source._definition(inspect.getblock(lines[first - 1 :]), first, f.__code__.co_filename)
+            assert whole is None or ast.dump(found, include_attributes=True) == ast.dump(whole, include_attributes=True)
     assert len(functions) > 30
 
 

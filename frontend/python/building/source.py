@@ -144,15 +144,30 @@ def definition(function: FunctionType) -> Source:
 
 def _found(function: FunctionType, lines: list[str]) -> Definition | None:
     """The definition in a file's lines whose code is the function's; None when there is none."""
-    first, file = function.__code__.co_firstlineno, function.__code__.co_filename
-    try:
-        if function.__code__.co_name == "<lambda>":
+    code = function.__code__
+    first, file = code.co_firstlineno, code.co_filename
+    if code.co_name == "<lambda>":
+        try:
             lambdas = (n for n in ast.walk(_parsed("".join(lines), file)) if isinstance(n, ast.Lambda) and n.lineno == first)
             return next((n for n in lambdas if _matches(function, n)), None)
-        tree = _definition(inspect.getblock(lines[first - 1 :]), first, file)
-    except (SyntaxError, IndexError, TokenError):
-        return None
-    return tree if tree is not None and _matches(function, tree) else None
+        except SyntaxError:
+            return None
+    below = lines[first - 1 :]
+    ends: tuple[Callable[[], list[str]], ...] = (lambda: below[: _last_line(code) - first + 1], lambda: inspect.getblock(below))
+    for block in ends:  # the first is quick, and is all there is but where brackets close below, or statements are no code
+        try:
+            tree = _definition(block(), first, file)
+        except (SyntaxError, IndexError, TokenError):
+            continue
+        if tree is not None and _matches(function, tree):
+            return tree
+    return None
+
+
+def _last_line(code: CodeType) -> int:
+    """The last line that an instruction is of."""
+    own = (end or line or 0 for line, end, _, _ in code.co_positions())
+    return max(*own, *(_last_line(inner) for inner in code.co_consts if isinstance(inner, CodeType)), 0, 0)
 
 
 def _definition(lines: list[str], first: int, file: str) -> Definition | None:
