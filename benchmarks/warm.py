@@ -43,7 +43,7 @@ def softmax(x: Any) -> Any:
 def smooth(t: Any, steps: Any, rate: Any) -> Any:
     """A kernel of loops: heat in a square."""
     rows, columns = t.shape
-    old, new = t.copy(), t.copy()
+    old, new = t.copy(), np.zeros_like(t)
     for _ in range(steps):
         for i in range(1, rows - 1):
             for j in range(1, columns - 1):
