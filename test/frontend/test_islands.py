@@ -209,6 +209,21 @@ def test_what_stands_under_an_error_state_that_raises_stays_python(context: str,
     assert found is wanted is None
 
 
+def test_warnings_that_the_program_keeps_are_numpys(define: Callable[[str], Any]) -> None:
+    function = define("""def f(x):
+    with warnings.catch_warnings(record=True) as kept:
+        warnings.simplefilter("always")
+        y = np.log(x - 10) + 1 / (x - x)
+    return y, [str(w.message) for w in kept]
+""")
+    function.__globals__["warnings"] = warnings
+    jitted = tierup.jit(function, weigh=False)
+    wanted = function(np.ones(3))[1]
+    assert len(wanted) == 2
+    for _ in range(5):
+        assert jitted(np.ones(3))[1] == wanted
+
+
 # --- strict ------------------------------------------------------------------------------------------------------------------
 
 MANY = """def f(x):

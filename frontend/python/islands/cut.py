@@ -223,7 +223,7 @@ def _calm(body: Sequence[ast.stmt], flow: Flow, local: Names, arguments: Names) 
 
 
 def _hears_numbers(node: ast.stmt) -> bool:
-    """Whether a `with` makes exceptions, calls or lines of a log of what NumPy else warns of, or nothing at all: what native code does."""
+    """Whether a `with` notices what NumPy warns of: raises, calls, writes or keeps it. Native code says nothing."""
     if not isinstance(node, ast.With):
         return False
     for call in (item.context_expr for item in node.items):
@@ -231,7 +231,8 @@ def _hears_numbers(node: ast.stmt) -> bool:
         modes = [k.value for k in call.keywords] if name == "errstate" and isinstance(call, ast.Call) else []
         if any(not isinstance(v, ast.Constant) or v.value not in ("ignore", "warn") for v in modes):
             return True
-        if name == "catch_warnings" and any(isinstance(n, ast.Constant) and n.value == "error" for n in ast.walk(node)):
+        recorded = isinstance(call, ast.Call) and any(k.arg == "record" for k in call.keywords)
+        if name == "catch_warnings" and (recorded or any(isinstance(n, ast.Constant) and n.value == "error" for n in ast.walk(node))):
             return True
     return False
 
