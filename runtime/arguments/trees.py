@@ -19,7 +19,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.runtime.base.errors import UnsupportedArgument
 
-COMPLEX = "complex"
+COMPLEX, SWAPPED = "complex", "in foreign byte order"
 STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
@@ -38,8 +38,8 @@ class Leaf:
     in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "other" (what only programs in MLIR take: lists), or static:
     "none", "str", "object".
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
-    `value`: the string of a "str", the type of an "object"; of arrays and NumPy scalars whether they are complex (COMPLEX or None): a
-    graph for complex numbers is another.
+    `value`: the string of a "str", the type of an "object"; of arrays and NumPy scalars whether they are complex (COMPLEX), which has
+    a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python answers, else None.
     """
 
     kind: str
@@ -92,7 +92,7 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
     kind = type(value)
     if kind is np.ndarray:
         leaves.append(value)
-        return Leaf("array", value.ndim, COMPLEX if value.dtype.kind == "c" else None)
+        return Leaf("array", value.ndim, _rules(value.dtype))
     if kind is float or kind is bool:
         leaves.append(value)
         return Leaf(kind.__name__)
@@ -115,12 +115,12 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value))
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
-        return Leaf("scalar", 0, COMPLEX if value.dtype.kind == "c" else None)
+        return Leaf("scalar", 0, _rules(value.dtype))
     if isinstance(value, np.ndarray):
         if not is_plain(value):
             raise UnsupportedArgument(f"argument {name}: {kind.__name__} is not supported; pass numpy.asarray({name})")
         leaves.append(value)
-        return Leaf("array", value.ndim, COMPLEX if value.dtype.kind == "c" else None)
+        return Leaf("array", value.ndim, _rules(value.dtype))
     if kind is complex:
         leaves += (value.real, value.imag)
         return OF_COMPLEX
@@ -130,6 +130,13 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         leaves.append(value)
         return Leaf("array", value.ndim)
     return Leaf("object", value=kind)
+
+
+def _rules(dtype: np.dtype) -> str | None:
+    """What an array's dtype says of the graph that takes it, but for what the graph asks when it runs."""
+    if not dtype.isnative:
+        return SWAPPED
+    return COMPLEX if dtype.kind == "c" else None
 
 
 def _node(kind: str, items: Sequence[tuple[str, Any]], leaves: list[object], name: str, depth: int, keys: tuple[object, ...] = ()) -> Node:

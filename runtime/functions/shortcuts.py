@@ -17,7 +17,7 @@ import numpy as np
 
 from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
+from tierup.runtime.arguments.trees import SWAPPED, CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]
@@ -150,8 +150,10 @@ class _Text:
             return
         else:
             raise _NoShortcut
+        if leaf.value is SWAPPED:
+            raise _NoShortcut
         if leaf.kind in ("array", "scalar"):
-            self.unless(f"{variable}.dtype.kind {'==' if leaf.is_complex else '!='} 'c'")
+            self.unless(f"{variable}.dtype.kind {'==' if leaf.is_complex else '!='} 'c' and {variable}.dtype.isnative")
         leaves.append(variable)
 
     # --- what is read from outside -------------------------------------------------------------------------------------

@@ -111,14 +111,17 @@ SWAPPED = SimpleNamespace(array=np.arange(3, dtype=">f4"))
 
 
 def test_arrays_in_foreign_byte_order_are_pythons_and_stay_so():
-    """Among calls with native ones, which have graphs; written, too."""
+    """Among calls with native ones, which have graphs, before or after them; written, too."""
     read = tierup.jit(lambda x: (x + 1, x[1:], x.dtype, SWAPPED.array[1:], np.zeros_like(x)))
 
-    @tierup.jit
-    def written(x):
+    def writes(x):
         x[0] = 7
         return x
 
+    written, first = tierup.jit(writes), tierup.jit(lambda x: (np.sort(x), x.dtype))
+    for dtype in ("<f8", "<f8", ">f8", "<f8", ">i4", ">c8", "<c8"):
+        x = np.arange(3, dtype=dtype)
+        assert [getattr(v, "dtype", v) for v in first(x)] == [x.dtype, x.dtype]
     for dtype in (">f8", "<f8", ">f8", "<i2", ">i2", "<f8", "<f8"):
         x = np.arange(4, dtype=dtype)
         assert [getattr(v, "dtype", v) for v in read(x)] == [(x + 1).dtype, x.dtype, x.dtype, np.dtype(">f4"), x.dtype]
