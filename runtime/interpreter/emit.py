@@ -97,7 +97,7 @@ class FunctionEmitter:
         last: dict[Var, int] = {}
         defined_at: dict[Var, int] = {}
         for k, node in enumerate(body.nodes):
-            last.update(dict.fromkeys(node.reads(), k))
+            last.update(dict.fromkeys(node.reads, k))
             for result in node.results:
                 last[result] = defined_at[result] = k
         last.update(dict.fromkeys((v for y in body.yields for v in variables(y)), len(body.nodes)))
@@ -208,7 +208,7 @@ class FunctionEmitter:
 
     def _enter(self, node: Loop, carried: list[Var], depth: int, dead: dict[Var, None]) -> list[str]:
         """Give the carried values their names and first values; the names."""
-        inside = node.body.reads()
+        inside = node.body.reads
         targets: list[str] = []
         moves: list[tuple[str, str]] = []
         taken_over: list[Var] = []
@@ -240,7 +240,7 @@ class FunctionEmitter:
         made: dict[Var, int] = {}
         heirs: dict[Var, list[Var]] = {}  # the results of loops that may go on with the name of what they began with
         for k, node in enumerate(body.nodes):
-            last_read.update(dict.fromkeys(node.reads(), k))
+            last_read.update(dict.fromkeys(node.reads, k))
             if isinstance(node, Let):
                 made.update(dict.fromkeys(node.results, k))
             elif isinstance(node, Loop):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from tierup.dialect.base.records import dataclass
+from tierup.dialect.base.records import cached_property, dataclass
 from tierup.runtime.base.errors import Origin
 
 
@@ -87,11 +87,12 @@ class Node:
         """The bodies in the node, in order; none but for branches and loops."""
         return iter(())
 
+    @cached_property
     def reads(self) -> dict[Var, None]:
-        """The variables read in the node and in its bodies, in order."""
+        """The variables read in the node and in its bodies, in order; of a graph that is complete."""
         found = dict.fromkeys(v for e in self.expressions() for v in variables(e))
         for body in self.bodies():
-            found.update(body.reads())
+            found.update(body.reads)
         return found
 
 
@@ -162,11 +163,12 @@ class Body:
     nodes: list[Node] = field(default_factory=list)
     yields: list[Piece] = field(default_factory=list)
 
+    @cached_property
     def reads(self) -> dict[Var, None]:
-        """The variables that its statements and yields read, in order; those made in it, too."""
+        """The variables that its statements and yields read, in order; those made in it, too. Of a graph that is complete."""
         found: dict[Var, None] = {}
         for node in self.nodes:
-            found.update(node.reads())
+            found.update(node.reads)
         found.update(dict.fromkeys(v for y in self.yields for v in variables(y)))
         return found
 

@@ -10,6 +10,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+from frontend_oracle import graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import drawn
@@ -17,7 +18,10 @@ from sampling import drawn
 import tierup
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.syntax import conditionals
+from tierup.runtime.interpreter import graph as program_of_tier0
+from tierup.runtime.interpreter.translate import translate
 
 _serial = itertools.count()
 
@@ -157,3 +161,40 @@ def test_too_many_levels_are_an_error_at_the_users_line(define: Callable[[str], 
     with pytest.raises(UnsupportedSyntax, match=r"\.py:5: expressions nested deeper than 200 levels; give the inner ones names"):
         tierup.jit(define(_body("return x" + "**1" * 250)), strict=True)(np.ones(3), 1)
     assert tierup.jit(define(_body("return x" + "**1" * 250)))(np.ones(3), 1).tolist() == [1, 1, 1]
+
+
+# --- work grows with the program, no faster: counted, not timed ------------------------------------------------------------
+
+
+def _counted(of: object, name: str, patch: pytest.MonkeyPatch) -> list[None]:
+    """What has an entry for each call of a function from now on."""
+    calls: list[None] = []
+    function = getattr(of, name)
+    patch.setattr(of, name, lambda *args: (calls.append(None), function(*args))[1])
+    return calls
+
+
+def _loops(count: int) -> str:
+    return _body(*(line for i in range(count) for line in ("for i in range(len(x)):", f"    c = c * 0.5 + {i}.0")), "return c")
+
+
+def test_loops_behind_one_another_look_at_each_statement_once(define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = _counted(Flow, "_before", monkeypatch)
+    looked_at = []
+    for count in (20, 40):
+        calls.clear()
+        graph(define(_loops(count)), np.ones(3), 1.5)
+        looked_at.append(len(calls))
+    assert looked_at[1] <= 2.2 * looked_at[0]
+
+
+def test_what_tier_0_reads_is_asked_of_each_expression_once(define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = _counted(program_of_tier0, "variables", monkeypatch)
+    asked = []
+    for depth in (8, 16):
+        nest = (" " * i + f"if c > {i}:" for i in range(depth))
+        built, _, _ = graph(define(_body(*nest, " " * depth + "x = x * 2", "return x")), np.ones(3), 1.5)
+        calls.clear()
+        translate(built.module, built.entry)
+        asked.append(len(calls))
+    assert asked[1] <= 2.2 * asked[0]

@@ -35,6 +35,7 @@ from tierup.frontend.python.building.values import (
     Unset,
     Value,
 )
+from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.flow.names import NONE, Names, binds, names_of, own_nodes, reads
 from tierup.frontend.python.flow.parts import SCOPES
 from tierup.frontend.stopping import NO_GRAD
@@ -201,6 +202,7 @@ class Frame:
         self.blocks = 0  # lists of statements around the one at hand
         # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut
         self.links: int | None = 0
+        self.flow = Flow(managers_end=False)  # what loops ask of the statements behind them
         self.duplicates = 0  # how often the code after a branch was built once more
 
     # --- errors ------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ class Flow:
     bound_before: dict[ast.stmt, Names] = field(default_factory=dict)
     watched: dict[ast.stmt, Names] = field(default_factory=dict)  # live where the statement takes an exception that is raised in it
     managers_end: bool = True  # whether a context manager may end an exception
+    _known: dict[tuple[Any, Names], Names] = field(default_factory=dict)  # live before a statement, by what is after it: `live_before`
 
     @classmethod
     def of(cls, body: Sequence[ast.stmt], arguments: Names, always: Names = NONE) -> Flow:
@@ -33,8 +34,14 @@ class Flow:
         return made
 
     def live_before(self, body: Sequence[Any]) -> Names:
-        """The names that running the statements may read before they bind them."""
-        return self._live(body, NONE, _Targets(NONE, NONE, NONE))
+        """The names that running the statements may read before they bind them. Asked again of the end of a body, it looks at no statement
+        again."""
+        after = NONE
+        for node in reversed(body):
+            if (node, after) not in self._known:
+                self._known[node, after] = self._before(node, after, _Targets(NONE, NONE, NONE))
+            after = self._known[node, after]
+        return after
 
     # --- backwards: what is read later ---------------------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from tierup.frontend.python.building.values import (
     Value,
     is_number,
 )
-from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.flow.names import NONE, Names, binds
 from tierup.frontend.python.flow.parts import jumps
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
@@ -85,7 +84,7 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
     around = frozenset(frame.boundary or ()) if frame.boundary != ALL_NAMES else NONE  # what the loop around this one reads later
-    wanted = sorted(assigned.difference(carried) & (Flow(managers_end=False).live_before(rest) | around | frame.cells))
+    wanted = sorted(assigned.difference(carried) & (frame.flow.live_before(rest) | around | frame.cells))
     plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
         wider = _attempt(frame, body, outer, plan, assigned, wanted)
