@@ -295,6 +295,16 @@ class Emitter:
         """A list of tensors."""
         return self.scalar("prim.ListConstruct", items, self.types.tensor_list)
 
+    def array_at_top(self, numbers: Sequence[ir.Value], kind: builtins.str, dtype: dtypes.DType) -> ir.Value:
+        """An array that nobody writes, of Python numbers that are constants or the function's arguments: made where constants are."""
+        saved, self.ip = self.ip, ir.InsertionPoint(self._anchor)
+        code, none, requires_grad = self.int(dtype.code), self.none, self.bool(False)
+        listed = self.create("torch.prim.ListConstruct", numbers, [self.type(f"list<{kind}>")])
+        made = self.create("torch.aten.tensor", [listed.results[0], code, none, requires_grad], [self.types.tensor], self.numpy_attribute)
+        self.ip = saved
+        self._made += [listed, made]
+        return made.results[0]
+
     def literal(self, array: np.ndarray, dtype: dtypes.DType) -> ir.Value:
         """A small constant array, fresh each time: whoever gets it may write it."""
         if array.ndim == 0 and dtype.is_complex:

@@ -43,6 +43,7 @@ from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, dtype
 from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device, is_plain
 
 ALL_NAMES = ("*",)
+MAX_WRITTEN_OUT = 1024  # rounds of loops in one graph
 NOT_GIVEN: Any = np._NoValue  # what NumPy passes on for an argument that nobody gave
 
 
@@ -134,6 +135,9 @@ class Outside:
         self.hidden: dict[Access, HiddenInput] = {}
         self.constants: dict[tuple[Access, str], Constant] = {}
         self.written_out: dict[str, int] = {}  # see Built
+        self.rounds = 0  # of all loops that are written out so far
+        self.tries = False  # what is built may be built in another way: what is refused is raised
+        self.reads_anywhere = False  # numbers of lists are read at places that only the run knows: see operations/indexing.py
         self.made_by_python: UnsupportedSyntax | None = None  # see GraphResult
         self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 
@@ -202,6 +206,7 @@ class Frame:
         self.blocks = 0  # lists of statements around the one at hand
         # of the chain that the statements at hand go on, how many links stand around them (chains.py); None: it is not cut
         self.links: int | None = 0
+        self.in_arrays: dict[tuple[Value, ...], Array] = {}  # the numbers of lists and tuples that are read so
         self.flow = Flow(managers_end=False)  # what loops ask of the statements behind them
         self.duplicates = 0  # how often the code after a branch was built once more
 
@@ -226,7 +231,12 @@ class Frame:
             self.em.has_gradients = not any(first <= line <= last for first, last in self.without_gradients)
 
     def writes_out(self, node: ast.AST, rounds: int) -> None:
-        """Note that the graph has every round of a loop; not of one in NumPy's own code."""
+        """Note that the graph has every round of a loop; of one in NumPy's own code nobody is told. Raises UnsupportedSyntax for too many:
+        loops in one another multiply, and so does what compiling them takes."""
+        self.outside.rounds += rounds
+        if self.outside.rounds > MAX_WRITTEN_OUT:
+            what = f"more than {MAX_WRITTEN_OUT} rounds of loops to write out in all, those of this one among them"
+            raise self.error(node, what, "use array operations")
         line = getattr(node, "lineno", None)
         if line is not None and not self.is_numpys:
             place, outside = f"{printable(self.source.filename)}:{line}", self.outside
@@ -243,7 +253,7 @@ class Frame:
 
     def goes_on(self, node: Any, error: UnsupportedSyntax) -> bool:
         """Whether what follows a refused statement of the entry is built all the same: to find what else is refused."""
-        tried_again = self.blocks > 1 and isinstance(error, (NeedsStatic, Unjoinable))
+        tried_again = self.outside.tries or self.blocks > 1 and isinstance(error, (NeedsStatic, Unjoinable))
         if not self.is_entry or tried_again or not isinstance(node, ast.stmt):
             return False
         if isinstance(error, GrowsList) and error.grows is not None and error.grows[0] not in self.outside.rooms:

@@ -68,6 +68,11 @@ def load(frame: Frame, node: ast.AST, owner: Growing, index: Value) -> Value:
     return _item(frame, owner, position(frame, node, owner, index, "list index out of range"))
 
 
+def number_in(frame: Frame, element: ir.Value, kind: str) -> Scalar:
+    """The Python number in an array of rank 0."""
+    return Scalar(frame.em.numpy(_READ[kind], [element], frame.em.types.scalars[kind]), kind)
+
+
 def iterate(frame: Frame, node: ast.AST, owner: Growing) -> Iterable_:
     """iter(owner), to which nothing may be appended meanwhile."""
     before = owner.appended
@@ -88,7 +93,7 @@ def _item(frame: Frame, owner: Growing, at: Value) -> Value:
     found = []
     for leaf, buffer in zip(leaves(owner.room.item), owner.buffers, strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
-        found.append(em.numpy(_READ[leaf.kind], [element], em.types.scalars[leaf.kind]) if isinstance(leaf, OneScalar) else element)
+        found.append(number_in(frame, element, leaf.kind).ssa if isinstance(leaf, OneScalar) else element)
     return raise_(owner.room.item, iter(found), em.region, em.writes)
 
 
@@ -96,7 +101,11 @@ def position(frame: Frame, node: ast.AST, owner: Growing, index: Value, message:
     """The place of an index, which may count from the end. Raises IndexError in the run where there is none."""
     if not (is_number(index) and number_kind(index) == "int"):
         raise frame.error(node, f"{describe(index)} as the index of a list that grows", "make an array of it: np.array(...)")
-    n = length(frame, owner)
+    return position_of(frame, node, length(frame, owner), index, message)
+
+
+def position_of(frame: Frame, node: ast.AST, n: Value, index: Value, message: str) -> Value:
+    """The place of an int among `n` items, which may count from the end. Raises IndexError in the run where there is none."""
     if isinstance(index, Const):
         if index.value < 0:
             index = binary(frame, node, ast.Add, n, index)

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
+from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import (
     Array,
     Const,
@@ -22,6 +24,8 @@ from tierup.frontend.python.building.values import (
     describe,
     is_array_like,
     is_none,
+    is_number,
+    number_kind,
 )
 from tierup.frontend.python.operations import arrays, growing, lengths
 from tierup.frontend.python.operations.arrays import as_array, as_int, rank_ssa, viewable
@@ -72,6 +76,9 @@ def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -
     if isinstance(index, Slice):
         return Sequence(owner.kind, owner.items[_constant_slice(frame, node, index)], frame.em.region)
     if not isinstance(index, Const):
+        is_int = isinstance(index, Scalar) and index.kind == "int"
+        if is_int and frame.outside.reads_anywhere and (numbers := _in_array(frame, owner)) is not None:
+            return _number_at(frame, node, owner, numbers, index)
         remedy = "use a constant index or iterate over it; np.stack makes one array that any index takes"
         raise frame.error(node, f"{describe(index)} as the index of a {owner.kind}", remedy, NeedsStatic)
     try:
@@ -79,6 +86,36 @@ def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -
         return found
     except (IndexError, TypeError) as e:
         raise WillRaise(e) from e
+
+
+def _in_array(frame: Frame, owner: Sequence) -> tuple[Array, str] | None:
+    """The numbers of a list or tuple in an array, and their kind; None where they are not known before the function begins, or not of one
+    kind. Made once, at the function's top."""
+    kinds = {number_kind(v) if is_number(v) else "" for v in owner.items}
+    if len(kinds) != 1 or not kinds <= growing.DTYPES.keys() or not all(_is_given(frame, v) for v in owner.items):
+        return None
+    [kind] = kinds
+    key = tuple(owner.items)
+    if key not in frame.in_arrays:
+        code = arrays.program_dtype(frame, None, growing.DTYPES[kind])
+        made = frame.em.array_at_top([scalar_ssa(frame.em, v) for v in key], kind, code)
+        frame.in_arrays[key] = Array(made, 1, dtype=growing.DTYPES[kind], decays=False)
+    return frame.in_arrays[key], kind
+
+
+def _is_given(frame: Frame, value: Value) -> bool:
+    """Whether a number is known, or an argument of the function."""
+    if isinstance(value, Const):
+        return type(value.value) is not int or -1 << 63 <= value.value < 1 << 63
+    return isinstance(value, Scalar) and isinstance(value.ssa.owner, ir.Block) and value.ssa.owner == frame.block
+
+
+def _number_at(frame: Frame, node: ast.AST, owner: Sequence, numbers: tuple[Array, str], index: Value) -> Scalar:
+    """`owner[index]`, of an int that only the run knows."""
+    array, kind = numbers
+    em = frame.em
+    at = growing.position_of(frame, node, Const(len(owner.items)), index, f"{owner.kind} index out of range")
+    return growing.number_in(frame, em.numpy("aten.select.int", [array.ssa, em.int(0), as_int(frame, node, at)]), kind)
 
 
 def _load_shape(frame: Frame, node: ast.AST, owner: ShapeOf, index: Value) -> Value:

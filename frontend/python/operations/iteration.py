@@ -48,7 +48,8 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
             owner, name = value.view
             made = {"keys": Const, "values": owner.items.__getitem__, "items": lambda k: Sequence("tuple", [Const(k), owner.items[k]])}
             return _live(frame, node, owner, list(owner.items), made[name])
-        return _live(frame, node, value, range(len(value.items)), value.items.__getitem__)
+        at_runtime = None if all(isinstance(v, Const) for v in value.items) else partial(indexing.load, frame, node, value)
+        return _live(frame, node, value, range(len(value.items)), value.items.__getitem__, at_runtime)
     if isinstance(value, Growing):
         return growing.iterate(frame, node, value)
     if isinstance(value, Array):
@@ -64,10 +65,12 @@ def kept(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 
 def _live(
-    frame: Frame, node: ast.AST, owner: Sequence | Mapping_, keys: Keys[Any], item: Callable[[Any], Value]
+    frame: Frame, node: ast.AST, owner: Sequence | Mapping_, keys: Keys[Any], item: Callable[[Any], Value],
+    at_runtime: Callable[[Value], Value] | None = None,
 ) -> Iterable_:  # fmt: skip
     """A loop over a list or dict, whose items may be others by the time that it gets there. It may not have other keys then: Python's loop
-    over a list goes on with what was appended, or misses what moved up; over a dict it is a RuntimeError."""
+    over a list goes on with what was appended, or misses what moved up; over a dict it is a RuntimeError. `at_runtime`: the item at a place
+    that only the run knows."""
     kind = owner.kind if isinstance(owner, Sequence) else "dict"
 
     def check() -> None:
@@ -76,7 +79,11 @@ def _live(
 
     def item_of(i: Value) -> Value:
         check()
-        return item(keys[i.value])  # type: ignore[union-attr]  # a Const
+        if isinstance(i, Const):
+            return item(keys[i.value])
+        if at_runtime is None:
+            raise frame.error(node, f"a {kind} whose items only the run tells apart", "use constants, or an array", NeedsStatic)
+        return at_runtime(i)
 
     return Iterable_(Const(len(keys)), item_of, needs_static_index=True, check=None if kind == "tuple" else check)
 

@@ -9,9 +9,10 @@ from typing import Any
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import PendingIf, raise_error
-from tierup.frontend.python.building.frame import ALL_NAMES, Follows, Frame, WillRaise
+from tierup.frontend.python.building.frame import ALL_NAMES, Follows, Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import noted, with_certain_dtypes, with_dtypes
 from tierup.frontend.python.building.templates import (
+    OneArray,
     Template,
     general,
     is_vacant,
@@ -67,6 +68,7 @@ class LoopBody:
     bind: Callable[[Value], None]
     again: Callable[[], Value]
     test: ast.expr | None = None
+    scalars: bool = False  # NeedsStatic where it carries an array, with which rounds that are written out are quicker
 
 
 @dataclass
@@ -87,6 +89,8 @@ def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     wanted = sorted(assigned.difference(carried) & (frame.flow.live_before(rest) | around | frame.cells))
     plan = _Plan({n: general(template_of(with_dtypes(frame, outer[n]), generalise=True)) for n in carried}, frozenset())
     for _ in range(MAX_ROUNDS):
+        if body.scalars and any(isinstance(t, OneArray) and not (t.rank == 0 and t.decays is True) for t in plan.templates.values()):
+            raise frame.error(body.node, "a loop that hands on arrays", "", NeedsStatic)
         wider = _attempt(frame, body, outer, plan, assigned, wanted)
         if wider is None:
             return
@@ -103,7 +107,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
     initial = [s for name in names for s in lower(em, VACANT if name in plan.late else outer[name], templates[name])]
     loop = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
     saved = frame.boundary
-    duplicates, done = frame.duplicates, False
+    counted, done = (frame.duplicates, frame.outside.rounds), False
     try:
         block = loop.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
         arguments = list(block.arguments)
@@ -144,7 +148,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         em.location = location
         if not done:
             loop.erase()
-            frame.duplicates = duplicates
+            frame.duplicates, frame.outside.rounds = counted
     last = end.env
     frame.env = {**outer, **_unset(assigned, f"the loop at line {line} may not run", outer, last)}
     _leave(frame, body, plan, list(loop.results), outer, last)

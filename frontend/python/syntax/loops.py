@@ -10,14 +10,17 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
 from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
 from tierup.frontend.python.building.values import VACANT, ZERO, Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
 from tierup.frontend.python.flow.leaving import leaving
+from tierup.frontend.python.flow.names import own_nodes
 from tierup.frontend.python.flow.parts import To, jumps
 from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
@@ -27,6 +30,7 @@ from tierup.frontend.python.syntax.expressions import assign_target, condition, 
 from tierup.frontend.python.syntax.loop_region import Changes, LoopBody, build_loop
 
 MAX_PEELED = 3
+FEW, FEW_OF_LOOPS = 16, 4  # rounds that are rather written out than read numbers of lists from arrays; of loops with loops in them
 INT64_MAX = (1 << 63) - 1
 
 
@@ -102,25 +106,59 @@ def _for_from(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, res
     known = iterable.length.value if isinstance(iterable.length, Const) else None
     if known is not None and known <= offset:
         return None
-    if iterable.needs_static_index or known == offset + 1:
+    if known == offset + 1:
         return _write_out(frame, node, iterable, offset, rest, tail)
+    refused: UnsupportedSyntax | None = None
     saved = dict(frame.env)
+    for anywhere in _ways(frame, node, iterable, offset):
+        tries = anywhere and known is not None
+        try:
+            with _reading(frame, anywhere=anywhere, tries=tries):
+                _build_for(frame, node, iterable, offset, rest, scalars=tries)
+            return None
+        except UnsupportedSyntax as e:
+            if not (tries or isinstance(e, NeedsStatic)):
+                raise
+            frame.env, refused = saved, refused or e
+        except Changes as e:
+            frame.env = saved
+            return _peel(frame, node, iterable, offset, rest, tail, e)
+        saved = dict(saved)
+    if refused is not None and known is None:
+        raise refused from None
+    if refused is not None and known is not None and known - offset > MAX_UNROLLED:
+        raise refused.but(f"this loop has {known} rounds: of at most {MAX_UNROLLED} each may be written out") from None
+    return _write_out(frame, node, iterable, offset, rest, tail)
+
+
+def _ways(frame: Frame, node: ast.For, iterable: Iterable_, offset: int) -> list[bool]:
+    """How to try to build a loop before it is written out: without and with lists of numbers read at places that only the run knows, for
+    which they are put into arrays. A loop of few rounds is quicker written out."""
+    if frame.outside.reads_anywhere:
+        return [True]
+    plainly = [] if iterable.needs_static_index else [False]
+    if isinstance(iterable.length, Const):
+        has_loops = any(isinstance(n, (ast.For, ast.While)) for n in own_nodes(node))
+        few = FEW_OF_LOOPS if has_loops else FEW
+        if iterable.length.value - offset <= few:
+            return plainly
+    return [*plainly, True]
+
+
+@contextmanager
+def _reading(frame: Frame, *, anywhere: bool, tries: bool = False) -> Iterator[None]:
+    """Inside the `with`, numbers of lists may be read at places that only the run knows, or not. `tries`: what is refused is no more than
+    raised, since there is another way to build it."""
+    outside = frame.outside
+    saved = outside.reads_anywhere, outside.tries
+    outside.reads_anywhere, outside.tries = anywhere, tries or outside.tries
     try:
-        _build_for(frame, node, iterable, offset, rest)
-        return None
-    except NeedsStatic as e:
-        frame.env = saved
-        if known is None:
-            raise e from None
-        if known - offset > MAX_UNROLLED:
-            raise e.but(f"this loop has {known} rounds: of at most {MAX_UNROLLED} each may be written out") from None
-        return _write_out(frame, node, iterable, offset, rest, tail)
-    except Changes as e:
-        frame.env = saved
-        return _peel(frame, node, iterable, offset, rest, tail, e)
+        yield
+    finally:
+        outside.reads_anywhere, outside.tries = saved
 
 
-def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any]) -> None:
+def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], *, scalars: bool = False) -> None:
     em = frame.em
     length = arrays.as_int(frame, node.iter, iterable.length)
     if offset:
@@ -130,7 +168,7 @@ def _build_for(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, re
         assign_target(frame, node.target, iterable.item(iteration.add(frame, node.iter, i, Const(offset))))
 
     known = isinstance(iterable.length, Const)
-    build_loop(frame, LoopBody(node, length, em.bool(True), known, bind, lambda: Const(True)), rest)
+    build_loop(frame, LoopBody(node, length, em.bool(True), known, bind, lambda: Const(True), scalars=scalars), rest)
 
 
 def _write_out(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, rest: list[Any], tail: bool) -> Ends | None:
@@ -227,7 +265,8 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends |
     test = node.test if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)) else None
     body = LoopBody(node, em.int(INT64_MAX), first_ssa, known, lambda i: None, lambda: condition(frame, node.test), test)
     try:
-        build_loop(frame, body, rest)
+        with _reading(frame, anywhere=frame.outside.reads_anywhere or not known or _times_peeled(node) >= FEW):
+            build_loop(frame, body, rest)
         return None
     except NeedsStatic as e:
         frame.env = saved
