@@ -10,7 +10,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from frontend_oracle import graph
+from frontend_oracle import graph, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import drawn
@@ -186,6 +186,19 @@ def test_loops_behind_one_another_look_at_each_statement_once(define: Callable[[
         graph(define(_loops(count)), np.ones(3), 1.5)
         looked_at.append(len(calls))
     assert looked_at[1] <= 2.2 * looked_at[0]
+
+
+def test_code_behind_branches_that_leave_values_of_two_kinds_is_not_built_for_each_of_their_ways(
+    define: Callable[[str], FunctionType],
+) -> None:
+    sizes, x = [], np.array([0.5, 2.0])
+    for count in (20, 40, 60):
+        f = define(_body("c = 0.0", *(line for i in range(count) for line in ("for i in range(len(x)):", "    c += x[i]")), "return c"))
+        built, leaves, arguments = graph(f, x, 1.5)
+        sizes.append(str(built.module).count("torch.prim.Loop "))
+        found = run(built, leaves, arguments)
+        assert (type(found), found) == (np.float64, f(x, 1.5))
+    assert sizes[2] - sizes[1] <= 1.2 * (sizes[1] - sizes[0])
 
 
 def test_what_tier_0_reads_is_asked_of_each_expression_once(define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,8 +255,8 @@ def join_values(pending: PendingIf, values: list[Value], *, choices: bool = Fals
 def meet(
     frame: Frame, node: ast.AST, first: dict[str, Value], second: dict[str, Value], names: Iterable[str] | None = None
 ) -> dict[str, Value | Row]:
-    """What names are behind a branch whose arms leave them like this: a Row where the arms differ. Raises Unjoinable. In loops a name may
-    be a number on one path and an array on the other; elsewhere what follows is built for each."""
+    """What names are behind a branch whose arms leave them like this: a Row where the arms differ. Raises Unjoinable. In loops, and
+    where too much follows, a name may be a number on one path and an array on the other; elsewhere what follows is built for each."""
     met: dict[str, Value | Row] = {}
     for name in dict.fromkeys((*first, *second)) if names is None else names:
         a, b = first.get(name), second.get(name)
@@ -268,7 +268,7 @@ def meet(
             met[name] = Unset(f"only one branch of the `if` at line {getattr(node, 'lineno', 0)} sets it")
         else:
             template = unify(template_of(a), template_of(b))
-            if template is None and frame.boundary is not None:
+            if template is None and (frame.boundary is not None or frame.joins_choices):
                 a, b = (with_certain_dtypes(frame, v) if isinstance(v, (Array, OneOf)) else v for v in (a, b))
                 template = unify(template_of(a), template_of(b), choices=True)
             if template is None:

@@ -208,7 +208,8 @@ class Frame:
         self.links: int | None = 0
         self.in_arrays: dict[tuple[Value, ...], Array] = {}  # the numbers of lists and tuples that are read so
         self.flow = Flow(managers_end=False)  # what loops ask of the statements behind them
-        self.duplicates = 0  # how often the code after a branch was built once more
+        self.duplicates = self.copied = 0  # how often the code after a branch was built once more, and how many statements of it
+        self.joins_choices = False  # behind the branch at hand names may be one of two kinds: see conditionals.py
 
     # --- errors ------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from tierup.frontend.python.operations import growing
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
 
 MAX_DUPLICATES = 64
+MAX_COPIED = 128  # statements that are built once more behind a branch; beyond them names may be one of two kinds, as in loops
 
 
 def branch(
@@ -47,16 +48,21 @@ def _branch(frame: Frame, node: ast.AST, condition: ir.Value, arms: _Arms, rest:
     if apart and not tail:
         raise frame.error(node, "a name that only one path sets and later code reads", "give it a value before", Unjoinable)
     if not apart and not jumps((*arms[0], *arms[1])):
-        try:
-            found = _joined(frame, node, condition, arms, 0 if rest or tail else frame.links)
-        except Unjoinable as e:
-            if not tail or isinstance(e, NotInOne):
-                raise
-        else:
-            if not isinstance(found, int):
-                return found
-            return _one_raises(frame, condition, found, arms[found], False, [*arms[1 - found], *rest])
-        frame.env = outer
+        is_long = frame.copied + len(rest) > MAX_COPIED
+        for choices in (False, True) if tail and is_long else (False,):
+            saved, frame.joins_choices = frame.joins_choices, choices or frame.joins_choices
+            try:
+                found = _joined(frame, node, condition, arms, 0 if rest or tail else frame.links)
+            except Unjoinable as e:
+                if not tail or isinstance(e, NotInOne):
+                    raise
+            else:
+                if not isinstance(found, int):
+                    return found
+                return _one_raises(frame, condition, found, arms[found], False, [*arms[1 - found], *rest])
+            finally:
+                frame.joins_choices = saved
+            frame.env = dict(outer)
     if not tail:  # it would be built with all that follows it, which a `try` around it does not know
         raise frame.error(node, "a branch that leaves a `try`", "leave behind it")
     return _with_rest(frame, node, condition, arms, rest)
@@ -140,6 +146,7 @@ def _with_rest(frame: Frame, node: ast.AST, condition: ir.Value, arms: _Arms, re
     leaves = [always_leaves(arm) for arm in arms]
     if rest and not any(leaves):  # else it is built once
         frame.duplicates += 1
+        frame.copied += len(rest)
         if frame.duplicates > MAX_DUPLICATES:
             raise frame.error(node, "too many branches that leave names with values of different kinds", "give each name one kind of value")
     link = 1 if leaves[0] else 0 if leaves[1] else None  # the arm in which the program goes on

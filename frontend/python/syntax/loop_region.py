@@ -107,7 +107,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
     initial = [s for name in names for s in lower(em, VACANT if name in plan.late else outer[name], templates[name])]
     loop = em.create("torch.prim.Loop", [body.trips, body.first, *initial], types, regions=1)
     saved = frame.boundary
-    counted, done = (frame.duplicates, frame.outside.rounds), False
+    counted, done = (frame.duplicates, frame.copied, frame.outside.rounds), False
     try:
         block = loop.regions[0].blocks.append(em.types.int, *types, arg_locs=[location] * (1 + len(types)))
         arguments = list(block.arguments)
@@ -148,7 +148,7 @@ def _attempt(frame: Frame, body: LoopBody, outer: dict[str, Value], plan: _Plan,
         em.location = location
         if not done:
             loop.erase()
-            frame.duplicates, frame.outside.rounds = counted
+            frame.duplicates, frame.copied, frame.outside.rounds = counted
     last = end.env
     frame.env = {**outer, **_unset(assigned, f"the loop at line {line} may not run", outer, last)}
     _leave(frame, body, plan, list(loop.results), outer, last)
