@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
+from tierup.dialect.base.shielded import loaded
 from tierup.dialect.base.spelling import printable
 from tierup.frontend import tensor_arguments
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.graph import GraphResult, built
-from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
-from tierup.frontend.mlir.file import load as load_graph
-from tierup.frontend.mlir.file import load_text
-from tierup.frontend.python.build import build, shape_from_annotations
-from tierup.frontend.python.building.frame import Site
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
-from tierup.frontend.python.building.source import definition, remember
-from tierup.frontend.python.operations.appending import enlarge
+from tierup.frontend.python.kept.graphs import Graphs
 from tierup.frontend.tensor_arguments import TensorArguments
+from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
@@ -34,10 +31,12 @@ from tierup.runtime.base.once import warn
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
+from tierup.runtime.programs import starts
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from tierup.frontend.graph import GraphResult
     from tierup.runtime.base.option_names import LoadOptions, OptionChanges
 
 P = ParamSpec("P")
@@ -107,20 +106,25 @@ def function_from(
 ) -> Function:
     """The function that runs a Python function's body, or its gradients."""
     function = function_of(target)
-    remember(function)
+    _remember(function)
     place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
     graphs = 0
-    most: dict[Site, int] = {}
+    most: dict[Any, int] = {}
 
     def graph(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
+        of_gradients = isinstance(target, GradientSpec)
+        how = {
+            "python_answers": not (of_gradients or made.is_strict),
+            "copies_views": of_gradients or tensor_arguments.are_given(),  # no tensor has strides below 0
+        }
+        may_keep = refused is None and arguments and not numbers and starts.usable(made.options)
+        kept = Graphs(target, repr(how)) if may_keep else None
+        before = None if kept is None else kept.find(shape, arguments)
+        if before is not None:
+            return before
         try:
-            of_gradients = isinstance(target, GradientSpec)
-            found = build(
-                target, shape, arguments, numbers, most,
-                python_answers=not (of_gradients or made.is_strict),
-                copies_views=of_gradients or tensor_arguments.are_given(),  # no tensor has strides below 0
-            )  # fmt: skip
-            return built(found, target.__name__, place, enlarge=partial(enlarge, most, found.rooms) if found.rooms else None)
+            now: Built = _front_end().built(target, place, shape, arguments, numbers, most, **how)
+            return now if kept is None else replace(now, keep=kept.to_keep(shape, now))
         except UnsupportedSyntax as e:
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None
 
@@ -143,7 +147,7 @@ def function_from(
         target.__name__,
         signature_of(function),
         make,
-        lambda: graph(shape_from_annotations(function), {}),
+        lambda: graph(_front_end().shape_from_annotations(function), {}),
         options,
         function,
         python=None if isinstance(target, GradientSpec) else target,
@@ -155,9 +159,23 @@ def function_from(
     return made
 
 
+def _front_end() -> Any:
+    """The module that builds graphs, `frontend.python.build`. It is imported when there is a graph to build: a process that has what
+    earlier ones kept needs neither it nor MLIR."""
+    with During(START_UP):
+        return loaded(lambda: import_module("tierup.frontend.python.build"))
+
+
+def _remember(function: FunctionType) -> None:
+    """Read the function's file now, when it is decorated: whoever edits it later has not changed what runs."""
+    linecache.checkcache(function.__code__.co_filename)
+    linecache.getlines(function.__code__.co_filename, function.__globals__)
+
+
 def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[str, Any], made: Function) -> Elsewhere:
     """What answers calls of a function that is not translated whole, as the first of them is known to be."""
-    from tierup.frontend.python.islands.driver import Driver  # here: start-up of programs that are translated whole
+    from tierup.frontend.python.building.source import definition  # here: start-up of programs that are translated whole
+    from tierup.frontend.python.islands.driver import Driver
 
     try:
         source = definition(function)
@@ -180,11 +198,17 @@ def load(path: str | Path, entry: str | None = None, **options: Unpack[LoadOptio
     `entry` may be left out when the module has one public function, or one called main or forward. Raises ProgramError with
     file, line and column for what does not parse or verify.
     """
+    from tierup.frontend.mlir.file import load as load_graph  # here: it imports MLIR, which `jit` may do without
+
     return from_graph(load_graph(path, entry), str(path), **options)
 
 
 def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
     """A graph from MLIR as a function. `place` says in events where it came from."""
+    from tierup.frontend.graph import built  # here: as above
+    from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
+    from tierup.frontend.mlir.file import load_text
+
     made = built(graph, graph.entry, place, packed=True)
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
     kinds = dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True))

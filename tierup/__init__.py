@@ -143,28 +143,13 @@ def __getattr__(name: str) -> Any:
     if name == "torch":  # it may be what asks, with its import under way
         value = import_module(module)
     else:
-        from tierup.dialect.base.shielded import shielded  # here: importing tierup loads nothing
+        from tierup.dialect.base.shielded import loaded  # here: importing tierup loads nothing
 
-        value = shielded(lambda: _loaded(module))
+        value = loaded(lambda: _started_and_loaded(module))
     if attribute:
         value = getattr(value, attribute)
     globals()[name] = value  # the next use does not come here
     return value
-
-
-def _loaded(module: str) -> Any:
-    """A module, imported without the garbage collector: what is loaded stays, and to look at it time and again took a tenth of the time."""
-    import gc
-
-    if not gc.isenabled() or gc.get_freeze_count():
-        return _started_and_loaded(module)
-    gc.disable()
-    try:
-        return _started_and_loaded(module)
-    finally:
-        gc.freeze()  # all there is becomes old, or the next collection would look at it
-        gc.unfreeze()
-        gc.enable()
 
 
 def _started_and_loaded(module: str) -> Any:

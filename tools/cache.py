@@ -14,7 +14,7 @@ from tierup.lowering.objects import entries, folder, store
 from tierup.lowering.objects.entries import Entry
 from tierup.tools.interrupts import interruptible
 
-_OF_PROGRAMS = ("specialised", "code", "device", "start")
+_OF_PROGRAMS = ("specialised", "code", "device", "start", "graph")
 _SHOWN = 12  # characters of an entry's name
 _DAY = 86400.0
 _EPILOG = """\

@@ -16,6 +16,7 @@ import _imp
 import _thread
 import atexit
 import contextvars
+import gc
 import os
 import resource
 import sys
@@ -83,6 +84,24 @@ def shielded(work: Callable[[], T]) -> T:
     finally:
         job.begins()  # interrupted before it began: nobody does it
     return job.result()
+
+
+def loaded(load: Callable[[], T]) -> T:
+    """What `load()`, which imports, gives, shielded and without the garbage collector: what is loaded stays, and to look at it time and
+    again took a tenth of the time."""
+    return shielded(lambda: _uncollected(load))
+
+
+def _uncollected(load: Callable[[], T]) -> T:
+    if not gc.isenabled() or gc.get_freeze_count():
+        return load()
+    gc.disable()
+    try:
+        return load()
+    finally:
+        gc.freeze()  # all there is becomes old, or the next collection would look at it
+        gc.unfreeze()
+        gc.enable()
 
 
 def _give_back_the_import_lock() -> None:

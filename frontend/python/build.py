@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from itertools import count
 from types import FunctionType
@@ -20,6 +21,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
+from tierup.frontend.graph import built as as_built
 from tierup.frontend.python.building.complex_numbers import check_complex
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import (
@@ -95,6 +97,7 @@ from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, leaf_names
+from tierup.runtime.functions.variant import Built
 
 Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""
@@ -140,6 +143,16 @@ def build(
     except UnsupportedSyntax as e:
         refused = e if otherwise is None or len(e.errors) < len(otherwise.errors) else otherwise
         raise refused if len(refused.errors) > 1 else refused.plain() from None
+
+
+def built(
+    target: Target, place: str, shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access], most: dict[Site, int],
+    **how: bool,
+) -> Built:
+    """`build`'s graph as the runtime keeps it. `place`: of the function, for people. Raises what `build` does."""
+    found = build(target, shape, arguments, numbers, most, **how)
+    enlarge = partial(appending.enlarge, most, found.rooms) if found.rooms else None
+    return as_built(found, target.__name__, place, enlarge=enlarge)
 
 
 def shape_from_annotations(function: FunctionType) -> CallShape:

@@ -49,7 +49,8 @@ class Executor:
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
     `is_region`: the program is a region of another's; `is_part`: what goes on where an assumption of another's failed. Neither is counted
-    apart. `once`: what was said of the function that the program belongs to; `leave_to_python` has its Python function answer it.
+    apart. `once`: what was said of the function that the program belongs to; `leave_to_python` has its Python function answer it; `keep`
+    keeps the program for processes to come, once it has a version.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class Executor:
         is_part: bool = False,
         once: Once | None = None,
         leave_to_python: Callable[[str], object] = lambda why: None,
+        keep: Callable[[], None] | None = None,
     ) -> None:
-        self.program = program
+        self.program, self._keep = program, keep
         self._overrides = overrides
         self._direct = direct
         self._is_region, self._leave_to_python = is_region, leave_to_python
@@ -110,7 +112,10 @@ class Executor:
         self.history.emit(EventKind.RELEASED, None, action="released the graph and the records")
         return True
 
-    def _release_later(self, options: Options) -> None:
+    def _has_version(self, options: Options) -> None:
+        keep, self._keep = self._keep, None
+        if keep is not None:
+            keep()
         if not options.release_graphs or self._is_region:
             return
         if options.release_delay:
@@ -164,7 +169,7 @@ class Executor:
             self._region,
             is_region=self._is_region,
             make_continuation=self._continuation if assumes and not self._is_region else None,  # a region has nothing inside to assume
-            on_version=self._release_later,
+            on_version=self._has_version,
             leave_to_python=self._leave_to_python,
         )
         if options.executor == "specializing":

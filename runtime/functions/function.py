@@ -253,9 +253,14 @@ class Function(Weighed, Generic[P, R]):
             self._drop(gone)
 
     @property
+    def options(self) -> options_module.Options:
+        """Those in force now."""
+        return self._overrides.current()
+
+    @property
     def is_strict(self) -> bool:
         """Whether what is not native is an error now."""
-        return self._overrides.current().strict
+        return self.options.strict
 
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
@@ -351,7 +356,8 @@ class Function(Weighed, Generic[P, R]):
                 there = self._variants.get(shape, ())
                 leave = functools.partial(_leave_to_python, weakref.ref(self))
                 table = self._direct_table(shape, built, arguments)
-                variant = Variant(built, Executor(built.program, self._overrides, table, once=self._once, leave_to_python=leave))
+                executor = Executor(built.program, self._overrides, table, once=self._once, leave_to_python=leave, keep=built.keep)
+                variant = Variant(replace(built, keep=None), executor)
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
                 gone = self._make_room(variant)

@@ -25,6 +25,7 @@ class Built:
     constants: tuple[Constant, ...]
     written_out: tuple[tuple[str, int], ...] = ()  # loops of which the graph has every round: their lines and rounds
     enlarge: Callable[[], None] | None = None  # lets the next graph have more room where a call of this one runs out of it
+    keep: Callable[[], None] | None = None  # keeps it for processes to come
 
 
 Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]

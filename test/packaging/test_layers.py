@@ -78,6 +78,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("ops", "mlir"),
         ("python", "python.flow"),
         ("python.building",),
+        ("python.kept",),
         ("python.operations",),
         ("python.functions",),
         ("python.syntax",),

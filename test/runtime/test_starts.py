@@ -195,7 +195,7 @@ def test_another_process_answers_its_first_call_natively(tmp_path: Path) -> None
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\nimport numpy as np\nimport tierup\n\n@tierup.jit\ndef f(x):\n    return np.tanh(x) * 2\n\n"
-        "for _ in range(2):\n    f(np.ones(4))\n    s = f.stats()\n    print(s.hits, s.profiled_runs, 'numpy.ma' in sys.modules)\n"
+        "for _ in range(2):\n    f(np.ones(4))\n    s = f.stats()\n    print(s.hits, s.profiled_runs, 'numpy.ma' in sys.modules, 'torch_mlir' in sys.modules)\n"
     )
     ran = [subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert ran == ["0 1 False\n1 1 False\n", "1 0 False\n2 0 False\n"]
+    assert ran == ["0 1 False True\n1 1 False True\n", "1 0 False False\n2 0 False False\n"]

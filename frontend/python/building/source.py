@@ -81,12 +81,6 @@ class Source:
         return made
 
 
-def remember(function: FunctionType) -> None:
-    """Read the function's file now, when it is decorated: whoever edits it later has not changed what runs."""
-    linecache.checkcache(function.__code__.co_filename)
-    linecache.getlines(function.__code__.co_filename, function.__globals__)
-
-
 _given: weakref.WeakKeyDictionary[FunctionType, Callable[[FunctionType], Source]] = weakref.WeakKeyDictionary()
 
 

@@ -1,0 +1,271 @@
+"""Graphs of Python functions on disk: a process whose program was warm before has them without its front end, and without MLIR.
+
+    graphs = Graphs(target, options)
+    graphs.find(shape, arguments)               as `frontend.graph.built` gave it in an earlier process; None where there is none
+    keep = graphs.to_keep(shape, built)         keeps it, when called: once the graph has a version
+
+An entry is found by the function's code and where it stands, the structure of the call, and the versions of what builds graphs (`_key`).
+It has graphs for several states of what stands outside of the function (`contents.py`): one is right where all constants and hidden inputs
+that were noted with it hold now, as they have to for a graph of this process.
+
+Free of MLIR.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tierup import __version__
+from tierup.dialect import optable
+from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import DType
+from tierup.frontend.python.building.gradient_spec import GradientSpec
+from tierup.frontend.python.kept.contents import NotDescribed, Things, described, path_of
+from tierup.lowering.artifacts import encoding
+from tierup.lowering.objects import keys, store
+from tierup.lowering.objects.keys import Key, Part
+from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
+from tierup.runtime.arguments.trees import COMPLEX, CallShape, Leaf, Node, Output, OutputNode, OutputUnion
+from tierup.runtime.base.errors import Origin
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.functions.variant import Built
+from tierup.runtime.interpreter.parameters import Kind, Parameter
+from tierup.runtime.interpreter.tier0 import Tier0, resolve
+from tierup.runtime.programs.program import Program
+
+_RECORDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (Access, CallShape, Constant, HiddenInput, Kind, Leaf, Node, Origin, Output, OutputNode, OutputUnion, Parameter, Tier0)
+}
+_MOST = 8  # graphs of one structure
+_ARRAYS = "biufc"  # kinds of dtypes
+
+
+class Graphs:
+    """Of one function, or its gradients. `how`: what a graph depends on beside."""
+
+    def __init__(self, target: FunctionType | GradientSpec, how: str) -> None:
+        self._target, self._how = target, how
+
+    def find(self, shape: CallShape, arguments: Mapping[str, object]) -> Built | None:
+        """A graph that is right for a call, of an earlier process."""
+        try:
+            by = self._key(shape)
+        except (NotDescribed, RecursionError):
+            return None
+        for outside, kept in _read(by):
+            try:
+                found = _Now(self._target, arguments).built(outside, kept)
+            except (NotDescribed, NameError, LookupError, TypeError, ValueError, AttributeError, ImportError, RecursionError):
+                continue  # something outside is not what it was: another graph, or none
+            if found is not None:
+                return found
+        return None
+
+    def to_keep(self, shape: CallShape, built: Built) -> Callable[[], None] | None:
+        """Keeps a graph that was just built; None where something that it relies on cannot be told to another process."""
+        try:  # now: what stands outside may be changed before the graph has a version
+            by, writer = self._key(shape), _Writer(self._target)
+            outside = writer.outside(built)
+        except (NotDescribed, RecursionError):
+            return None
+        program = built.program
+        if built.enlarge is not None or optable.has_foreign(program.graph):  # room of lists, and ops of PyTorch's, are this process's
+            return None
+
+        def keep() -> None:
+            try:
+                about, graph = (program.name, program.entry, program.names, program.place), program.graph
+                plain = writer.plain((program.tier0, built.output, built.hidden, built.written_out))
+            except (NotDescribed, NotCompiled, RecursionError):
+                return
+            before = [(facts, kept) for facts, kept in _read(by) if facts != outside]
+            made = outside, encoding.dumps((about, graph, plain))
+            store.write(by.name, encoding.dumps((made, *before[: _MOST - 1])), by.description())
+
+        return keep
+
+    def _key(self, shape: CallShape) -> Key:
+        """Raises NotDescribed."""
+        things = Things()
+        things.index(self._target)
+        arguments = _Writer(self._target, inline=True).plain(shape)
+        parts = (
+            Part("function", repr(things.descriptions)),
+            Part("arguments", repr(arguments)),
+            Part("options", self._how),
+            Part("Python", f"{sys.version} {sys.flags.optimize}", sys.version.partition(" ")[0]),
+            Part("NumPy", np.__version__),
+            Part("tierup's front end", _ours(), __version__),
+        )
+        return Key("graph", self._target.__name__, (*parts, *keys.environment()))
+
+
+@cache
+def _ours() -> str:
+    return keys.contents(keys.tree("frontend"), keys.tree("runtime"))
+
+
+def _read(by: Key) -> Sequence[tuple[Any, bytes]]:
+    payload = store.read(by.name)
+    if payload is None:
+        return ()
+    try:
+        return [(outside, kept) for outside, kept in encoding.loads(payload)]
+    except (TypeError, ValueError) as e:
+        store.report(f"the entry {by.name} cannot be read: {e}; the graph is built anew")
+        return ()
+
+
+class _Writer:
+    """Of what a graph is, as plain data: what `encoding` takes. `inline`: things are spelled out, not numbered."""
+
+    def __init__(self, target: Any, *, inline: bool = False) -> None:
+        self._things, self._inline = Things(), inline
+        if not inline:
+            self._things.index(target)
+
+    def outside(self, built: Built) -> tuple[Any, ...]:
+        """What the graph relies on, in an order in which each function is known before what it reads, and the things in it."""
+        noted, waiting = [], list(built.constants)
+        while waiting:
+            ready = [constant for constant in waiting if self._is_known(constant.access)]
+            if not ready:
+                raise NotDescribed(f"what {waiting[0].access} is read of")
+            for constant in ready:
+                if constant.kind == "identity":
+                    noted.append((self.plain(constant.access), "identity", self._things.index(constant.value)))
+                else:
+                    noted.append((self.plain(constant.access), constant.kind, self.plain(constant.value)))
+            waiting = [constant for constant in waiting if constant not in ready]
+        return tuple(noted), tuple(self._things.descriptions)
+
+    def _is_known(self, access: Access) -> bool:
+        return access.function is None or self._things.known(access.function) is not None
+
+    def plain(self, value: Any) -> Any:
+        """Raises NotDescribed."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str, bytes):
+            return value
+        if kind is tuple or kind is list:
+            return kind.__name__, *map(self.plain, value)
+        if kind.__name__ in _RECORDS and _RECORDS[kind.__name__] is kind:
+            return "record", kind.__name__, *(self.plain(getattr(value, f.name)) for f in fields(value))
+        if isinstance(value, Mapping):
+            return "dict", *((self.plain(k), self.plain(v)) for k, v in value.items())
+        if kind is frozenset:
+            return "set", *sorted(value)
+        if kind is complex:
+            return "complex", value.real, value.imag
+        if value is ...:
+            return ("ellipsis",)
+        if isinstance(value, DType):
+            return "element", value.name
+        if isinstance(value, np.dtype) and value.kind in _ARRAYS:
+            return "dtype", value.str
+        if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in _ARRAYS:
+            whole = np.asarray(value)
+            return "array" if kind is np.ndarray else "scalar", whole.dtype.str, whole.shape, whole.tobytes()
+        if isinstance(value, MethodType) and value.__func__ is Parameter.convert:
+            return "convert", self.plain(value.__self__)
+        known = self._things.known(value)
+        if known is not None:
+            return "thing", known
+        path = path_of(value)
+        if path is not None:
+            return "path", path
+        if self._inline:
+            return "class", described(value)
+        raise NotDescribed(f"a {kind.__name__}")
+
+
+class _Now:
+    """Of what a graph is, from plain data, where what stands outside is what it was."""
+
+    def __init__(self, target: Any, arguments: Mapping[str, object]) -> None:
+        self._things, self._arguments = Things(), arguments
+        self._things.index(target)
+
+    def built(self, outside: tuple[Any, ...], kept: bytes) -> Built | None:
+        """The graph; None where it is not right for the call. Raises what reading, and data of another kind, raises."""
+        noted, descriptions = outside
+        constants = tuple([self._constant(*each) for each in noted])
+        if tuple(self._things.descriptions) != descriptions or not all(constant.holds(self._arguments) for constant in constants):
+            return None
+        (name, entry, names, place), graph, plain = encoding.loads(kept)
+        tier0, output, hidden, written_out = self._value(plain)
+        if not all(each.fits(each.read(self._arguments)) for each in hidden):
+            return None
+        return Built(Program(name, graph, entry, names, tier0, place), output, hidden, constants, written_out)
+
+    def _constant(self, access: Any, kind: str, value: Any) -> Constant:
+        """Raises NotDescribed for the identity of another thing, and what reading raises."""
+        where: Access = self._value(access)
+        if kind != "identity":
+            return Constant(where, kind, self._value(value))
+        now = where.read(self._arguments)
+        if self._things.index(now) != value:
+            raise NotDescribed
+        return Constant(where, kind, now)
+
+    def _value(self, data: Any) -> Any:
+        if not isinstance(data, tuple):
+            return COMPLEX if data == COMPLEX else data  # which is told by its identity
+        tag, *rest = data
+        return getattr(self, f"_{tag}")(*rest)
+
+    def _values(self, data: Iterable[Any]) -> list[Any]:
+        return [self._value(each) for each in data]
+
+    def _tuple(self, *items: Any) -> tuple[Any, ...]:
+        return tuple(self._values(items))
+
+    def _list(self, *items: Any) -> list[Any]:
+        return self._values(items)
+
+    def _record(self, name: str, *values: Any) -> Any:
+        return _RECORDS[name](*self._values(values))
+
+    def _dict(self, *pairs: Any) -> dict[Any, Any]:
+        return {self._value(key): self._value(value) for key, value in pairs}
+
+    def _set(self, *items: Any) -> frozenset[Any]:
+        return frozenset(items)
+
+    def _complex(self, real: float, imag: float) -> complex:
+        return complex(real, imag)
+
+    def _ellipsis(self) -> Any:
+        return ...
+
+    def _element(self, name: str) -> DType:
+        return dtypes.BY_NAME[name]
+
+    def _dtype(self, text: str) -> np.dtype:
+        return np.dtype(text)
+
+    def _array(self, dtype: str, shape: tuple[int, ...], data: bytes) -> np.ndarray:
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+
+    def _scalar(self, dtype: str, shape: tuple[int, ...], data: bytes) -> Any:
+        return self._array(dtype, shape, data)[()]
+
+    def _convert(self, parameter: Any) -> Any:
+        return self._value(parameter).convert
+
+    def _thing(self, number: int) -> Any:
+        return self._things.all[number]
+
+    def _path(self, text: str) -> Any:
+        found = resolve(text.partition(" ")[0])
+        if path_of(found) != text:
+            raise NotDescribed(text)
+        return found
