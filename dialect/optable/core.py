@@ -138,6 +138,7 @@ class Op:
     puts: bool = False  # gives operand 0 with a part replaced
     overwrites: bool = False  # writes operand 0, and reads nothing of it
     window: int | None = None  # the operand whose sizes, but for the first two, are the window's that slides: few programs see two of them
+    cuts: int | None = None  # the operand that says along which dim it cuts operand 0, into parts whose number and sizes hang on its size
     asks: bool = False  # a tensor for its sizes or its dtype alone
     takes_complex: TakesComplex | None = None  # None: all where NumPy itself computes it, or no element is looked at, else none
     native_complex: bool = False  # whether native code takes them, too; views and sizes need not say so

@@ -177,7 +177,8 @@ def _(tensors: Tensors, dim: int = 0) -> np.ndarray:
 def _(g: Backward) -> Gradients:
     dim = g.number("dim")
     if not g.has_items("tensors"):
-        return _as_list(g, g.call("aten.unbind.int", g.grad, dim, type_="!torch.list<vtensor>"))
+        of = g.like("tensors")
+        return g.built(_count(g), "!torch.list<vtensor>", lambda i: g.cast_like(g.call("aten.select.int", g.grad, dim, i), g.item(of, i)))
     return ([g.cast_like(g.call("aten.select.int", g.grad, dim, i), tensor) for i, tensor in enumerate(g.items("tensors"))],)
 
 

@@ -96,7 +96,7 @@ def _split(ctx: Infer, total: Dim, length: Value) -> Sequence[Dim]:
     return chunks_of(total, size)
 
 
-@_view("aten.split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]", infer=_parts("split", _split))
+@_view("aten.split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]", infer=_parts("split", _split), cuts=2)
 def split(x: np.ndarray, size: int, dim: int = 0) -> list[np.ndarray]:
     """Parts of `size`, the last one maybe shorter."""
     return _cut(x, dim, split.checked(x, size, dim))
@@ -154,7 +154,7 @@ def _chunk(ctx: Infer, total: Dim, count: Value) -> Sequence[Dim]:
     return chunks_of(total, ceildiv(total, chunks)) if isinstance(total, int) else [_even(total, chunks)] * chunks
 
 
-@_view("aten.chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", infer=_parts("chunk", _chunk))
+@_view("aten.chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", infer=_parts("chunk", _chunk), cuts=2)
 def chunk(x: np.ndarray, chunks: int, dim: int = 0) -> list[np.ndarray]:
     """At most `chunks` parts of one size, the last one maybe shorter; fewer when rounding up leaves none."""
     return _cut(x, dim, chunk.checked(x, chunks, dim))

@@ -13,7 +13,7 @@ The reverse ops stand behind the forward ones in one block, with a marker betwee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.inference.infer import Inference
@@ -35,6 +35,17 @@ def _asks(op: ir.Operation) -> bool:
     """Whether an op asks a tensor for its sizes or its dtype alone."""
     row = row_of(op)
     return row is not None and row.asks
+
+
+def base_of(value: ir.Value, goes_through: Callable[[ir.Operation], bool] = lambda op: True) -> ir.Value:
+    """What a value is a view of, by views that `goes_through` takes."""
+    base = unprofiled(value)
+    while torch_types.is_tensor(base.type) and not isinstance(base.owner, ir.Block):
+        op, row = base.owner.operation, row_of(base.owner.operation)
+        if row is None or row.kind is not Kind.VIEW or not goes_through(op):
+            break
+        base = unprofiled(op.operands[0])
+    return base
 
 
 class Captures:
@@ -109,16 +120,10 @@ class Captures:
         """The tensors of which two or more of some values are, or are views."""
         counts: dict[ir.Value, int] = {}
         for value in read:
-            base = unprofiled(value)
-            while torch_types.is_tensor(base.type) and not isinstance(base.owner, ir.Block) and self._is_view(base.owner.operation):
-                base = unprofiled(base.owner.operation.operands[0])
+            base = base_of(value, self._is_cheap)
             if torch_types.is_tensor(base.type):
                 counts[base] = counts.get(base, 0) + 1
         return {base for base, count in counts.items() if count > 1}
-
-    def _is_view(self, op: ir.Operation) -> bool:
-        row = row_of(op)
-        return row is not None and row.kind is Kind.VIEW and self._is_cheap(op)
 
     def _again(self, op: ir.Operation) -> None:
         """Compute an op again at the beginning of the reverse part."""

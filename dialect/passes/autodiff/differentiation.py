@@ -29,7 +29,7 @@ from tierup.dialect.rewriting.float_constants import refuse_floats
 REGIONS: Regions = {"torch.prim.If": branch, "torch.prim.Loop": loop}
 
 _ONE_FUNCTION = "builtin.module(tierup-inline,tierup-remove-list-mutation)"
-_VALUE_FORM = "builtin.module(tierup-functionalize,func.func(tierup-expose-statistics))"
+_VALUE_FORM = "builtin.module(tierup-functionalize,tierup-remove-list-mutation,func.func(tierup-expose-statistics))"
 _WRITEBACKS = "tierup.writebacks"
 
 

@@ -29,10 +29,12 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.emitter import Emitter
 from tierup.dialect.optable.core import REFUSALS, Infer, Tie
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.passes.autodiff.capturing import Captures
+from tierup.dialect.passes.autodiff.capturing import Captures, base_of
 from tierup.dialect.passes.autodiff.differentiation import REGIONS, activity
 from tierup.dialect.passes.autodiff.reverse.reverse import Reverse, sweep
 from tierup.dialect.passes.autodiff.stacked_lists import grows_lists, stack_lists
+from tierup.dialect.rewriting.core import int_of
+from tierup.dialect.rewriting.loops import loops_inside
 
 Key = Hashable
 SITE = "tierup.site"  # the number of a forward op, the same each time the function is differentiated
@@ -195,6 +197,7 @@ class _Splitter:
                 sources.append(Capture("saved", len(saved)))
                 saved.append(value)
         found_keys = tuple(keys.of(v) for v in captured)
+        saved = self._apart(marker, returned, saved)
         name = symbol_of(self.func)
         backward = self._backward(name, [*captured, *stand_ins], [v.type for v in last.operands], sources, seeds)
         body = backward.regions[0].blocks[0]
@@ -216,6 +219,14 @@ class _Splitter:
                     del op.attributes[attribute]
         backward_name = symbol_of(backward)
         return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed), drops)
+
+    def _apart(self, marker: ir.Operation, returned: Sequence[ir.Value], saved: Sequence[ir.Value]) -> list[ir.Value]:
+        """What is saved, in memory of its own: a copy of what a result is a view of, or is itself a view of a result. Results in one memory
+        have no native code."""
+        theirs = {base_of(v) for v in returned if torch_types.is_tensor(v.type)}
+        e = self.emitter
+        with e.before(marker):
+            return [e.call("aten.clone", v, None) if torch_types.is_tensor(v.type) and base_of(v) in theirs else v for v in saved]
 
     def _backward(
         self, name: str, given: Sequence[ir.Value], results: Sequence[ir.Type], sources: Sequence[Capture], seeds: Sequence[int]
@@ -297,14 +308,14 @@ def _equal(
 ) -> dict[Dim, Dim]:
     """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it. What
     only some path of the program needs is taken where `sizes` are equal, and added to `assumed`; so are a window's sizes for what they are,
-    on which all that a convolution makes hangs."""
+    on which all that a convolution makes hangs, and those along which tensors are cut into parts."""
     try:
         inference = infer_function(func, unset_has_sizes=True)
     except InferenceError:  # for the run to raise
         return {}
     certain = [tie for view in func.regions[0].blocks[0].operations for tie in _ties(view.operation, inference.values)]
-    windows = [Tie(dim, sizes[dim]) for dim in _windows(func, inference) if dim in own and dim in sizes]
-    ties = [(tie, False) for tie in certain] + [(tie, True) for tie in (*windows, *inference.ties)]
+    decisive = [Tie(dim, sizes[dim]) for dim in _decisive(func, inference) if dim in own and dim in sizes]
+    ties = [(tie, False) for tie in certain] + [(tie, True) for tie in (*decisive, *inference.ties)]
     one: dict[Dim, Dim] = {}
 
     def leader(dim: Dim) -> Dim:
@@ -328,13 +339,40 @@ def _equal(
     return {dim: leader(dim) for dim in one}
 
 
-def _windows(func: ir.Operation, inference: Inference) -> Iterator[Dim]:
-    """The sizes of windows that slide over tensors."""
+def _decisive(func: ir.Operation, inference: Inference) -> Iterator[Dim]:
+    """The sizes of windows that slide over tensors, and those along which tensors are cut into parts."""
+    cuts: list[tuple[ir.Operation, int]] = []
     for op in walk(func):
         row = row_of(op)
         if row is not None and row.window is not None:
             known = inference.values.get(op.operands[row.window])
             yield from (known.shape or ())[2:] if isinstance(known, Tensor) else ()
+        if row is not None and row.cuts is not None:
+            cuts.append((op, row.cuts))
+    first = _in_first_rounds(func) if cuts else {}
+    yield from (dim for op, axis in cuts if (dim := _size(first.get(op.operands[0]), int_of(op.operands[axis]))) is not None)
+
+
+def _in_first_rounds(func: ir.Operation) -> Mapping[ir.Value, Value]:
+    """What is known of values, in loops that of their first rounds: in later ones sizes may hang on the parts that were cut."""
+    loops = list(loops_inside(func))
+    counts = [loop.operands[0] for loop in loops]
+    once = constant(1, ir.InsertionPoint(func.regions[0].blocks[0].operations[0].operation))
+    for loop in loops:
+        loop.operands[0] = once
+    try:
+        return infer_function(func, unset_has_sizes=True).values
+    except InferenceError:  # for the run to raise
+        return {}
+    finally:
+        for loop, count in zip(loops, counts, strict=True):
+            loop.operands[0] = count
+        once.owner.operation.erase()
+
+
+def _size(known: Value | None, dim: int | None) -> Dim | None:
+    shape = known.shape if isinstance(known, Tensor) else None
+    return shape[dim] if shape is not None and dim is not None and -len(shape) <= dim < len(shape) else None
 
 
 def _ties(op: ir.Operation, values: Mapping[ir.Value, Value]) -> list[Tie]:

@@ -15,7 +15,7 @@ from tierup.dialect.rewriting.core import drop_unused, int_of, items_of
 from tierup.dialect.rewriting.loops import is_counted
 from tierup.dialect.rewriting.typed import infer_or_remark
 
-_TAKE, _LIST = "torch.aten.__getitem__.t", "!torch.list<vtensor"
+_TAKE, _LENGTH, _LIST = "torch.aten.__getitem__.t", "torch.aten.len.t", "!torch.list<vtensor"
 _STACK, _CAT = "torch.aten.stack", "torch.aten.cat"
 
 
@@ -56,14 +56,14 @@ def _loops(func: ir.Operation) -> list[ir.Operation]:
 
 def _records(loop: ir.Operation) -> list[int]:
     """Which of what a loop carries are lists of tensors that begin empty and get one item in each iteration, and of which no more is done
-    with than that items are taken."""
+    with than that items are taken, counted or joined."""
     return [
         k
         for k, record in records(loop).items()
         if record.count == 1
         and str(loop.results[k].type).startswith(_LIST)
         and items_of(loop.operands[2 + k]) == []
-        and all(op.operands[0] == loop.results[k] and (op.name == _TAKE or _joins(op)) for op in _uses(loop.results[k]))
+        and all(op.operands[0] == loop.results[k] and (op.name in (_TAKE, _LENGTH) or _joins(op)) for op in _uses(loop.results[k]))
     ]
 
 
@@ -106,11 +106,19 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     for op in takers:
         with e.before(op):
             e.location = op.location
-            item = e.call("aten.select.int", result, 0, op.operands[1]) if op.name == _TAKE else _joined(e, op, result, rows, len(sizes))
-            item.set_type(op.results[0].type)
-        op.results[0].replace_all_uses_with(item)
+            found = _found(e, op, result, rows, len(sizes))
+        if op.name != _LENGTH:
+            found.set_type(op.results[0].type)
+        op.results[0].replace_all_uses_with(found)
         op.erase()
     return True
+
+
+def _found(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:
+    """What an op finds of a list that is a tensor with these rows."""
+    if op.name == _LENGTH:
+        return count
+    return e.call("aten.select.int", rows, 0, op.operands[1]) if op.name == _TAKE else _joined(e, op, rows, count, rank)
 
 
 def _joined(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:

@@ -30,13 +30,13 @@ from tierup.frontend.torch.script.nodes import factories as script_factories
 from tierup.frontend.torch.script.nodes import flow as script_flow
 from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
 from tierup.frontend.torch.script.nodes import modules as script_modules
-from tierup.frontend.torch.script.nodes import multi_head
 from tierup.frontend.torch.script.nodes import norms as script_norms
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes import sizes as script_sizes
 from tierup.frontend.torch.script.nodes import state as script_state
 from tierup.frontend.torch.script.nodes import synonyms as script_synonyms
 from tierup.frontend.torch.script.nodes import values as script_values
+from tierup.frontend.torch.script.nodes.composites import multi_head, recurrent
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 
@@ -112,6 +112,9 @@ class GraphBuilder(Builder):
         if multi_head.is_apart(name, operands):
             self.bind(node, multi_head.apart(self, node, name, operands))
             return
+        if recurrent.is_apart(self, name, operands):
+            self.bind(node, recurrent.apart(self, node, name, operands))
+            return
         constant = script_queries.folded(self, name, operands) if self._is_known(name, schema) else None
         if constant is None:
             made = self.create(name, schema, operands, self.result_types(node))
@@ -158,6 +161,7 @@ class GraphBuilder(Builder):
             return
         made = script_constants.constant(self, self.attributes.value(owner, node.s("name")), output.type())
         self._values[output.unique()] = self.derefined(made, self.type(spelled(output.type())))
+        self._lists[self.value(output)] = output
 
     def _create_object(self, node: Any) -> None:
         type_ = node.output().type()

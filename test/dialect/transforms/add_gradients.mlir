@@ -4,6 +4,7 @@
 // RUN: tierup-opt %s --tierup-add-gradients="entry=loop wrt=1" | FileCheck %s --check-prefix=LOOP
 // RUN: tierup-opt %s --tierup-add-gradients="entry=until wrt=0" | FileCheck %s --check-prefix=UNTIL
 // RUN: tierup-opt %s --tierup-add-gradients="entry=unrelated wrt=0" | FileCheck %s --check-prefix=UNRELATED
+// RUN: tierup-opt %s --tierup-add-gradients="entry=parts wrt=0" | FileCheck %s --check-prefix=PARTS
 !t = !torch.vtensor
 
 // One argument is wanted: nothing is computed for the other.
@@ -107,4 +108,33 @@ func.func @unrelated(%x: !t, %y: !t) -> !t {
   %none = torch.constant.none
   %0 = torch.aten.sum %y, %none : !t, !torch.none -> !t
   return %0 : !t
+}
+
+// A loop that reads parts of a tensor adds the gradient of each in its place: no tensor of that size is made in it.
+// PARTS-LABEL: func.func @parts(
+// PARTS: torch.prim.Loop
+// PARTS: torch.prim.Loop
+// PARTS: ^bb0(%{{.*}}: !torch.int, %{{.*}}: !torch.vtensor, %[[SUM:.*]]: !torch.vtensor):
+// PARTS-NOT: torch.aten.zeros
+// PARTS: %[[SLICE:.*]] = torch.aten.slice.Tensor %[[SUM]]
+// PARTS: %[[MORE:.*]] = torch.aten.add.Tensor %[[SLICE]]
+// PARTS: %[[ONE:.*]] = torch.aten.slice_scatter %[[SUM]], %[[MORE]]
+// PARTS: %[[ROW:.*]] = torch.aten.select.int %[[ONE]]
+// PARTS: %[[SUMMED:.*]] = torch.aten.add.Tensor %[[ROW]]
+// PARTS: torch.aten.select_scatter %[[ONE]], %[[SUMMED]]
+// PARTS: torch.prim.Loop.condition
+func.func @parts(%x: !t, %s: !t, %n: !torch.int) -> !t {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %r = torch.prim.Loop %n, %true, init(%s) {
+  ^bb0(%i: !torch.int, %a: !t):
+    %j = torch.aten.add.int %i, %one : !torch.int, !torch.int -> !torch.int
+    %0 = torch.aten.select.int %x, %zero, %i : !t, !torch.int, !torch.int -> !t
+    %1 = torch.aten.slice.Tensor %x, %zero, %i, %j, %one : !t, !torch.int, !torch.int, !torch.int, !torch.int -> !t
+    %2 = torch.aten.mul.Tensor %0, %1 : !t, !t -> !t
+    %3 = torch.aten.mul.Tensor %a, %2 : !t, !t -> !t
+    torch.prim.Loop.condition %true, iter(%3 : !t)
+  } : (!torch.int, !torch.bool, !t) -> !t
+  return %r : !t
 }

@@ -93,8 +93,11 @@ func.func @writes(%x: !x, %y: !torch.tensor<[3],f32>, %n: !torch.int, %c: !torch
   return %0 : !torch.vtensor
 }
 
+// How many items there are is how often the loop runs.
 // CHECK-LABEL: func.func @counted
-// CHECK-NOT: select_scatter
+// CHECK: %[[ROWS:.*]] = torch.prim.max.int %arg1
+// CHECK: select_scatter
+// CHECK: return %[[ROWS]] : !torch.int
 func.func @counted(%x: !x, %n: !torch.int) -> !torch.int {
   %true = torch.constant.bool true
   %zero = torch.constant.int 0

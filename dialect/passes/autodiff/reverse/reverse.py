@@ -37,6 +37,7 @@ from tierup.dialect.ops.gradients.core import Backward, Gradient, NoGradient, Ru
 from tierup.dialect.ops.gradients.emitter import Emitter
 from tierup.dialect.ops.gradients.lists import ListGradient
 from tierup.dialect.optable.rows import row_of
+from tierup.dialect.passes.autodiff.reverse import parts
 from tierup.dialect.passes.autodiff.reverse.lists import joined, packed
 from tierup.dialect.passes.autodiff.reverse.paths import Path, When, both, either, masked, same
 from tierup.dialect.passes.core import PassFailure
@@ -134,7 +135,7 @@ class Reverse:
     def added(self, total: ir.Value, gradient: ir.Value | ListGradient) -> ir.Value:
         """The sum of a value that holds a gradient and another one of the same value."""
         if isinstance(gradient, ir.Value):
-            return self.emitter.add(total, gradient)
+            return parts.added(self.emitter, total, gradient)
         return lists.added(self.emitter, total, gradient)
 
     def type_of(self, value: ir.Value) -> ir.Type:
