@@ -22,6 +22,7 @@ ALLOWED = {
     "dialect/analysis/contiguity.py:_DROPPING": _OPERANDS,
     "dialect/analysis/contiguity.py:_SAME": _TWO,
     "dialect/analysis/raising.py:_ASSIGNMENTS": _TWO,
+    "dialect/passes/autodiff/reverse/parts.py:_TAKES": _CODE,
     "dialect/passes/functional/views.py:_READ_ONLY": "views that NumPy locks; others are locked by who makes them",
     "dialect/passes/functional/views.py:_MAY_COPY": "of the views that NumPy's Python has those that may copy",
     "dialect/passes/functional/views.py:_INVERSES": _CODE,

@@ -23,6 +23,7 @@ from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import signature as script_signature
 from tierup.frontend.torch.script.builder import NUMBERS, OBJECTS, Builder
+from tierup.frontend.torch.script.composites import multi_head, recurrent
 from tierup.frontend.torch.script.grad_mode import is_no_grad
 from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.nodes import dropout as script_dropout
@@ -36,7 +37,6 @@ from tierup.frontend.torch.script.nodes import sizes as script_sizes
 from tierup.frontend.torch.script.nodes import state as script_state
 from tierup.frontend.torch.script.nodes import synonyms as script_synonyms
 from tierup.frontend.torch.script.nodes import values as script_values
-from tierup.frontend.torch.script.nodes.composites import multi_head, recurrent
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 
