@@ -10,6 +10,7 @@ A loop that reads `x[i]` in each iteration else adds as many tensors of x's size
 from __future__ import annotations
 
 from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.emitter import Emitter
 from tierup.dialect.rewriting.core import int_of, under_casts
@@ -26,7 +27,7 @@ def added(e: Emitter, total: ir.Value, gradient: ir.Value) -> ir.Value:
         return e.add(total, gradient)
     _, part, *where = made.operands
     before = e.call(_TAKES[made.name], total, *where)
-    return e.call(made.name.removeprefix("torch."), total, e.add(before, part), *where)
+    return e.call(torch_name(made), total, e.add(before, part), *where)
 
 
 def _has_parts(gradient: ir.Value) -> bool:
