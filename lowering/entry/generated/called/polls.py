@@ -5,6 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from tierup.lowering.entry.generated.called import allocations
+from tierup.lowering.entry.generated.called.clocks import COARSE, nanoseconds
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, VOID, Emitter, function
 from tierup.lowering.entry.generated.python import api
 from tierup.lowering.externals import polling
@@ -12,24 +13,15 @@ from tierup.lowering.externals import polling
 # The words of the state: the thread that gave up the GIL, and when to look for signals again. A thread that did not hold it is NOBODY.
 _THREAD, _NEXT = 0, 8
 _NOBODY = ir.Constant(I64, 1).inttoptr(PTR)
-_CLOCK_MONOTONIC_COARSE = 6  # of Linux: ticks of some ms, read in 5 ns
 _EVERY = 40_000_000  # nanoseconds between two looks
 _PATIENCE = 20  # ... and so many times what the last look took, when other threads are busy: at most a twentieth of the time
-
-
-@function(I64, outline=True)
-def now(f: Emitter) -> None:
-    """i64 now(): nanoseconds."""
-    time = f.variable(ir.ArrayType(I64, 2), ir.Constant(ir.ArrayType(I64, 2), [0, 0]))
-    api(f, "clock_gettime", I32(_CLOCK_MONOTONIC_COARSE), time)
-    f.b.ret(f.b.add(f.b.mul(f.load(time, 0), I64(1_000_000_000)), f.load(time, 8)))
 
 
 @function(I32, I64, exported=True, outline=True, name=polling.POLL)
 def poll(f: Emitter, address: ir.Value) -> None:
     """i32 poll(state): look for signals where it is time to, and let other threads run."""
     state = f.b.inttoptr(address, PTR)
-    thread, begun = f.load(state, _THREAD, PTR), f.call(now)
+    thread, begun = f.load(state, _THREAD, PTR), f.call(nanoseconds, COARSE)
     with f.when(f.is_null(thread)):  # the first time
         holds = f.differ(api(f, "PyGILState_Check"), I32(0))
         with f.b.if_else(holds) as (held, released):
@@ -55,7 +47,7 @@ def poll(f: Emitter, address: ir.Value) -> None:
             api(f, "PyGILState_Release", f.load(ensured, 0, I32))
         with no:
             f.store(api(f, "PyEval_SaveThread"), state, _THREAD)
-    ended = f.call(now)
+    ended = f.call(nanoseconds, COARSE)
     pause = f.b.add(I64(_EVERY), f.b.mul(f.b.sub(ended, begun), I64(_PATIENCE)))
     f.store(f.b.add(ended, pause), state, _NEXT)
     f.b.ret(f.b.zext(raised, I32))

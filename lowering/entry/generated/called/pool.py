@@ -19,6 +19,7 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from tierup.lowering.entry.generated.called.clocks import FINE, nanoseconds
 from tierup.lowering.entry.generated.ir import I32, I64, NULL, PTR, VOID, Emitter, external, function
 from tierup.lowering.entry.generated.python import api
 from tierup.lowering.externals import sharing
@@ -38,7 +39,7 @@ _LOOKS = 25_000  # of a thread for the next loop before it sleeps: about a milli
 _SOON = 1_000_000  # nanoseconds after a loop in which the threads still look for the next one
 _LONG = 300_000  # nanoseconds on one thread from which on a loop is worth waking others
 _PATIENCE = 2000  # looks for the last part before the processor is left to whoever has it
-_SETMASK, _CLOCK_MONOTONIC = 2, 1  # Linux
+_SETMASK = 2  # Linux
 
 
 def _pool(f: Emitter) -> ir.Value:
@@ -168,14 +169,6 @@ def start(f: Emitter, wanted: ir.Value) -> None:
     f.b.ret_void()
 
 
-@function(I64)
-def nanoseconds(f: Emitter) -> None:
-    """i64 nanoseconds(): of a clock that never goes back."""
-    time = f.stack(I64(16))
-    api(f, "clock_gettime", I32(_CLOCK_MONOTONIC), time)
-    f.b.ret(f.b.add(f.b.mul(f.load(time), I64(1_000_000_000)), f.load(time, 8)))
-
-
 @function(VOID, PTR, PTR, I64, I64)
 def run_alone(f: Emitter, part: ir.Value, context: ir.Value, first: ir.Value, count: ir.Value) -> None:
     """void run_alone(part, context, first, count): the parts from `first` on, in this thread."""
@@ -221,17 +214,17 @@ def share(f: Emitter, part: ir.Value, context: ir.Value, count: ir.Value, thread
     with f.when(f.differ(f.load(taken), I64(0)), likely=False):
         f.call(run_alone, part, context, I64(0), count)
         f.b.ret_void()
-    begin, first = f.call(nanoseconds), f.variable(I64, I64(0))
+    begin, first = f.call(nanoseconds, FINE), f.variable(I64, I64(0))
     with f.when(f.less(I64(_SOON), f.b.sub(begin, f.load(_pool(f), _LAST)))):
         _call_part(f, part, context, I64(0), count)
         f.store(I64(1), first)
-        whole = f.b.mul(f.b.sub(f.call(nanoseconds), begin), count)
+        whole = f.b.mul(f.b.sub(f.call(nanoseconds, FINE), begin), count)
         with f.when(f.less(whole, I64(_LONG))):
             f.call(run_alone, part, context, I64(1), count)
             f.store(count, first)
     with f.when(f.less(f.load(first), count)):
         f.call(run_shared, part, context, f.load(first), count, threads)
-    f.store(f.call(nanoseconds), _pool(f), _LAST)
+    f.store(f.call(nanoseconds, FINE), _pool(f), _LAST)
     _put(f, I64(0), _BUSY)
     f.b.ret_void()
 
