@@ -17,9 +17,11 @@ from sampling import drawn
 import tierup
 
 MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid-program": {"speculate": "bailout"}}
-CASES = [(name, mode) for name in (*everyday_programs.PROGRAMS, *mixed_programs.PROGRAMS) for mode in MODES]
-for table in (order_programs.PROGRAMS, python_programs.PROGRAMS, daily_programs.PROGRAMS):
-    CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], 6, lambda case: case[1])
+CASES: list[tuple[str, str]] = []
+for table, one_of in (
+    (everyday_programs.PROGRAMS, 2), (mixed_programs.PROGRAMS, 2), (order_programs.PROGRAMS, 8), (python_programs.PROGRAMS, 8), (daily_programs.PROGRAMS, 8),
+):  # fmt: skip
+    CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], one_of, lambda case: case[1])
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES)

@@ -11,6 +11,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 X = {n: np.random.default_rng(n).standard_normal(n) * 2 for n in (0, 1, 6, 9)}
 NATIVE = {
@@ -71,7 +72,7 @@ def check(body: str, folder: Path, sizes: tuple[int, ...] = (6, 6, 9, 6, 1, 9, 0
     return jitted
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", drawn("comprehensions", [*NATIVE], 2))
 def test_items_are_taken_in_native_code(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()

@@ -10,6 +10,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 import tierup
 from tierup.frontend.errors import UnsupportedSyntax
@@ -87,7 +88,7 @@ def check(body: str, folder: Path, numbers: tuple[float, ...] = (2.0, 2.0, 0.5, 
     return jitted
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", drawn("functions inside", [*NATIVE], 2))
 def test_functions_inside_are_native(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()

@@ -11,6 +11,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -90,14 +91,14 @@ def check(body: str, folder: Path, sizes: tuple[int, ...] = (FEW, FEW, 0, MANY, 
     return jitted
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", drawn("growing lists", [*NATIVE], 2))
 def test_lists_that_loops_append_to_are_native(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
 
 
-@pytest.mark.parametrize("name", IN_PART)
+@pytest.mark.parametrize("name", drawn("lists in part", [*IN_PART], 2))
 def test_other_lists_are_pythons_where_they_change(name: str, tmp_path: Path) -> None:
     check(IN_PART[name], tmp_path)
 

@@ -11,6 +11,7 @@ import pytest
 from beside_python import both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 import tierup
 from tierup.frontend.python.operations import complex_scalars
@@ -32,7 +33,7 @@ def words(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("tier", [{"optimize": False}, {"weigh": False}], ids=["tier 0", "native"])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", drawn("complex rules", [*RULES], 2))
 def test_operators_are_pythons_to_the_bit(rule: str, tier: dict[str, Any], tmp_path: Path) -> None:
     _, plainly = both("z, w, a", f"return {RULES[rule]}", tmp_path)
     space: dict[str, Any] = {}

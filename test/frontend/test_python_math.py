@@ -12,6 +12,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 import tierup
 from tierup.dialect.ops.scalars.libm import LIBM
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("math")
 
 
-@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("name", drawn("math of one", ONE, 2))
 def test_a_function_of_one_number_gives_pythons_bits_and_exceptions(name: str, folder: Path) -> None:
     jitted, plainly = made(name, 1, folder)
     for value in EDGES * 2:
@@ -55,7 +56,7 @@ def test_a_function_of_one_number_gives_pythons_bits_and_exceptions(name: str, f
     assert jitted.stats().hits >= 10, jitted.explain()
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", drawn("math of two", TWO, 2))
 def test_a_function_of_two_numbers_gives_pythons_bits_and_exceptions(name: str, folder: Path) -> None:
     jitted, plainly = made(name, 2, folder)
     for a in EDGES:

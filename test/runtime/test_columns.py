@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import drawn
 
 import tierup
 
@@ -50,8 +51,7 @@ def assert_alike(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("order", ["FF", "FC", "CF", "FS"])
+@pytest.mark.parametrize(("name", "order"), drawn("orders", [(name, order) for name in FUNCTIONS for order in ("FF", "FC", "CF", "FS")], 2))
 def test_values_are_numpys_whatever_the_order_of_the_arguments(name: str, order: str) -> None:
     function = FUNCTIONS[name]
     lay = {"F": np.asfortranarray, "C": np.ascontiguousarray, "S": lambda a: np.repeat(a, 2, axis=-1)[..., ::2]}

@@ -113,8 +113,8 @@ def asks_for(word: str) -> str:
 
 
 def test_a_command_that_looks_for_an_op_leaves_that_op_alone(tmp_path: Path) -> None:
-    text = program(60)
-    assert len(ops(text)) > 60
+    text = program(24)
+    assert len(ops(text)) > 24
     small = reduced(text, tmp_path, "--test", asks_for("aten.cos"))
     assert ops(small) == ["func.func", "torch.aten.cos"]
     assert "[1,1]" in small and "return\n" in small  # sizes are small, nothing is returned
@@ -139,7 +139,7 @@ def test_a_reproducer_keeps_its_error_and_only_the_passes_that_it_needs(
     how: str, says: str, tmp_path: Path, passes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipeline = f"builtin.module(tierup-infer-types,no-cosine{{how={how}}},func.func(canonicalize,cse))"
-    small = reduced(str(Reproducer(program(60 if how == "failure" else 12), pipeline)), tmp_path, "--reproducer", f"--load-passes={passes}")
+    small = reduced(str(Reproducer(program(24 if how == "failure" else 5), pipeline)), tmp_path, "--reproducer", f"--load-passes={passes}")
     err = capsys.readouterr().err
     assert "the fault is no-cosine: " in err and says in err and "-> 2 ops" in err
     found = read(small)
@@ -156,7 +156,7 @@ def test_a_pass_that_hangs_is_a_fault_too(passes: str) -> None:
 
 
 def test_the_same_input_gives_the_same_output(tmp_path: Path) -> None:
-    first, second = (reduced(program(6, seed=3), tmp_path, "--test", asks_for("aten.exp")) for _ in range(2))
+    first, second = (reduced(program(4, seed=3), tmp_path, "--test", asks_for("aten.exp")) for _ in range(2))
     assert first == second
 
 
