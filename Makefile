@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress clean
+.PHONY: help demo test test-torch test-ptx oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress cache-storm clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
@@ -70,6 +70,9 @@ soak-memory: $(VENV)/installed  ## 10,000 specialisations of one function: memor
 
 stress: $(VENV)/installed-test  ## ten minutes of many threads under injected faults (TIERUP_SEED chooses the seed)
 	@$(BIN)/python test/stress/stress_run.py
+
+cache-storm: $(VENV)/installed  ## 8 processes at a time on one cache, with kills and changed files, for SECONDS (60): no wrong result, no crash, nothing lost
+	@$(BIN)/python test/stress/cache_storm.py --seconds $(or $(SECONDS),60)
 
 bench: $(VENV)/installed  ## speed against NumPy, each figure with its bar
 	@$(BIN)/python -m benchmarks

@@ -49,12 +49,8 @@ class Tree:
 
 def name_of(*parts: str) -> str:
     """A digest of these texts, in their order: another for other texts."""
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")  # names of files are any bytes
-        digest.update(b"%d\n" % len(data))
-        digest.update(data)
-    return digest.hexdigest()
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]  # names of files are any bytes
+    return hashlib.sha256(b"".join([b"%d\n%b" % (len(data), data) for data in encoded])).hexdigest()
 
 
 def tree(folder: str, beginning: str = "") -> Tree:
@@ -163,7 +159,7 @@ def contents(*trees: Tree) -> str:
     files = _files(trees)
     stamps, _ = _stamped(files)
     labels = ", ".join(dict.fromkeys(tree.label for tree in trees))
-    index = Key("contents", f"files of {labels}", (Part("files", name_of(*files, *stamps)),))
+    index = Key("contents", f"files of {labels}", (Part("files", name_of("\0".join(files), "\0".join(stamps))),))
     kept = store.read(index.name)
     if kept is not None:
         return kept.decode()
