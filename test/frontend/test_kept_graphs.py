@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import linecache
 import sys
 from collections.abc import Callable
@@ -159,7 +160,7 @@ def test_a_graph_is_right_where_all_that_it_was_made_of_is_what_it_was(
     assert built == (["f"] if what in FOUND else ["f", "f"])
     if what in NOT_FOUND:
         return
-    later.RATE = 2.0  # what was found is asked at every call, as a graph of this process
+    vars(later)["RATE"] = 2.0  # what was found is asked at every call, as a graph of this process
     _same(again(x), later.f(x))
     assert built == ["f", "f"]
 
@@ -186,6 +187,14 @@ class Sized:
     __slots__ = ("n",)
 
 
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    low: float = 0.5
+
+    class Inside:
+        __repr__ = object.__repr__
+
+
 class Counting(type):
     pass
 
@@ -204,7 +213,8 @@ def test_what_a_description_says() -> None:
     assert described(len) == "builtins:len"
     assert described(int) == "builtins:int"
     assert described(around(1)) == described(around(2))  # what is read from around is noted apart
-    assert described(Sized()) == described(Sized()).replace("class", "class") != described(Sized)
+    assert described(Sized()) == described(Sized()) != described(Sized)
+    assert described(Rates(1.0)) == described(Rates(2.0))  # and so are attributes
     for nothing in (np.frompyfunc(len, 1, 1), Other, Other(), np.random.rand, [].append, object(), {1, 2}, ModuleType("elsewhere")):
         with pytest.raises(NotDescribed):
             described(nothing)

@@ -29,7 +29,10 @@ from tierup.runtime.functions.function import Function
 _NUMBERS = (type(None), type(...), bool, int, float, complex, str, bytes)
 _BUILT_IN = (type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum))
 _HOMES = ("builtins", "numpy", "math", "cmath", "operator", "scipy.special")  # of what does not say where it is from
-_OF_ALL_CLASSES = ("__dict__", "__weakref__", "__doc__", "__annotations__", "__static_attributes__", "__firstlineno__")
+_NOT_READ = (  # of a class by the front end
+    "__dict__", "__weakref__", "__doc__", "__annotations__", "__static_attributes__", "__firstlineno__",
+    "__dataclass_fields__", "__dataclass_params__",
+)  # fmt: skip
 
 
 class NotDescribed(Exception):
@@ -155,7 +158,7 @@ def _class(cls: type) -> str:
     if type(cls) is not type:
         raise NotDescribed(f"{cls.__qualname__}, a class of the metaclass {type(cls).__name__}")
     bases = [path_of(base) or _class(base) for base in cls.__bases__]
-    inside = [f"{name}={_member(value)}" for name, value in sorted(vars(cls).items()) if name not in _OF_ALL_CLASSES]
+    inside = [f"{name}={_member(value)}" for name, value in sorted(vars(cls).items()) if name not in _NOT_READ]
     return f"class {cls.__qualname__} {name_of(*bases, *inside)}"
 
 
@@ -170,4 +173,6 @@ def _member(value: Any) -> str:
         return f"property {' '.join(map(_member, (value.fget, value.fset, value.fdel)))}"
     if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
         return f"{value!r}"
-    return _constant(value)
+    if isinstance(value, type):
+        return path_of(value) or _class(value)
+    return path_of(value) or _constant(value)

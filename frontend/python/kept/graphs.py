@@ -101,7 +101,7 @@ class Graphs:
             Part("function", repr(things.descriptions)),
             Part("arguments", repr(arguments)),
             Part("options", self._how),
-            Part("Python", f"{sys.version} {sys.flags.optimize}", sys.version.partition(" ")[0]),
+            Part("Python", f"{sys.version} {sys.flags.optimize} {sys.prefix}", sys.version.partition(" ")[0]),
             Part("NumPy", np.__version__),
             Part("tierup's front end", _ours(), __version__),
         )
