@@ -245,7 +245,7 @@ def test_a_check_that_fails_call_after_call(clock: Clock) -> None:
     assert source(said.partition("; at ")[2].partition(". Do: ")[0]) == "return y[i] * 2"
     assert "Do: look at the values before the call" in said and "np.clip" in said
     assert "(200 of them raised)" in picked.explain().splitlines()[0]
-    adds_up(picked, clock, least=6e-3)  # an exception takes 10 us from the last block to who catches it
+    adds_up(picked, clock, least=15e-3)  # an exception takes 10 us from the last block to who catches it, 25 on a busy machine
 
 
 def test_calls_with_too_little_work() -> None:
