@@ -27,6 +27,7 @@ from typing import IO, Any, cast
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.forking import no_fork
+from tierup.dialect.base.paths import absolute
 from tierup.lowering.base.errors import CompilerCrashed, WorkerUnavailable
 from tierup.lowering.service.worker import HELLO, receive, send, settings
 
@@ -152,7 +153,7 @@ def _start(printed: IO[bytes], niceness: int, preload: str) -> subprocess.Popen[
     if os.name != "posix":
         raise OSError(f"not on {os.name}")
     executable = _interpreter()
-    path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
+    path = [there for entry in sys.path if isinstance(entry, str) and os.path.isabs(there := absolute(entry))]
     isolation = [option for flag, option in _ISOLATION.items() if getattr(sys.flags, flag)]
     command = [executable, "-P", *isolation, "-c", _PROGRAM, str(niceness), preload, *path]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is this process's, also while it starts

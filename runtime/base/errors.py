@@ -10,6 +10,8 @@ import os
 import re
 from dataclasses import dataclass
 
+from tierup.dialect.base.paths import absolute
+
 _MARK = "__tierup_origin__"
 
 
@@ -67,7 +69,7 @@ class Origin:
             return ""
         # a relative name is the working folder's: linecache would look for it on sys.path, and quote another file
         known = self.file in linecache.cache or self.file.startswith("<")
-        return linecache.getline(self.file if known else os.path.abspath(self.file), self.line).strip()
+        return linecache.getline(self.file if known else absolute(self.file), self.line).strip()
 
     @property
     def position(self) -> str:

@@ -89,7 +89,8 @@ def the_thread_of_compiles_ends(monkeypatch):
         with background.queue._changed:
             thread = background.queue._thread
             background.queue._changed.notify_all()
-        thread.join(60)
+        if thread is not None:
+            thread.join(60)
     assert background.queue._thread is None
 
 
@@ -156,6 +157,12 @@ def test_without_a_home_versions_are_made(tmp_path, options):
     """As for a user number without an entry in the list of users, in a container."""
     before = "import pwd\ndef none(*_): raise KeyError('uid not found')\npwd.getpwuid = none\nos.environ.pop('HOME', None)\nos.environ.pop('TIERUP_CACHE_DIR')"
     assert run(tmp_path, before, options=options)[-1] == "True"
+
+
+def test_without_a_working_folder_versions_are_made(tmp_path):
+    """Another process may remove it."""
+    before = "import tempfile\ngone = tempfile.mkdtemp()\nos.chdir(gone)\nos.rmdir(gone)\nsys.path.insert(0, '')"
+    assert run(tmp_path, before, options="")[-1] == "True"
 
 
 @pytest.mark.parametrize("options", ["worker=False", "compile='background'", ""])

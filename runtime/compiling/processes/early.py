@@ -12,6 +12,7 @@ import atexit
 import os
 import sys
 
+from tierup.dialect.base.paths import absolute
 from tierup.lowering.objects import keys, store
 from tierup.runtime.base.options import Options
 from tierup.runtime.compiling.processes import workers
@@ -34,7 +35,7 @@ def expect(options: Options) -> None:
 
 
 def _note() -> keys.Key:
-    program = os.path.abspath(sys.argv[0] if sys.argv else "")
+    program = absolute(str(sys.argv[0])) if sys.argv else ""  # a program may set what it likes
     return keys.Key("note", f"whether {program} asks for a worker", (keys.Part("Python", sys.executable), keys.Part("program", program)))
 
 
