@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.frontend import jit
@@ -94,6 +95,89 @@ FOUND = {
     "a default, which is an argument": ("plus=1.0", "plus=3.0"),
 }
 
+PROGRAMS: dict[str, tuple[str, list[tuple[str, str]]]] = {  # and what is changed in each
+    "object argument": (
+        "class M:\n"
+        "    def __init__(s): s.k=2.0\n"
+        "    def go(s,x): return x*s.k\n"
+        "def f(x,m=None):\n"
+        "    m=M0 if m is None else m\n"
+        "    return m.go(x)\n"
+        "M0=M()\n",
+        [("x*s.k", "x/s.k"), ("s.k=2.0", "s.k=4.0")],
+    ),
+    "static and class methods": (
+        "class M:\n"
+        "    R=3.0\n"
+        "    @staticmethod\n"
+        "    def a(x): return x+1\n"
+        "    @classmethod\n"
+        "    def b(cls,x): return x*cls.R\n"
+        "def f(x): return M.a(x)+M.b(x)\n",
+        [("x+1", "x+2"), ("R=3.0", "R=4.0"), ("x*cls.R", "x-cls.R")],
+    ),
+    "inheritance": (
+        "class A:\n    def g(s,x): return x+1\nclass B(A):\n    pass\nO=B()\ndef f(x): return O.g(x)\n",
+        [("x+1", "x+2"), ("    pass", "    def g(s,x): return x*5")],
+    ),
+    "function in a dict": (
+        "def a(x): return x+1\ndef b(x): return x+2\nD={'k':a}\ndef f(x): return D['k'](x)\n",
+        [("'k':a", "'k':b"), ("x+1", "x+7")],
+    ),
+    "functions in a list": (
+        "def a(x): return x+1\ndef b(x): return x*2\nL=[a,b]\ndef f(x):\n    for g in L: x=g(x)\n    return x\n",
+        [("[a,b]", "[b,a]"), ("[a,b]", "[a,b,a]"), ("[a,b]", "[a,a]")],
+    ),
+    "two closures": (
+        "def make(k):\n    def h(x): return x*k\n    return h\nH=make(2.0)\nG=make(3.0)\ndef f(x): return H(x)+G(x)*10\n",
+        [("H=make(2.0)", "H=make(4.0)"), ("G=make(3.0)", "G=H"), ("G=make(3.0)", "G=make(5.0)")],
+    ),
+    "types": (
+        "T=np.float32\nD=np.dtype('f4')\ndef f(x): return x.astype(T), np.zeros(2,D)\n",
+        [("np.float32", "np.float64"), ("'f4'", "'i8'")],
+    ),
+    "np scalar": (
+        "K=np.float32(2)\ndef f(x): return x*K\n",
+        [("np.float32(2)", "np.float64(2)"), ("np.float32(2)", "np.float32(3)"), ("np.float32(2)", "2")],
+    ),
+    "bool/int": (
+        "K=1\ndef f(x): return x*K\n",
+        [("K=1", "K=True"), ("K=1", "K=1.0"), ("K=1", "K=-1")],
+    ),
+    "which of two alike": (
+        "class A: pass\nP=A()\nQ=A()\nR=P\ndef f(x):\n    y=x if P is Q else x+1\n    return y if R is P else y*2\n",
+        [("R=P", "R=Q")],
+    ),
+    "minus zero": (
+        "K=0.0\ndef f(x): return x*0+K\n",
+        [("K=0.0", "K=-0.0")],
+    ),
+    "missing attr": (
+        "class A: pass\nO=A()\ndef f(x):\n    return x if not hasattr(O,'k') else x+1\n",
+        [("O=A()", "O=A(); O.k=1")],
+    ),
+    "getattr default": (
+        "class A: pass\nO=A()\ndef f(x):\n    return x*getattr(O,'k',2.0)\n",
+        [("O=A()", "O=A(); O.k=5.0")],
+    ),
+    "kw default helper": (
+        "def g(x,*,k=2.0): return x*k\ndef f(x):\n    return g(x)\n",
+        [("k=2.0", "k=3.0"), ("*,k=2.0", "*,k=2.0,j=1")],
+    ),
+    "dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass C:\n    r: float=1.0\n    n: int=2\nK=C()\ndef f(x):\n    return x*K.r+K.n\n",
+        [("r: float=1.0", "r: float=4.0"), ("K=C()", "K=C(n=9)")],
+    ),
+    "shadowed builtin": (
+        "N = 1\ndef f(x):\n    return abs(x)\n",
+        [("N = 1", "N = 1; abs=np.negative")],
+    ),
+    "class attr function": (
+        "def a(x): return x+1\ndef b(x): return x*9\nclass C:\n    g=staticmethod(a)\nO=C()\ndef f(x): return O.g(x)\n",
+        [("staticmethod(a)", "staticmethod(b)"), ("x+1", "x+3")],
+    ),
+}
+
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -162,6 +246,22 @@ def test_a_graph_is_right_where_all_that_it_was_made_of_is_what_it_was(
         return
     vars(later)["RATE"] = 2.0  # what was found is asked at every call, as a graph of this process
     _same(again(x), later.f(x))
+    assert built == ["f", "f"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"), [(name, *change) for name in drawn("changes outside", list(PROGRAMS), 3) for change in PROGRAMS[name][1]]
+)
+def test_a_change_outside_is_never_missed(name: str, old: str, new: str, built: list[str], module: Callable[[str], ModuleType]) -> None:
+    x, text = np.array([0.5, -1.0, 2.0]), f"import numpy as np\n{PROGRAMS[name][0]}"
+    assert old in text
+    for now in (text, text, text.replace(old, new, 1)):
+        later = module(now)
+        given, wanted = tierup.jit(later.f, optimize=False)(x), later.f(x)
+        for one, other in zip(given, wanted, strict=True) if isinstance(wanted, tuple) else [(given, wanted)]:
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
     assert built == ["f", "f"]
 
 

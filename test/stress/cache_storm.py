@@ -54,7 +54,7 @@ for function in (elementwise, softmax, sums):
 print("right", *first)
 """
 _SLOWEST = 300.0  # seconds for a process
-_LONGEST_LIFE = 30.0  # seconds until it is killed, where it has not ended before
+_LONGEST_LIFE = 30.0  # seconds until one of two is killed, where it has not ended before
 
 
 def change(path: Path, draw: random.Random) -> bool:
@@ -88,7 +88,7 @@ def storm(seconds: float, files: int, processes: int, seed: int) -> Counter[str]
             while not done and len(running) < processes:
                 number += 1
                 now = time.monotonic()
-                running[_start(script, cache, number)] = now, now + draw.uniform(0, _LONGEST_LIFE)
+                running[_start(script, cache, number)] = now, now + draw.choice((draw.uniform(0, _LONGEST_LIFE), 2 * _SLOWEST))
             there = [path for path in cache.glob("*") if path.is_file()] if cache.exists() else []
             if there and not done:
                 happened["files changed"] += change(draw.choice(there), draw)
