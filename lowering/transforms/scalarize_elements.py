@@ -102,6 +102,12 @@ def _number(value: ir.Value) -> ir.Value:
     maker = b.defining_op(value)
     if maker is not None and maker.name == _MADE:
         return maker.operands[0]
+    if maker is not None and maker.name == "linalg.generic" and len(maker.results) == 1:
+        body = maker.regions[0].blocks[0]
+        [filled] = handed_over(body)
+        made = b.defining_op(filled)
+        if made is not None and made.block != body:
+            return filled  # it is known what the tensor was filled with
     return b.value("tensor.extract", [value], ir.ShapedType(value.type).element_type)
 
 
