@@ -14,6 +14,7 @@ import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import nn  # noqa: E402
 
 from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+from tierup.runtime.dispatching.version import Version  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -117,6 +118,93 @@ def test_lists():
 
     ours = agree(program, (torch.randn(2), [4, 5]), calls=1)
     assert ours.stats().hits == 0
+
+
+def lists_in_sight(x, n: int):
+    stack = [x, x * 2]
+    stack.append(x + 1)
+    stack += [x - 3, x.exp()]
+    last, first = stack.pop(), stack.pop(0)
+    stack.insert(1, last - first)
+    stack.reverse()
+    numbers = [n, 3, -1, 2]
+    numbers.sort()
+    numbers.append(n)
+    numbers[0] = numbers[-1] * 2
+    del numbers[1]
+    return torch.stack(stack) * numbers[0] + numbers[1], last, len(numbers), numbers
+
+
+def dicts_in_sight(x, n: int):
+    states = {"h": torch.zeros_like(x[0]), "c": x[0], "first": x[0] + 1}
+    counted: dict[int, int] = {3: n}
+    for t in range(x.size(0)):
+        states["h"] = torch.tanh(states["h"] + x[t])
+        if bool(x[t].sum() > 0):
+            states["c"] = states["c"] * states["h"]
+            counted[3] += t
+    states["last"] = states["h"] + len(states)
+    found = states.pop("first") * states["c"]
+    return states, found * counted[3], "first" in states, "h" in states
+
+
+def items_of_unbind(x, n: int):
+    rows, columns = x.unbind(0), x.unbind(-1)
+    kept: list[torch.Tensor] = []
+    for i, (row, other) in enumerate(zip(rows, x.unbind())):
+        kept.append(row * other + i + columns[-1].sum())
+    return torch.stack(kept), len(rows) + n
+
+
+@pytest.mark.parametrize("program", [lists_in_sight, dicts_in_sight], ids=lambda f: f.__name__)
+def test_lists_and_dicts_that_are_changed_in_sight_are_native(program):
+    ours = agree(program, (torch.randn(3, 2), 5))
+    assert ours.stats().hits == 2 and all(isinstance(v, Version) for v in ours.versions), ours.explain()
+    assert not any(op in ours.graph for op in ("aten.pop", "_set_item", "aten.reverse", "aten.append")), ours.graph
+    x = torch.randn(3, 2, requires_grad=True)
+    for f in (ours, program):
+        x.grad = None
+        (f(x, 5)[0]["last"] if program is dicts_in_sight else f(x, 5)[0]).square().sum().backward()
+        gradient = x.grad if f is ours else gradient
+    torch.testing.assert_close(gradient, x.grad)
+    assert "0 by the original program" in ours.explain()
+
+
+def test_items_of_what_unbind_gives_are_native_and_its_bounds_are_checked():
+    ours = agree(items_of_unbind, (torch.randn(3, 2), 5))
+    assert ours.stats().hits == 2 and all(isinstance(v, Version) for v in ours.versions), ours.explain()
+
+    def beyond(x, n: int):
+        return x.unbind(0)[n] * 2
+
+    ours = agree(beyond, (torch.randn(3, 2), -3), (torch.randn(3, 2), 3), (torch.randn(3, 2), -4))
+    assert ours.stats().hits >= 2, ours.explain()
+
+
+def changed_under_two_names(x):
+    d = {"a": x}
+    other = d
+    other["a"] = x + 1
+    items = [x, x * 2]
+    both = [items, items]
+    items.reverse()
+    return d["a"], both[0][0], items[0]
+
+
+def changed_out_of_sight(x, key: str, n: int):
+    d = {"a": x}
+    if n > 1:
+        d["new"] = x * 3
+    d[key] = x + 1
+    items = [x, x * 2, x * 3]
+    if n > 0:
+        items.reverse()
+    return d, items.pop(n), items
+
+
+def test_lists_and_dicts_out_of_sight_are_as_they_were():
+    agree(changed_under_two_names, (torch.randn(3),), calls=1)
+    agree(changed_out_of_sight, (torch.randn(3), "a", 0), (torch.randn(3), "b", 2), (torch.randn(3), "b", 5), calls=1)
 
 
 def test_a_missing_item_is_a_value_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tierup.dialect import optable
@@ -28,6 +29,14 @@ NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 OBJECTS = ("ClassType", "InterfaceType")  # the kinds of types of modules
 
 
+@dataclass
+class Contents:
+    """What is in a list or a dict while the graph is built. `element`: the type of an item."""
+
+    items: list[ir.Value] | dict[Any, ir.Value]
+    element: ir.Type
+
+
 class Builder:
     """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
 
@@ -47,13 +56,18 @@ class Builder:
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
         self._typed = Notes[ir.Value, Fact]()  # what is known of values with the dtypes of arguments and attributes
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
-        self._growing: dict[ir.Value, list[ir.Value]] = {}  # lists that are appended to where that is seen, and what is in them by now
+        self.contents: dict[int, Contents] = {}  # what is by now in lists and dicts that are changed where that is seen
+        self._wholes: Notes[ir.Value, None] = Notes()  # new ones of these
         self._grad_mode = GradMode(self.em, lambda: str(self.em.location))
         self._block: ir.Block = None  # set by build
         self._here: ir.Location | None = None  # where all nodes stand
 
     def op(self, node: Any) -> None:
         """Translate a node that calls an op."""
+        raise NotImplementedError
+
+    def change(self, node: Any) -> bool:
+        """Translate a node that changes or asks a list or dict that is in sight; whether it is one."""
         raise NotImplementedError
 
     def op_unless(self, node: Any, known: ir.Value | None) -> None:
@@ -70,22 +84,31 @@ class Builder:
     def inlined(self, graph: Any, given: Sequence[Any], here: bool = False) -> list[ir.Value]:
         """What another graph, whose values have names of their own, gives for some values of this one. `here`: its nodes stand where the
         one does that is being translated."""
-        outer = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters
+        before = self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters
+        contents, here_before = self.contents, self._here
         modules = {p.unique(): self._objects[v.unique()] for p, v in zip(graph.inputs(), given, strict=True) if v.unique() in self._objects}
         values = {p.unique(): self.value(v) for p, v in zip(graph.inputs(), given, strict=True) if v.unique() not in self._objects}
-        before, self._here = self._here, self.em.location if here else self._here
-        self._has_tasks = self._has_tasks or not here
+        self._here = self.em.location if here else self._here
+        self.has_tasks = self.has_tasks or not here
         self.graph, self._aliases, self._set = graph, graph.alias_db(), set_names(graph) | self._set
-        self._values, self._objects, self._attributes, self.carried, self.parameters = values, modules, {}, {}, {}
+        self._values, self._objects, self._attributes, self.carried, self.parameters, self.contents = values, modules, {}, {}, {}, {}
         self.nodes(graph)
         found = [self.value(v) for v in graph.outputs()]
-        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters = outer
-        self._here = before
+        self.graph, self._aliases, self._set, self._values, self._objects, self._attributes, self.carried, self.parameters = before
+        self.contents, self._here = contents, here_before
         return found
 
     def value(self, of: Any) -> ir.Value:
-        """What a TorchScript value is in the graph."""
-        return self._values[of.unique()]
+        """What a TorchScript value is in the graph: of a list or dict that is changed in sight a new one, of what is in it here."""
+        contents = self.contents.get(of.unique())
+        if contents is None:
+            return self._values[of.unique()]
+        type_, items = self.type(spelled(of.type())), contents.items
+        if isinstance(items, dict):
+            return self.dict_of([self.em.constant(key) for key in items], list(items.values()), of.type())
+        whole = self.em.create("torch.prim.ListConstruct", items, [type_]).results[0]
+        self._wholes[whole] = None
+        return whole
 
     def put(self, of: Any, value: ir.Value) -> None:
         """Let a value of the graph be a TorchScript value."""
@@ -176,17 +199,16 @@ class Builder:
 
     def is_written(self, of: Any) -> bool:
         """Whether the program may change the list or dict that a TorchScript value is. What tasks do to it no analysis says."""
-        return self._has_tasks or bool(self._aliases.has_writers(of))
+        return self.has_tasks or bool(self._aliases.has_writers(of))
 
     @cached_property
-    def _has_tasks(self) -> bool:
+    def has_tasks(self) -> bool:
+        """Whether the program starts tasks."""
         return bool(self.graph.findAllNodes("prim::fork"))
 
     def items_of(self, value: ir.Value) -> Sequence[ir.Value] | None:
         """What is in a list that the graph writes down, here; None where that is not known."""
-        if value in self._growing:
-            return self._growing[value]
-        if value not in self._lists or self.is_written(self._lists[value]):
+        if value not in self._wholes and (value not in self._lists or self.is_written(self._lists[value])):
             return None
         made = maker(value, "torch.prim.ListConstruct")
         return None if made is None else list(made.operands)
@@ -217,7 +239,8 @@ class Builder:
         self.em.location = self._here or location_of(node, self.em.context)
         with refusals_at(lambda: place_of(node), lambda: f"in the TorchScript node {str(node).strip().splitlines()[0]}"):
             handler: Callable[[Any, Any], None] = self.handlers.get(node.kind(), type(self).op)
-            handler(self, node)
+            if not self.change(node):
+                handler(self, node)
 
 
 def set_names(graph: Any) -> frozenset[tuple[str, str]]:

@@ -22,10 +22,11 @@ from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import signature as script_signature
-from tierup.frontend.torch.script.builder import NUMBERS, OBJECTS, Builder
+from tierup.frontend.torch.script.builder import NUMBERS, OBJECTS, Builder, Contents
 from tierup.frontend.torch.script.composites import multi_head, recurrent
 from tierup.frontend.torch.script.grad_mode import is_no_grad
 from tierup.frontend.torch.script.nodes import constants as script_constants
+from tierup.frontend.torch.script.nodes import containers as script_containers
 from tierup.frontend.torch.script.nodes import dropout as script_dropout
 from tierup.frontend.torch.script.nodes import factories as script_factories
 from tierup.frontend.torch.script.nodes import flow as script_flow
@@ -40,7 +41,6 @@ from tierup.frontend.torch.script.nodes import values as script_values
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
 
-_ASKING = frozenset({"aten::all", "aten::any", "aten::len", "aten::__contains__", "prim::ListUnpack"})
 _CONTAINERS = ("ListType", "DictType")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
     ("Tensor", 1): "Scalar", ("", 1): "Scalar", ("Tensor_Tensor", 1): "Tensor_Scalar", ("Tensor_Tensor", 0): "Scalar",
@@ -76,7 +76,6 @@ class GraphBuilder(Builder):
                 self.node(node)
             self._say_without_gradient(leaves)
             results, output = script_signature.results(self, list(self.graph.outputs()))
-            self._drop_unread_lists()
             em.create("func.return", results, [])
             _drop_unread(self._block)
         finish_function(func, results, [*(n for n, _ in leaves), *self._tensors])
@@ -90,6 +89,10 @@ class GraphBuilder(Builder):
         self.attributes.without_gradient_of.update({names[v]: why for v, why in self._grad_mode.refused_of.items()})
 
     # --- nodes ---------------------------------------------------------------------------------------------------------
+
+    def change(self, node: Any) -> bool:
+        """Translate a node that changes or asks a list or dict that is in sight; whether it is one."""
+        return script_containers.change(self, node)
 
     def op(self, node: Any) -> None:
         """Translate a node that calls an op: to what it gives, where that is known now, else to an op of the dialect."""
@@ -178,14 +181,22 @@ class GraphBuilder(Builder):
         else:
             wanted = [spelled(type_.getElementType())] * len(values)
         operands = [self.derefined(v, self.type(t)) for v, t in zip(self.operands(node), wanted, strict=True)]
+        if type_.kind() == "ListType" and self.is_written(node.output()) and script_containers.is_in_sight(self, node):
+            self.contents[node.output().unique()] = Contents(operands, self.type(spelled(type_.getElementType())))
+            return
         self.bind(node, list(self.em.create(op, operands, self.result_types(node)).results))
         output = node.output()
         self._lists[self.value(output)] = output
-        if type_.kind() == "ListType" and self.is_written(output) and _grows_in_sight(node):
-            self._growing[self.value(output)] = list(operands)
 
     def _construct_dict(self, node: Any) -> None:
         parts = self.operands(node)
+        type_ = node.output().type()
+        if self.is_written(node.output()) and script_containers.is_in_sight(self, node):
+            element = self.type(spelled(type_.getValueType()))
+            keys = [script_queries.known(self, v) for v in parts[::2]]
+            items = dict(zip(keys, [self.derefined(v, element) for v in parts[1::2]], strict=True))
+            self.contents[node.output().unique()] = Contents(items, element)
+            return
         self.bind(node, [self.dict_of(parts[::2], parts[1::2], node.output().type())])
 
     def _primitive(self, node: Any) -> None:
@@ -212,12 +223,6 @@ class GraphBuilder(Builder):
         else:
             self.bind(node, [self.derefined(made.operands[at], self.result_types(node)[0])])
 
-    def _append(self, node: Any) -> None:
-        self.op(node)
-        to, item = self.operands(node)
-        if to in self._growing:
-            self._growing[to].append(item)
-
     def _extend(self, node: Any) -> None:
         """`a += [x, y]` of lists is `a.append(x)`, then y; of all else an op as any other."""
         to, added = list(node.inputs())[:2]
@@ -230,15 +235,6 @@ class GraphBuilder(Builder):
         for item in self.operands(made):
             self.em.create("torch.aten.append.t", [grown, self.derefined(item, element)], [grown.type])
         self.bind(node, [grown])
-
-    def _drop_unread_lists(self) -> None:
-        """Lists of which all that was asked was known."""
-        for value in self._growing:
-            users = [use.owner.operation for use in value.uses]
-            if all(op.name == "torch.aten.append.t" and not any(True for _ in op.results[0].uses) for op in users):
-                for op in users:
-                    op.erase()
-                value.owner.operation.erase()
 
     handlers = {
         "prim::Constant": _constant,
@@ -253,7 +249,7 @@ class GraphBuilder(Builder):
         "prim::TupleUnpack": _unpack,
         "prim::TupleIndex": _index,
         "prim::Uninitialized": _primitive,
-        "aten::append": _append,
+        **script_containers.HANDLERS,
         **script_flow.HANDLERS,
         **script_mkldnn.HANDLERS,
         **script_modules.HANDLERS,
@@ -277,13 +273,3 @@ def _drop_unread(block: ir.Block) -> None:
             _drop_unread(inner)
         if op.name in _HANDING_ON and not any(True for result in op.results for _ in result.uses):
             op.erase()
-
-
-def _grows_in_sight(node: Any) -> bool:
-    """Whether a new list is only asked for its items, and appended to in the block that makes it: what is in it then follows from the order
-    of the text, wherever it is asked."""
-    uses = node.output().uses()
-    if any(use.user.kind() not in _ASKING and (use.user.kind(), use.offset) != ("aten::append", 0) for use in uses):
-        return False
-    here = node.owningBlock()  # one object while it is held
-    return all(use.user.owningBlock() is here and not use.user.output().uses() for use in uses if use.user.kind() == "aten::append")

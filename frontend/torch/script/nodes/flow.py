@@ -15,6 +15,7 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.nodes import containers
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes.values import cast
 from tierup.frontend.torch.script.places import place_of
@@ -86,20 +87,23 @@ def _branch(builder: Builder, node: Any) -> None:
         builder.nodes(block)
         builder.bind(node, [builder.derefined(builder.value(o), t) for o, t in zip(block.outputs(), types, strict=True)])
         return
-    outputs = [o.type() for o in node.outputs()]
-    flat = [t for type_, whole in zip(outputs, types, strict=True) for t in _item_types(builder, type_) or [whole]]
+    outputs, items = [o.type() for o in node.outputs()], containers.set_in(builder, node)
+    flat = [t for type_, whole in zip(outputs, types, strict=True) for t in _item_types(builder, type_) or [whole]] + items.types
+    before = items.now()
     made = builder.em.create("torch.prim.If", builder.operands(node), flat, regions=2)
     for block, region in zip(node.blocks(), made.regions, strict=True):
+        items.are(before)
         with builder.em.at_end(region.blocks.append()):
             builder.nodes(block)
-            given = [v for o, type_ in zip(block.outputs(), outputs, strict=True) for v in _items(builder, o, type_)]
+            given = [v for o, type_ in zip(block.outputs(), outputs, strict=True) for v in _items(builder, o, type_)] + items.now()
             builder.em.create("torch.prim.If.yield", [builder.derefined(v, t) for v, t in zip(given, flat, strict=True)], [])
     arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
     found = iter([script_queries.agreed(builder, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
     for output, type_, whole in zip(node.outputs(), outputs, types, strict=True):
-        items = _item_types(builder, type_)
-        value = next(found) if items is None else _tuple(builder, [next(found) for _ in items], whole)
+        inside = _item_types(builder, type_)
+        value = next(found) if inside is None else _tuple(builder, [next(found) for _ in inside], whole)
         builder.put(output, value)
+    items.are(list(found))
 
 
 def _item_types(builder: Builder, type_: Any) -> list[ir.Type] | None:
@@ -125,22 +129,27 @@ def _tuple(builder: Builder, items: list[ir.Value], type_: ir.Type) -> ir.Value:
 
 
 def _loop(builder: Builder, node: Any) -> None:
-    types = builder.result_types(node)
-    trip, condition, *carried = builder.operands(node)
+    items = containers.set_in(builder, node)
+    types = [*builder.result_types(node), *items.types]
+    trip, condition, *carried = [*builder.operands(node), *items.now()]
     carried = [builder.derefined(v, t) for v, t in zip(carried, types, strict=True)]
     made = builder.em.create("torch.prim.Loop", [trip, condition, *carried], types, regions=1)
     (block,) = node.blocks()
     body = made.regions[0].blocks.append(builder.em.types.int, *types, arg_locs=[builder.em.unknown] * (1 + len(types)))
-    for value, argument in zip(block.inputs(), body.arguments, strict=True):
+    inputs = list(block.inputs())
+    for value, argument in zip(inputs, body.arguments, strict=False):
         builder.put(value, argument)
+    items.are(list(body.arguments)[len(inputs) :])
     for value, *given in zip(list(block.inputs())[1:], list(node.inputs())[2:], list(block.outputs())[1:], strict=True):
         builder.carried[value.unique()] = given
     with builder.em.at_end(body):
         builder.nodes(block)
-        goes_on, *values = (builder.value(o) for o in block.outputs())
+        goes_on, *values = [*(builder.value(o) for o in block.outputs()), *items.now()]
         values = [builder.derefined(v, t) for v, t in zip(values, types, strict=True)]
         builder.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
-    builder.bind(node, list(made.results))
+    results = list(made.results)
+    builder.bind(node, results[: len(inputs) - 1])
+    items.are(results[len(inputs) - 1 :])
 
 
 HANDLERS = {

@@ -1,0 +1,297 @@
+"""Lists and dicts that a program changes where it is seen: what is in them is known when the graph is built, and they are no values.
+
+    %l = prim::ListConstruct(%a, %b); %y = aten::pop(%l, %zero); %0 = aten::append(%l, %c)      %l is [%b, %c], %y is %a
+    %d = prim::DictConstruct("h", %a); prim::Loop { aten::_set_item(%d, "h", %b) }              a loop that carries %a, then %b
+
+Who reads one as a whole gets a new list or dict of what is in it then. Such is one that has no second name, and is changed in its own
+block at places and under keys that the text says; in the branches and loops of this block items are set alone, those that it began with.
+So are the items of `x.unbind()`, which loops over tensors read: `aten::__getitem__(%items, %i)` is `torch.aten.select.int`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tierup.dialect.ir.structure import maker
+from tierup.dialect.mlir import ir
+from tierup.frontend.torch.script.builder import Builder, Contents, nodes_of
+from tierup.frontend.torch.script.nodes.queries import UNKNOWN, known
+
+_READ = frozenset({"aten::__contains__", "aten::__getitem__", "aten::get", "aten::len", "prim::ListUnpack"})
+_RESULTS = frozenset({"prim::DictConstruct", "prim::ListConstruct", "prim::Return", "prim::TupleConstruct"})
+_UNPACKED = "torch.aten.unbind.int"
+
+
+# --- which ------------------------------------------------------------------------------------------------------------
+
+
+def is_in_sight(builder: Builder, node: Any) -> bool:
+    """Whether a new list or dict is one of these."""
+    if builder.has_tasks:
+        return False
+    here, keys = node.owningBlock(), _first_keys(node)  # one object while it is held
+    is_dict = node.kind() == "prim::DictConstruct"
+    changed, moves = False, False
+    inside: set[Any] = set()  # the keys that branches and loops set, which have to be there then
+    removed: set[Any] = set()
+    for use in _uses(node.output()):
+        user, kind = use.user, use.user.kind()
+        if use.offset != 0 or kind not in _CHANGES:
+            if not _reads(user, use.offset):
+                return False
+            continue
+        if not _is_said(user):
+            return False
+        changed = True
+        if user.owningBlock() is not here:
+            key = list(user.inputs())[1].toIValue() if kind == "aten::_set_item" else None
+            if key is None or key not in keys:
+                return False
+            inside.add(key)
+        elif is_dict and kind in ("aten::Delete", "aten::pop"):
+            removed.add(list(user.inputs())[1].toIValue())
+        else:
+            moves = moves or kind not in ("aten::_set_item", "aten::add_", "aten::append")
+    return changed and not (inside and (moves or inside & removed))
+
+
+def _uses(value: Any) -> Iterator[Any]:
+    """Of a list under all its names: `l += [x]` gives it another."""
+    for use in value.uses():
+        yield use
+        if use.user.kind() == "aten::add_" and use.offset == 0:
+            yield from _uses(use.user.output())
+
+
+def _first_keys(node: Any) -> list[Any]:
+    given = list(node.inputs())
+    return [k.toIValue() for k in given[::2]] if node.kind() == "prim::DictConstruct" else list(range(len(given)))
+
+
+def _is_said(user: Any) -> bool:
+    """Whether a change is one at a place or under a key that the text says."""
+    kind, operands = user.kind(), list(user.inputs())
+    if kind == "aten::add_":
+        added = operands[1]
+        return bool(added.node().kind() == "prim::ListConstruct" and len(added.uses()) == 1)
+    if kind == "aten::append":
+        return not user.output().uses()
+    if kind == "aten::sort":
+        return str(user.schema()).startswith("aten::sort.int") and _is_constant(operands[1])
+    return kind == "aten::reverse" or _is_constant(operands[1])
+
+
+def _is_constant(value: Any) -> bool:
+    return bool(value.node().kind() == "prim::Constant")
+
+
+def _reads(user: Any, position: int) -> bool:
+    """Whether a node looks at a list or dict and keeps no name of it: a result of the program is what it is in the end."""
+    kind = user.kind()
+    if kind in _READ:
+        return position == 0
+    if kind in _RESULTS:
+        return _is_in_the_end(user) and all(_reads(use.user, use.offset) for value in user.outputs() for use in value.uses())
+    import torch  # here: optional, and whoever has a graph has it
+
+    if not kind.startswith("aten::") or user.schema() == "(no schema)":
+        return False
+    return torch._C.parse_schema(user.schema()).arguments[position].alias_info is None
+
+
+def _is_in_the_end(node: Any) -> bool:
+    """Whether a node is the program's return, or puts together what it returns, behind all else."""
+    block = node.owningBlock()
+    if block.owningNode() is not None:
+        return False
+    last = {value.unique() for other in _last_of(block) for value in other.outputs()}
+    return node.kind() == "prim::Return" or all(value.unique() in last for value in node.outputs())
+
+
+def _last_of(block: Any) -> Iterator[Any]:
+    for node in reversed(list(block.nodes())):
+        if node.kind() not in _RESULTS and node.kind() != "prim::Constant":
+            return
+        yield node
+
+
+# --- what is done to them ----------------------------------------------------------------------------------------------
+
+
+def change(builder: Builder, node: Any) -> bool:
+    """Translate a node that changes or asks one of these; whether it is one, and what it asks for is there."""
+    first = next(node.inputs(), None)
+    contents = None if first is None else builder.contents.get(first.unique())
+    handler = None if contents is None else {**_CHANGES, **_QUESTIONS}.get(node.kind())
+    return contents is not None and handler is not None and handler(builder, node, contents)
+
+
+def _operand(builder: Builder, node: Any, i: int) -> Any:
+    return known(builder, builder.value(list(node.inputs())[i]))
+
+
+def _place(contents: Contents, index: Any) -> Any:
+    """The key of an item that is there; None where there is none."""
+    items = contents.items
+    if isinstance(items, dict):
+        return index if index is not UNKNOWN and not isinstance(index, list) and index in items else None
+    return index % len(items) if isinstance(index, int) and -len(items) <= index < len(items) else None
+
+
+def _append(builder: Builder, node: Any, contents: Contents) -> bool:
+    assert isinstance(contents.items, list)
+    contents.items.append(builder.derefined(builder.operands(node)[1], contents.element))
+    return True
+
+
+def _extend(builder: Builder, node: Any, contents: Contents) -> bool:
+    assert isinstance(contents.items, list)
+    added = list(node.inputs())[1].node()
+    contents.items += [builder.derefined(v, contents.element) for v in builder.operands(added)]
+    builder.contents[node.output().unique()] = contents
+    return True
+
+
+def _insert(builder: Builder, node: Any, contents: Contents) -> bool:
+    assert isinstance(contents.items, list)
+    contents.items.insert(_operand(builder, node, 1), builder.derefined(builder.operands(node)[2], contents.element))
+    return True
+
+
+def _set(builder: Builder, node: Any, contents: Contents) -> bool:
+    key = _operand(builder, node, 1)
+    if isinstance(contents.items, list):
+        key = _place(contents, key)
+        if key is None:
+            return False
+    contents.items[key] = builder.derefined(builder.operands(node)[2], contents.element)
+    return True
+
+
+def _pop(builder: Builder, node: Any, contents: Contents) -> bool:
+    key = _place(contents, _operand(builder, node, 1))
+    if key is None or len(list(node.inputs())) > 2:
+        return False
+    builder.bind(node, [contents.items.pop(key)])
+    return True
+
+
+def _delete(builder: Builder, node: Any, contents: Contents) -> bool:
+    key = _place(contents, _operand(builder, node, 1))
+    if key is not None:
+        del contents.items[key]
+    return key is not None
+
+
+def _reverse(builder: Builder, node: Any, contents: Contents) -> bool:
+    assert isinstance(contents.items, list)
+    contents.items.reverse()
+    return True
+
+
+def _sort(builder: Builder, node: Any, contents: Contents) -> bool:
+    """Of ints: each is exchanged with those before it."""
+    items, em = contents.items, builder.em
+    assert isinstance(items, list)
+    for i in range(len(items)):
+        for j in range(i, 0, -1):
+            pair = [items[j - 1], items[j]]
+            items[j - 1], items[j] = (em.scalar(f"prim.{which}.int", pair, em.types.int) for which in ("min", "max"))
+    if _operand(builder, node, 1):
+        items.reverse()
+    return True
+
+
+def _item(builder: Builder, node: Any, contents: Contents) -> bool:
+    key = _place(contents, _operand(builder, node, 1))
+    if key is not None:
+        builder.bind(node, [builder.derefined(contents.items[key], builder.result_types(node)[0])])
+    return key is not None
+
+
+def _length(builder: Builder, node: Any, contents: Contents) -> bool:
+    builder.bind(node, [builder.em.int(len(contents.items))])
+    return True
+
+
+def _has(builder: Builder, node: Any, contents: Contents) -> bool:
+    key = _operand(builder, node, 1)
+    if not isinstance(contents.items, dict) or key is UNKNOWN:
+        return False
+    builder.bind(node, [builder.em.bool(key in contents.items)])
+    return True
+
+
+Handler = Callable[[Builder, Any, Contents], bool]
+_CHANGES: dict[str, Handler] = {
+    "aten::Delete": _delete,
+    "aten::_set_item": _set,
+    "aten::add_": _extend,
+    "aten::append": _append,
+    "aten::insert": _insert,
+    "aten::pop": _pop,
+    "aten::reverse": _reverse,
+    "aten::sort": _sort,
+}
+_QUESTIONS: dict[str, Handler] = {
+    "aten::__contains__": _has,
+    "aten::__getitem__": _item,
+    "aten::get": _item,
+    "aten::len": _length,
+}
+
+
+# --- in branches and loops ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Set:
+    """The items that branches or a loop set: they are results of these, behind all others."""
+
+    places: list[tuple[Contents, Any]]
+
+    @property
+    def types(self) -> list[ir.Type]:
+        """Of each."""
+        return [contents.element for contents, _ in self.places]
+
+    def now(self) -> list[ir.Value]:
+        """What they are here."""
+        return [contents.items[key] for contents, key in self.places]
+
+    def are(self, values: list[ir.Value]) -> None:
+        """Let them be these."""
+        for (contents, key), value in zip(self.places, values, strict=True):
+            contents.items[key] = value
+
+
+def set_in(builder: Builder, node: Any) -> Set:
+    """The items that the blocks of a node set."""
+    found: dict[tuple[int, Any], tuple[Contents, Any]] = {}
+    for block in node.blocks():
+        for inner in nodes_of(block):
+            contents = builder.contents.get(next(inner.inputs()).unique()) if inner.kind() == "aten::_set_item" else None
+            if contents is not None:
+                key = list(inner.inputs())[1].toIValue()
+                found[id(contents), key] = contents, key
+    return Set(list(found.values()))
+
+
+# --- the items of x.unbind() --------------------------------------------------------------------------------------------
+
+
+def _of_unbound(builder: Builder, node: Any) -> None:
+    """An item of a list that `unbind` gave, or how many there are."""
+    first, *index = builder.operands(node)
+    made = maker(first, _UNPACKED)
+    if made is None or builder.is_written(next(node.inputs())):
+        builder.op(node)
+        return
+    x, dim = made.operands
+    name, operands = ("torch.aten.select.int", [x, dim, *index]) if index else ("torch.aten.size.int", [x, dim])
+    builder.bind(node, list(builder.em.create(name, operands, builder.result_types(node)).results))
+
+
+HANDLERS = {"aten::__getitem__": _of_unbound, "aten::len": _of_unbound}
