@@ -207,6 +207,36 @@ def test_lists_and_dicts_out_of_sight_are_as_they_were():
     agree(changed_out_of_sight, (torch.randn(3), "a", 0), (torch.randn(3), "b", 2), (torch.randn(3), "b", 5), calls=1)
 
 
+SIZES = {"b": 2, "i": 3, "j": 4, "k": 5}
+EQUATIONS = ["bij,bjk->bik", "ij,kj", "ij,ij->", "bi,bj->bij", "ij,jk,kb->ib", "ji->ij", "ij->j", "bij,kj->ibk", "ij,->ij"]
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsteins_sums_are_products(equation):
+    """Also of sizes that broadcast."""
+    names = [f"x{i}" for i in range(equation.count(",") + 1)]
+    text = f"def run({', '.join(names)}):\n    return torch.einsum('{equation}', {', '.join(names)}) * 2\n"
+    ours = from_torchscript(torch.jit.CompilationUnit(text).run)
+    for of_first in (SIZES, {}):
+        labels = equation.partition("->")[0].split(",")
+        given = [torch.randn([(SIZES if i else of_first).get(c, 1) for c in each]) for i, each in enumerate(labels)]
+        torch.testing.assert_close(ours(*given), torch.einsum(equation, *given) * 2, rtol=1e-4, atol=1e-5)
+    assert "aten.einsum" not in ours.graph
+
+
+def test_attention_by_einsteins_sums_is_native_and_trained_so():
+    def program(x, w):
+        q = torch.einsum("bij,jk->bik", x, w)
+        return torch.einsum("bij,bjk->bik", torch.softmax(torch.einsum("bik,bjk->bij", q, q), -1), x)
+
+    ours = agree(program, (torch.randn(2, 3, 4), torch.randn(4, 5)))
+    assert ours.stats().hits == 2 and all(isinstance(v, Version) for v in ours.versions), ours.explain()
+    x, w = torch.randn(2, 3, 4, requires_grad=True), torch.randn(4, 5, requires_grad=True)
+    found = [torch.autograd.grad(f(x, w).square().sum(), [x, w]) for f in (ours, program)]
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
+    assert "0 by the original program" in ours.explain()
+
+
 def test_a_missing_item_is_a_value_error():
     @torch.jit.script
     def program(x, n: int):

@@ -23,7 +23,7 @@ from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import signature as script_signature
 from tierup.frontend.torch.script.builder import NUMBERS, OBJECTS, Builder, Contents
-from tierup.frontend.torch.script.composites import multi_head, recurrent
+from tierup.frontend.torch.script.composites import einsum, multi_head, recurrent
 from tierup.frontend.torch.script.grad_mode import is_no_grad
 from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.nodes import containers as script_containers
@@ -114,6 +114,9 @@ class GraphBuilder(Builder):
             return
         if multi_head.is_apart(name, operands):
             self.bind(node, multi_head.apart(self, node, name, operands))
+            return
+        if einsum.is_apart(self, name, operands):
+            self.bind(node, einsum.apart(self, node, operands))
             return
         if recurrent.is_apart(self, name, operands):
             self.bind(node, recurrent.apart(self, node, name, operands))

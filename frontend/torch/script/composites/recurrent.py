@@ -106,7 +106,7 @@ def _step(cell: str, b_ih: bool, b_hh: bool) -> Any:
     kind = _Kind(cell, 4, 1, 1, 0.0, False, False)
     states = "h, c = states" if len(kind.states) == 2 else "h = states"
     results = ", ".join(f"next_{s}" for s in kind.states)
-    return _compiled(f"""
+    return compiled(f"""
 def run(x, states{": List[Tensor]" if len(kind.states) == 2 else ""}, w_ih, w_hh, b_ih: Optional[Tensor], b_hh: Optional[Tensor]):
     {states}
     given = torch._C._nn.linear(x, w_ih, {"b_ih" if b_ih else "None"})
@@ -147,7 +147,7 @@ def _layers(kind: _Kind) -> Any:
     result = ", ".join(["x.transpose(0, 1)" if kind.batch_first else "x", *stacked])
     tail = "has_biases: bool, layers: int, dropout: float, train: bool, both: bool" + ("" if kind.packed else ", batch_first: bool")
     of_states = "states: List[Tensor]" if len(kind.states) == 2 else "states"
-    return _compiled(f"""
+    return compiled(f"""
 {_PLACES if kind.packed else ""}
 {_direction(kind, backwards=False)}
 {_direction(kind, backwards=True)}
@@ -201,7 +201,8 @@ def _{"backwards" if backwards else "forwards"}(x, {", ".join(names)}):
 """
 
 
-def _compiled(text: str) -> Any:
+def compiled(text: str) -> Any:
+    """The graph of the function `run` of a text of TorchScript."""
     import torch  # here: optional, and whoever has a graph has it
 
     unit = torch.jit.CompilationUnit(text)  # a graph is its unit's until it is inlined
