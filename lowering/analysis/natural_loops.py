@@ -11,10 +11,12 @@ from tierup.dialect.mlir import ir
 
 @dataclass(frozen=True)
 class NaturalLoop:
-    """A loop: its `header`, and the `latches`, which branch back to it."""
+    """A loop: its `header`, and the `latches`, which branch back to it. `own`: the blocks of the region, as in `_own`, of which none is
+    erased; the loops that are found together share it."""
 
     header: ir.Block
     latches: tuple[ir.Block, ...]
+    own: dict[ir.Block, ir.Block]
 
     @property
     def branch(self) -> ir.Operation:
@@ -23,13 +25,15 @@ class NaturalLoop:
 
     def blocks(self) -> set[ir.Block]:
         """All blocks of the loop now, those of loops in it too: from which a way leads to a latch that does not leave by the header."""
-        own = _own(self.header.region)
         found, open_ = {self.header}, list(self.latches)
         while open_:
             block = open_.pop()
             if block not in found:
                 found.add(block)
-                open_ += [own[before] for before in block.predecessors]
+                before = list(block.predecessors)
+                if not all(b in self.own for b in before):  # made since
+                    self.own.update(_own(self.header.region))
+                open_ += [self.own[b] for b in before]
         return found
 
 
@@ -52,7 +56,7 @@ def natural_loops(region: ir.Region) -> list[NaturalLoop]:
         else:
             finished.add(block)
             del on_path[block]
-    return [NaturalLoop(header, tuple(found)) for header, found in latches.items()]
+    return [NaturalLoop(header, tuple(found), own) for header, found in latches.items()]
 
 
 def _own(region: ir.Region) -> dict[ir.Block, ir.Block]:
