@@ -5,6 +5,7 @@ Flow-insensitive and conservative. Free of MLIR.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 from tierup.runtime.interpreter.graph import Function, If, Let, Loop, Node, Piece, Var, nodes, variables
@@ -73,15 +74,14 @@ class Memory:
 
     def _propagate(self, arguments: list[Var]) -> dict[Var, frozenset[int]]:
         found = {var: frozenset((i,)) for i, var in enumerate(arguments)}
-        changed = True
-        while changed:  # sets only grow: in program order two rounds settle all but nested loops
-            changed = False
-            for target, sources in self._sources.items():
-                before = found.get(target, _NOTHING)
-                after = before.union(*(found.get(s, _NOTHING) for s in sources))
-                if len(after) > len(before):
-                    found[target] = after
-                    changed = True
+        targets: dict[Var, list[Var]] = {}
+        for target, sources in self._sources.items():
+            for source in sources:
+                targets.setdefault(source, []).append(target)
+        pending = deque(arguments)
+        while pending:  # sets only grow
+            source = pending.popleft()
+            pending += [target for target in targets.get(source, ()) if _grows(found, target, found[source])]
         return found
 
     def _reach(self, start: list[Var]) -> set[Var]:
@@ -92,3 +92,10 @@ class Memory:
                     seen.add(source)
                     pending.append(source)
         return seen
+
+
+def _grows(found: dict[Var, frozenset[int]], target: Var, more: frozenset[int]) -> bool:
+    """Add `more` to what is found of a variable; whether that was not there."""
+    before = found.get(target, _NOTHING)
+    found[target] = before | more
+    return len(found[target]) > len(before)

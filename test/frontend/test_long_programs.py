@@ -21,6 +21,7 @@ from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.syntax import conditionals
 from tierup.runtime.interpreter import graph as program_of_tier0
+from tierup.runtime.interpreter import memory as memory_of_tier0
 from tierup.runtime.interpreter.translate import translate
 
 _serial = itertools.count()
@@ -199,6 +200,20 @@ def test_code_behind_branches_that_leave_values_of_two_kinds_is_not_built_for_ea
         found = run(built, leaves, arguments)
         assert (type(found), found) == (np.float64, f(x, 1.5))
     assert sizes[2] - sizes[1] <= 1.2 * (sizes[1] - sizes[0])
+
+
+def test_what_may_share_memory_is_found_along_a_program_not_over_and_over(
+    define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _counted(memory_of_tier0, "_grows", monkeypatch)
+    joined = []
+    for count in (20, 40):
+        arms = (line for i in range(count) for line in (f"if c > {i}:", f"    c = c * 0.5 + {i}", "else:", "    c = c - 1.0"))
+        built, _, _ = graph(define(_body(*arms, "return c")), np.ones(3), 1.5)
+        calls.clear()
+        translate(built.module, built.entry)
+        joined.append(len(calls))
+    assert joined[1] <= 2.2 * joined[0]
 
 
 def test_what_tier_0_reads_is_asked_of_each_expression_once(define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch) -> None:
