@@ -11,8 +11,8 @@ from tierup.dialect.mlir import ir
 
 @dataclass(frozen=True)
 class NaturalLoop:
-    """A loop: its `header`, and the `latches`, which branch back to it. `own`: the blocks of the region, as in `_own`, of which none is
-    erased; the loops that are found together share it."""
+    """A loop: its `header`, and the `latches`, which branch back to it. `own`: the blocks of the region, as in `_own`; the loops that
+    are found together share it, and who makes a block there adds it."""
 
     header: ir.Block
     latches: tuple[ir.Block, ...]
@@ -30,10 +30,7 @@ class NaturalLoop:
             block = open_.pop()
             if block not in found:
                 found.add(block)
-                before = list(block.predecessors)
-                if not all(b in self.own for b in before):  # made since
-                    self.own.update(_own(self.header.region))
-                open_ += [self.own[b] for b in before]
+                open_ += [self.own[before] for before in block.predecessors]
         return found
 
 

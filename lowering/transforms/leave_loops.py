@@ -138,7 +138,8 @@ def _gather(loop: NaturalLoop, blocks: Container[ir.Block], carried: Sequence[ir
     body, behind = branch.successors
     to_body = list(branch.operands)[1 : 1 + _count(branch, 0)]
     handed = list(branch.operands)[1 + len(to_body) :]
-    left = behind.create_before(*(v.type for v in carried), arg_locs=[branch.location] * len(carried))
+    left = loop.own[behind].create_before(*(v.type for v in carried), arg_locs=[branch.location] * len(carried))
+    loop.own[left] = left
     taken = dict(zip(carried, left.arguments, strict=True))
     for value, argument in taken.items():
         for use in list(value.uses):

@@ -20,6 +20,7 @@ from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.syntax import conditionals
+from tierup.lowering.analysis import natural_loops
 from tierup.runtime.interpreter import graph as program_of_tier0
 from tierup.runtime.interpreter import memory as memory_of_tier0
 from tierup.runtime.interpreter.translate import translate
@@ -200,6 +201,18 @@ def test_code_behind_branches_that_leave_values_of_two_kinds_is_not_built_for_ea
         found = run(built, leaves, arguments)
         assert (type(found), found) == (np.float64, f(x, 1.5))
     assert sizes[2] - sizes[1] <= 1.2 * (sizes[1] - sizes[0])
+
+
+def test_blocks_of_a_function_are_listed_once_for_all_of_its_loops(
+    define: Callable[[str], FunctionType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = _counted(natural_loops, "_own", monkeypatch)
+    f = define(_body(*(line for i in range(12) for line in ("for i in range(c):", f"    x = x * 3 + {i}")), "return x"))
+    fast = tierup.jit(f, worker=False, cache=False)
+    for _ in range(2):
+        assert fast(5, 2) == f(5, 2)
+    assert fast.stats().hits == 1
+    assert 0 < len(calls) < 6
 
 
 def test_what_may_share_memory_is_found_along_a_program_not_over_and_over(
