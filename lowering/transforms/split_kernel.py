@@ -50,7 +50,7 @@ class SplitKernel(Pass):
     """Turn a long entry into calls of parts of bounded length."""
 
     name = "tierup-split-kernel"
-    size: Annotated[int, AtLeast(1)] = 64  # loops in a part
+    size: Annotated[int, AtLeast(1)] = 32  # loops in a part
 
     def run(self, module: ir.Module) -> None:
         for function in functions(module.operation):
