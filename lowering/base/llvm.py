@@ -14,6 +14,7 @@ forking.adopt(ffi.lib._lock._lock)  # held in every call of LLVM: a child of for
 
 # Innermost loops begin at a line of the cache (2**6 bytes): one of six instructions takes twice as long where it lies across two. LLVM has
 # no such setting but of the process.
+MOST_LINES = 2048  # of IR text; beyond them no statements are sought that make vectors together, which takes the square of their number
 _ALIGNED = "-x86-experimental-pref-innermost-loop-alignment=6"
 
 _lock = forking.lock()
@@ -84,20 +85,23 @@ def emit(text: str, *, target: str, level: int, unroll: bool = False, want_ir: b
     try:
         module = llvm.parse_assembly(text, context)
         try:
-            return _emit(module, tm, level, unroll, want_ir, want_asm)
+            is_long = text.count("\n") > MOST_LINES
+            return _emit(module, tm, level, unroll, want_ir, want_asm, slp=level >= 2 and not is_long)
         finally:
             module.close()  # before its context
     finally:
         context.close()
 
 
-def _emit(module: llvm.ModuleRef, tm: llvm.TargetMachine, level: int, unroll: bool, want_ir: bool, want_asm: bool) -> Emitted:
+def _emit(
+    module: llvm.ModuleRef, tm: llvm.TargetMachine, level: int, unroll: bool, want_ir: bool, want_asm: bool, *, slp: bool
+) -> Emitted:
     module.triple = tm.triple
     module.data_layout = str(tm.target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = True  # elementwise loops are what programs are made of: at every level
-    options.slp_vectorization = level >= 2
+    options.slp_vectorization = slp
     # half of LLVM's time for both: loops over arrays gain at most 9% by them, those that the program has several times that by the first
     options.loop_unrolling, options.loop_interleaving = unroll, False
     builder = llvm.create_pass_builder(tm, options)

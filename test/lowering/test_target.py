@@ -38,3 +38,24 @@ def test_the_host_s_own_features_decide() -> None:
     assert not llvm.has_fma("x86_64-unknown-linux-gnu:x86-64:+sse2,-fma")
     assert llvm.has_fma("aarch64-unknown-linux-gnu:generic:+neon")
     assert llvm.has_fma("") == llvm.has_fma(llvm.host())
+
+
+_PAIR = """define void @f(ptr noalias %p, ptr noalias %q) {
+  %a = load double, ptr %p
+  %p1 = getelementptr double, ptr %p, i64 1
+  %b = load double, ptr %p1
+  %c = fmul double %a, %a
+  %d = fmul double %b, %b
+  store double %c, ptr %q
+  %q1 = getelementptr double, ptr %q, i64 1
+  store double %d, ptr %q1
+  ret void
+}
+"""
+
+
+@pytest.mark.skipif(not llvm.host().startswith("x86_64"), reason="vectors of two doubles")
+def test_statements_are_put_together_in_vectors_where_a_program_is_not_long() -> None:
+    long = _PAIR + "; a line of the program\n" * llvm.MOST_LINES
+    found = [llvm.emit(text, target="", level=2, want_ir=True).ir for text in (_PAIR, long)]
+    assert ["<2 x double>" in ir for ir in found] == [True, False]
