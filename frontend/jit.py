@@ -17,6 +17,7 @@ import numpy as np
 
 from tierup.dialect.base.shielded import loaded
 from tierup.dialect.base.spelling import printable
+from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend import tensor_arguments
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.gradient_spec import GradientSpec, function_of
@@ -26,8 +27,11 @@ from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
+from tierup.runtime.base import events
 from tierup.runtime.base.errors import NoSourceWarning
+from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import warn
+from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
@@ -122,8 +126,9 @@ def function_from(
         before = None if kept is None else kept.find(shape, arguments)
         if before is not None:
             return before
+        front_end = _front_end(target, whole=of_gradients or made.is_strict)
         try:
-            now: Built = _front_end().built(target, place, shape, arguments, numbers, most, **how)
+            now: Built = front_end.built(target, place, shape, arguments, numbers, most, **how)
             return now if kept is None else replace(now, keep=kept.to_keep(shape, now))
         except UnsupportedSyntax as e:
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None
@@ -147,7 +152,7 @@ def function_from(
         target.__name__,
         signature_of(function),
         make,
-        lambda: graph(_front_end().shape_from_annotations(function), {}),
+        lambda: graph(_front_end(target).shape_from_annotations(function), {}),
         options,
         function,
         python=None if isinstance(target, GradientSpec) else target,
@@ -159,11 +164,18 @@ def function_from(
     return made
 
 
-def _front_end() -> Any:
+def _front_end(target: FunctionType | GradientSpec, *, whole: bool = True) -> Any:
     """The module that builds graphs, `frontend.python.build`. It is imported when there is a graph to build: a process that has what
-    earlier ones kept needs neither it nor MLIR."""
-    with During(START_UP):
-        return loaded(lambda: import_module("tierup.frontend.python.build"))
+    earlier ones kept needs neither it nor MLIR. Where something ran out that it takes, Python answers the call, unless `whole`."""
+    try:
+        with During(START_UP):
+            return loaded(lambda: import_module("tierup.frontend.python.build"))
+    except Exception as e:
+        if whole or not plans.is_passing(e):
+            raise
+        action = f"the Python function answered: what builds graphs cannot be imported now: {type(e).__name__}: {e}"
+        events.emit(Event(EventKind.POSTPONED, target.__name__, 0, Reason.NO_RESOURCES, action=action))
+        raise AnsweredElsewhere(PlainPython(function_of(target), action), for_now=True) from e
 
 
 def _remember(function: FunctionType) -> None:

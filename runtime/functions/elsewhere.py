@@ -38,11 +38,12 @@ class Elsewhere(Protocol):
 
 class AnsweredElsewhere(Exception):
     """What `build` raises where the front end has no graph: all calls are answered by `elsewhere` from now on. `of_a_kind`: none for calls
-    of this kind, so that a function of which there are graphs for others keeps these."""
+    of this kind, so that a function of which there are graphs for others keeps these. `for_now`: the call at hand alone, since something
+    ran out."""
 
-    def __init__(self, elsewhere: Elsewhere, *, of_a_kind: bool = False) -> None:
+    def __init__(self, elsewhere: Elsewhere, *, of_a_kind: bool = False, for_now: bool = False) -> None:
         super().__init__(elsewhere)
-        self.elsewhere, self.of_a_kind = elsewhere, of_a_kind
+        self.elsewhere, self.of_a_kind, self.for_now = elsewhere, of_a_kind, for_now
 
 
 @dataclass

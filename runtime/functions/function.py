@@ -202,7 +202,7 @@ class Function(Weighed, Generic[P, R]):
         except AnsweredElsewhere as e:
             if e.of_a_kind and self._variants:
                 self._kinds.leave_to(e.elsewhere, args, kwargs)
-            else:
+            elif not e.for_now:
                 self.leave_to(e.elsewhere)
             python = e.elsewhere.call
         except UnsupportedArgument:

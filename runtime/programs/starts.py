@@ -95,14 +95,19 @@ class Start:
                 return
             found = [Kept(speculation, specs, time.time()), *before][:_KEPT]
             by = key(self._program, options, found)
-        except NotCompiled:  # it was released meanwhile
+        except (NotCompiled, OSError):  # it was released meanwhile; or files that the key is made of cannot be read, which was reported
             return
         store.write(by.name, encoding.dumps(tuple(kept.plain() for kept in found)), by.description())
 
     def _read_earlier(self, options: Options) -> list[Kept]:
         if not usable(options):
             return []
-        found = [kept for kept in _read(key(self._program, options)) if kept.time < plans.BEGAN]
+        try:
+            by = key(self._program, options)
+        except OSError as e:  # of the files that the key is made of
+            store.report(f"what earlier processes had is not looked up: {e}")
+            return []
+        found = [kept for kept in _read(by) if kept.time < plans.BEGAN]
         return sorted(found, key=lambda kept: _KINDS.index(kept.speculation.kind))
 
 

@@ -15,7 +15,6 @@ import pytest
 from sampling import drawn
 
 import tierup
-from tierup.frontend import jit
 from tierup.frontend.python.kept.contents import NotDescribed, Things, described
 from tierup.frontend.python.kept.graphs import Graphs
 from tierup.lowering.objects import entries
@@ -328,4 +327,3 @@ def test_functions_that_are_translated_in_part_are_built_in_every_process(built:
     for _ in range(2):
         np.testing.assert_array_equal(tierup.jit(module(text).f)(np.ones(2)), [3, 3])
     assert not any(entry.described.kind == "graph" for entry in entries.entries())
-    assert jit._front_end().__name__ == "tierup.frontend.python.build"

@@ -1,5 +1,7 @@
 """The first call of a process, of a program that an earlier process had code for."""
 
+import errno
+import os
 import subprocess
 import sys
 import time
@@ -11,9 +13,12 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.frontend import jit
+from tierup.frontend.python.kept.graphs import Graphs
 from tierup.lowering.objects import entries, store
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.code import plans
+from tierup.runtime.programs import starts
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 
@@ -189,6 +194,33 @@ def test_a_damaged_entry_is_an_event_and_the_call_is_profiled(later: Callable[[]
         fresh(X)
     assert counts(fresh) == (0, 1, 0)
     assert EventKind.CACHE_REFUSED in [event.kind for event in heard]
+
+
+def _no_file(*given: object, **more: object) -> Any:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_where_no_file_can_be_opened_calls_go_on_as_in_a_first_process(later: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(rise, (X,), (X,))
+    later()
+    monkeypatch.setattr(Graphs, "_key", _no_file)
+    monkeypatch.setattr(starts, "key", _no_file)
+    fresh = tierup.jit(rise)
+    fresh(X), fresh(X)
+    assert counts(fresh) == (1, 1, 1)
+
+
+def test_python_answers_a_call_while_the_front_end_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+    fresh = tierup.jit(rise)
+    with monkeypatch.context() as short, tierup.events.subscribe(heard.append):
+        short.setattr(jit, "loaded", _no_file)
+        np.testing.assert_array_equal(fresh(X), rise(X))
+        with pytest.raises(OSError, match="open files"):
+            tierup.jit(rise, strict=True)(X)
+    assert [event.kind for event in heard] == [EventKind.POSTPONED]
+    fresh(X), fresh(X)
+    assert counts(fresh) == (1, 1, 1)
 
 
 def test_another_process_answers_its_first_call_natively(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ class Graphs:
             by = self._key(shape)
         except (NotDescribed, RecursionError):
             return None
+        except OSError as e:  # of the files that the key is made of
+            store.report(f"graphs of earlier processes are not looked up: {e}")
+            return None
         for outside, kept in _read(by):
             try:
                 found = _Now(self._target, arguments).built(outside, kept)
@@ -74,7 +77,7 @@ class Graphs:
         try:  # now: what stands outside may be changed before the graph has a version
             by, writer = self._key(shape), _Writer(self._target)
             outside = writer.outside(built)
-        except (NotDescribed, RecursionError):
+        except (NotDescribed, RecursionError, OSError):  # which `find` has reported
             return None
         program = built.program
         if built.enlarge is not None or optable.has_foreign(program.graph):  # room of lists, and ops of PyTorch's, are this process's
