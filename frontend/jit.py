@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 
 from tierup.dialect.base.shielded import loaded
-from tierup.dialect.base.spelling import printable
+from tierup.dialect.base.spelling import place_of
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend import tensor_arguments
 from tierup.frontend.errors import UnsupportedSyntax
@@ -111,7 +111,7 @@ def function_from(
     """The function that runs a Python function's body, or its gradients."""
     function = function_of(target)
     _remember(function)
-    place = printable(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}")
+    place = place_of(function.__code__)
     graphs = 0
     most: dict[Any, int] = {}
 

@@ -131,6 +131,12 @@ def from_numpy(dtype: Any) -> DType | None:
     return _BY_NUMPY.get(np.dtype(dtype))
 
 
+def spelled(dtype: np.dtype) -> str:
+    """`f32`: how docs, events and specs spell a NumPy dtype; one that programs cannot hold as NumPy does."""
+    known = from_numpy(dtype) if dtype.isnative else None
+    return str(dtype) if known is None else known.name
+
+
 def native(dtype: np.dtype) -> np.dtype:
     """A dtype in native byte order: itself where it is that, or has none, as variable strings have."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")

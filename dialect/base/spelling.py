@@ -1,9 +1,11 @@
-"""How names are spelled: suggestions for misspelt ones, and MLIR's escapes."""
+"""How names are spelled: suggestions for misspelt ones, MLIR's escapes, and the places of functions."""
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Iterable
+from types import CodeType
 
 
 def nearest(word: str, words: Iterable[str]) -> list[str]:
@@ -43,3 +45,25 @@ def unescaped(text: str) -> str:
 def printable(text: str) -> str:
     r"""What MLIR takes. A file's name need not be UTF-8, and Python then has half characters in it: here they are spelled (`\udce9`)."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def line_of(code: CodeType) -> int:
+    """The line of a function's `def`: that of its code is the first decorator's."""
+    first = code.co_firstlineno
+    if linecache.getline(code.co_filename, first).lstrip().startswith("@"):
+        definition = re.compile(rf"\s*(async\s+)?def\s+{re.escape(code.co_name)}\b")
+        lines = linecache.getlines(code.co_filename)[first:]
+        return next((first + i for i, line in enumerate(lines, 1) if definition.match(line)), first)
+    return first
+
+
+def place_of(code: CodeType) -> str:
+    """`model.py:12`: where a function is defined, as events, errors and `explain()` name it."""
+    return printable(f"{code.co_filename}:{line_of(code)}")
+
+
+def short_time(seconds: float) -> str:
+    """`12.3 ms`, `4.56 us`."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"

@@ -19,6 +19,7 @@ class Reason(Enum):
     DEPTH_EXHAUSTED = "the fusion strategy allows no further version"
     RELEASED = "what compiling needs was released; versions that exist go on, and reset() starts again"
     COMPILING = "a version is being compiled in the background"
+    OVER_BUDGET = "the seconds of compile_budget are used up; versions are made in the background from now on"
     BACKING_OFF = "the last compiles came to nothing, so the next waits for some more calls"
     ARGUMENT_UNSUPPORTED = "an argument is of a kind that native code does not take"
     NO_DEVICE = "there is no device to run kernels on, so the CPU answers"

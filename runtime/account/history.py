@@ -14,16 +14,17 @@ from tierup.runtime.account import times
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import NotOptimized
 from tierup.runtime.base.events import Event, EventKind
-from tierup.runtime.base.once import Once
+from tierup.runtime.base.once import Owner
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 
 _EVENTS_KEPT = 64
 _LONG = 0.1  # seconds of a call before it runs, which are told
-_OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT)  # counted by reason, since the ring forgets
+# counted by reason, since the ring forgets
+_OF_CALLS = (EventKind.MISS, EventKind.FALLBACK, EventKind.BAILOUT, EventKind.ERROR_EXIT, EventKind.HANDED_OVER)
 # the others happen before their call is answered
-_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT)
-COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts")
+_AFTER_COUNTING = (EventKind.PROFILED, EventKind.MISS, EventKind.ERROR_EXIT, EventKind.BAILOUT, EventKind.HANDED_OVER)
+COUNTERS = ("misses", "profiled_runs", "interpreted", "compiles", "bailouts", "raised")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +55,14 @@ class Named(Protocol):
 
 
 class History:
-    """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered. `once`: what was
-    said of the function that the program belongs to."""
+    """The account that all executors of a program share. Thread-safe. `calls()`: how many calls the program has answered. `owner`: the
+    function that the program belongs to, whose calls events are numbered by; `is_inside`: the program runs within one of these calls, which
+    is counted by then."""
 
     compiles = 0  # of all programs, roughly: who sums up those of some programs does so again when it has grown
 
-    def __init__(self, program: Named, calls: Callable[[], int], once: Once) -> None:
-        self._program, self.calls, self.once = program, calls, once
+    def __init__(self, program: Named, calls: Callable[[], int], owner: Owner, *, is_inside: bool = False) -> None:
+        self._program, self.calls, self.owner, self._is_inside = program, calls, owner, is_inside
         self._lock = forking.lock()
         self._ring: deque[list[Any]] = deque(maxlen=_EVENTS_KEPT)  # template, call, time, caller, how often in a row
         self.clear()
@@ -71,6 +73,7 @@ class History:
         self.last_reason: Reason | None = None
         self.seconds_in_tier0 = 0.0  # what the last recorded run took
         self.failed_checks: dict[tuple[str, str], tuple[int, float, str]] = {}  # (op, line) -> calls, seconds, what was raised last
+        self.raised_by: dict[int, int] = {}  # by the serial of the version whose check failed
         self.turned_away: dict[Reason, int] = {}  # misses by why no version was made for them
         self.refusals: dict[tuple[Reason, str, str], str] = {}  # (reason, detail, line) -> the op; in order, without repeats
         self.reasons: dict[tuple[str, Reason | None], int] = {}  # how often: ("miss", reason), ("interpreted", reason), ...
@@ -114,6 +117,10 @@ class History:
         if options.is_assertion:
             raise NotOptimized(f"{self._program.name} (at {self._program.place}) runs in tier 0: {reason.sentence}")
 
+    def begins_compiling(self, action: str) -> None:
+        """Note a compile that will be long."""
+        self.emit(EventKind.COMPILING, None, action=action)
+
     def gave_up(self, why: NotCompiled, guards: str, action: str) -> None:
         """Note a speculation without code."""
         with self._lock:
@@ -127,14 +134,20 @@ class History:
     def template(self, kind: EventKind, reason: Reason | None, *, why: Reason | None = None, **details: Any) -> EventTemplate:
         """What `tell` can be told, more than once."""
         details.setdefault("line", self._program.place)
+        for said in ("guard", "action"):
+            if details.get(said):
+                details[said] = self.owner.named(details[said])
         return EventTemplate(kind, self._program.name, reason, details, why)
 
-    def check_failed(self, op: str, line: str, error: BaseException, seconds: float) -> None:
-        """A check in native code failed, and tier 0, which ran the call again, raised. `op`, `line`: of the check, "" where not known."""
+    def check_failed(self, op: str, line: str, error: BaseException, seconds: float, serial: int) -> None:
+        """A check in native code failed, and tier 0, which ran the call again, raised. `op`, `line`: of the check, "" where not known;
+        `serial`: of the version that it is in, 0 of a split."""
         message = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         with self._lock:
             count, before, _ = self.failed_checks.get((op, line), (0, 0.0, ""))
             self.failed_checks[op, line] = count + 1, before + seconds, message
+            self.counts["raised"] += 1
+            self.raised_by[serial] = self.raised_by.get(serial, 0) + 1
         where = {"line": line} if line else {}
         self.emit(EventKind.ERROR_EXIT, Reason.ERROR_SITE, guard=op, action=f"ran again in tier 0, which raised {message}", **where)
 
@@ -152,7 +165,8 @@ class History:
                 self._ring[-1][-1] += 1
                 return now
         caller = events.caller() if kind in _AFTER_COUNTING else ""
-        call, when = self.calls() + (kind not in _AFTER_COUNTING), time.time()
+        is_counted = self._is_inside or kind in _AFTER_COUNTING
+        call, when = (self.owner.calls or self.calls)() + (not is_counted), time.time()
         self._ring.append([template, call, when, caller, 1])
         if heard:
             events.emit(template.at(call, when, caller, 1))

@@ -7,12 +7,13 @@ from tierup.dialect.base.records import dataclass
 
 @dataclass(frozen=True)
 class Stats:
-    """Disjoint counts: calls = hits + misses + profiled_runs + interpreted + python.
+    """Disjoint counts: calls = hits + raised + misses + profiled_runs + interpreted + python.
 
-    `hits`: a version's guards held. `misses`: versions exist, none fitted or had an answer, tier 0 had. `profiled_runs`: tier 0 answered
-    before there was a version, and recorded. `interpreted`: tier 0 answered for another reason (see `explain()`). `python`: the Python
-    function answered, in a turn that was timed or since it is quicker.
-    `bailouts`: of the hits, those that left native code at an exit site, or at an error site where tier 0 raised.
+    `hits`: a version answered. `raised`: a version's guards held, and a check in it failed: the call raised. `misses`: versions exist, none
+    fitted or had an answer, tier 0 had. `profiled_runs`: tier 0 answered before there was a version, and recorded.
+    `interpreted`: tier 0 answered for another reason (see `explain()`). `python`: the Python function answered, in a turn that was timed
+    or since it is quicker.
+    `bailouts`: calls that left native code at an exit site, or at an error site where tier 0 raised.
     `fallbacks`: a region's check failed and its unspecialised twin ran. `compiles`, `versions`: made in all, there now.
     `plan_cache_hits`, `plan_cache_misses`: calls of the specialising executor whose argument spec had a plan, and had none.
     """
@@ -28,11 +29,12 @@ class Stats:
     plan_cache_hits: int = 0
     plan_cache_misses: int = 0
     python: int = 0
+    raised: int = 0
 
     @property
     def calls(self) -> int:
         """All calls, however they were answered."""
-        return self.hits + self.misses + self.profiled_runs + self.interpreted + self.python
+        return self.hits + self.raised + self.misses + self.profiled_runs + self.interpreted + self.python
 
     def __add__(self, other: Stats) -> Stats:
         # field by field: a bailout sums up, and a loop over names takes ten times as long
@@ -48,4 +50,5 @@ class Stats:
             self.plan_cache_hits + other.plan_cache_hits,
             self.plan_cache_misses + other.plan_cache_misses,
             self.python + other.python,
+            self.raised + other.raised,
         )

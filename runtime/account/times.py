@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache
 from time import perf_counter
@@ -17,6 +18,7 @@ from typing import Any
 from weakref import WeakSet
 
 from tierup.dialect.base import forking
+from tierup.runtime.account import calls
 
 START_UP, GRAPHS, COMPILING, LOADING = "start-up", "graphs", "compiling", "loading code"
 TIER0, NATIVE, PYTHON, OVERHEAD, WAITING = "tier 0", "native code", "Python", "call overhead", "waiting"
@@ -26,6 +28,7 @@ _SAMPLE = 2e-6  # seconds that a timed call takes longer
 _SHARE = 0.01  # of all time, at most, goes to that
 _MOST_UNTIMED = 4096  # calls between two that are timed
 _MUCH = 4  # times as long
+_KEPT = 1024  # calls
 _GOLDEN = 0.6180339887498949  # steps through 0 to 1 that no pattern of calls follows
 
 
@@ -80,7 +83,8 @@ class Times:
         self.stages: dict[str, float] = {}
         self.entries = self.left = self.graphs = 0
         self.native = Samples()
-        self.background = None if is_background else Times(is_background=True)
+        self.recent: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # (start, seconds) of the last calls that came through Python
+        self.background = None if is_background else Times(name, is_background=True)
         if place:
             _place(name, place).begin(self)
 
@@ -105,6 +109,18 @@ class Times:
         if self.background is not None and other.background is not None:
             self.background.take(other.background)
 
+    def ended(self, start: float, end: float, before: Mapping[str, float] | None) -> None:
+        """A call came in and ended, by `perf_counter`. `before`: the seconds by part when it began, where calls are told."""
+        self.recent.append((start, end - start))
+        if before is not None:
+            calls.tell(self.name, self.place, start, end - start, {part: spent - before[part] for part, spent in self.seconds.items()})
+
+    def answered_natively(self, seconds: float, stands_for: int, serial: int) -> None:
+        """A call took so long that native code answered, without a line of Python; it stands for those that were not timed before it."""
+        self.native.add(seconds, stands_for, serial)
+        if calls.are_heard():
+            calls.tell(self.name, self.place, perf_counter() - seconds, seconds, {NATIVE: seconds}, stands_for)
+
     def clear(self) -> None:
         """Forget all of it: what the place's sum has stays there."""
         if self.place:
@@ -114,6 +130,7 @@ class Times:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.entries = self.left = self.graphs = 0
         self.stages, self.native = {}, Samples()
+        self.recent.clear()
         if self.background is not None:
             self.background.clear()
 
@@ -165,6 +182,7 @@ class _Here(threading.local):
     part = ""
     since = 0.0
     entered = 0.0  # when the call came in that the thread is in
+    before: dict[str, float] | None = None  # what calls before it took, where somebody wants to know of each
 
 
 _here = _Here()
@@ -186,6 +204,7 @@ class During:
         if self._account is not None:
             if account is None:
                 here.entered = now
+                here.before = dict(self._account.seconds) if calls.are_heard() else None
             here.account = self._account
         here.part, here.since = self._part, now
 
@@ -195,6 +214,8 @@ class During:
             here.account.seconds[here.part] += now - here.since
         here.account, here.part = self._before
         here.since = now
+        if here.account is None and self._account is not None:
+            self._account.ended(here.entered, now, here.before)
 
 
 def of_background() -> Times | None:

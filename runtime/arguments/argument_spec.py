@@ -119,7 +119,6 @@ def _array(array: np.ndarray, requires_grad: bool) -> TensorSpec:
     key = (array.dtype, array.ndim, requires_grad)
     found = _tensors.get(key)
     if found is None:
-        named = dtypes.from_numpy(array.dtype) if array.dtype.isnative else None
-        made = TensorSpec(str(array.dtype) if named is None else named.name, array.ndim, requires_grad=requires_grad)
+        made = TensorSpec(dtypes.spelled(array.dtype), array.ndim, requires_grad=requires_grad)
         found = _tensors.setdefault(key, made)
     return found

@@ -88,7 +88,7 @@ def _array(i: int, spec: ArgumentSpec, arg: Any, is_written: bool, symbols: dict
     if type(arg) is not np.ndarray and not (on_device and type(arg) in device_arrays):
         return Mismatch(i, Reason.WRONG_TYPE, "type", "numpy.ndarray", type(arg).__name__)
     if arg.dtype != dtypes.BY_NAME[spec.dtype].numpy:
-        return Mismatch(i, Reason.WRONG_DTYPE, "dtype", spec.dtype, str(arg.dtype))
+        return Mismatch(i, Reason.WRONG_DTYPE, "dtype", spec.dtype, dtypes.spelled(arg.dtype))
     if arg.ndim != len(spec.sizes):
         return Mismatch(i, Reason.WRONG_RANK, "rank", str(len(spec.sizes)), str(arg.ndim))
     if not arg.flags.aligned:

@@ -31,7 +31,6 @@ from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.new_version import Produce, make_version
-from tierup.runtime.compiling.scheduling import later
 from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.faults import faults
@@ -73,7 +72,7 @@ class Assumptions:
 
     def run(self, flat: Flat, signature: Signature) -> Flat:
         """Answer a call in tier 0, recording values in mid-program where that can be."""
-        if not self._was_tried and later.is_wanted(self._context.options()):
+        if not self._was_tried and self._context.options().in_background:
             return self._context.program.run(flat)  # `why_not_ready` has asked for it
         with self._lock:
             self.runs += 1
@@ -102,7 +101,7 @@ class Assumptions:
 
     def why_not_ready(self, options: Options) -> Reason | None:
         """None when a call can be recorded, or cannot ever. Where no call waits for compiles this asks for what is needed."""
-        if not self._was_tried and later.is_wanted(options):
+        if not self._was_tried and options.in_background:
             if not self.postponed.waits:
                 self._later.ask("instrumented", Assumptions.prepare)
             return None if self._was_tried else Reason.COMPILING
@@ -238,7 +237,7 @@ class Assumptions:
         place, publication = self._context.place, self.publication
         results = drawing.tried(lambda: place.results(publication, flat, continuations.go_on(status - EXIT_BASE, live)))
         if results is None:
-            return self._context.run_again(flat), None
+            return self._context.run_again(flat, serial=record.serial), None
         return results, continuations if continuations.is_due and self._context.options().profile else None
 
     def _of(self, record: VersionRecord) -> Continuations:

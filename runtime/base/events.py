@@ -4,7 +4,8 @@
 
 Hits are not events: they cost nothing and are counted (`stats()`). Every function also keeps its last events for `explain()`.
 
-`TIERUP_LOG=compiles,misses,bailouts,profiles` (or `all`) in the environment prints the events of these kinds to stderr as they happen.
+`TIERUP_LOG=compiles,misses,bailouts,profiles` (or `all`) in the environment prints the events of these kinds to stderr as they happen, and
+`perf` what each call took (`runtime/account/calls.py`).
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ class EventKind(Enum):
     """What happened, in the words of events and stats()."""
 
     PROFILED = "profiled"
+    COMPILING = "compiling"
     COMPILED = "compiled"
     MISS = "miss"
     FALLBACK = "fallback"
     BAILOUT = "bailout"
     ERROR_EXIT = "error exit"
+    HANDED_OVER = "handed over"
     GENERALISED = "generalised"
     EVICTED = "evicted"
     GAVE_UP = "gave up"
@@ -98,14 +101,14 @@ def caller() -> str:
     return "" if frame is None else printable(f"{frame.f_code.co_filename}:{frame.f_lineno}")
 
 
-LOG = "TIERUP_LOG"
+LOG, PERF = "TIERUP_LOG", "perf"
 LOGGED = {
     "compiles": (
-        EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.POSTPONED, EventKind.EVICTED,
-        EventKind.RELEASED, EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
+        EventKind.COMPILING, EventKind.COMPILED, EventKind.GENERALISED, EventKind.SPLIT, EventKind.GAVE_UP, EventKind.POSTPONED,
+        EventKind.EVICTED, EventKind.RELEASED, EventKind.DIFFERENTIATED, EventKind.CACHE_REFUSED,
         EventKind.CUT, EventKind.PLAIN_PYTHON,
     ),
-    "misses": (EventKind.MISS, EventKind.FALLBACK),
+    "misses": (EventKind.MISS, EventKind.FALLBACK, EventKind.HANDED_OVER),
     "bailouts": (EventKind.BAILOUT, EventKind.ERROR_EXIT),
     "profiles": (EventKind.PROFILED,),
 }  # fmt: skip
@@ -179,8 +182,8 @@ def log_listener(wanted: str) -> Listener:
     """A listener that prints what a value of `TIERUP_LOG` asks for to stderr, and says so of a word that it does not know."""
     words = [w.strip() for w in wanted.split(",") if w.strip()]
     for word in words:
-        if word not in LOGGED and word != "all":
-            print(f"tierup: {LOG}: unknown kind {word!r}: all, or some of {', '.join(LOGGED)}", file=sys.stderr)
+        if word not in LOGGED and word not in ("all", PERF):
+            print(f"tierup: {LOG}: unknown kind {word!r}: all, or some of {', '.join((*LOGGED, PERF))}", file=sys.stderr)
     kinds = set(EventKind) if "all" in words else {kind for word in words for kind in LOGGED.get(word, ())}
 
     def show(event: Event) -> None:

@@ -1,10 +1,11 @@
-"""What is said of a function only once, whichever of its graphs, regions and continuations it is due to."""
+"""What all graphs, regions and continuations of a function share: what is said only once of it, and how its calls are numbered."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
+from collections.abc import Callable
 
 from tierup.dialect.base import forking
 from tierup.runtime.base.errors import RecompileLimitWarning
@@ -23,6 +24,26 @@ class Once:
             is_first = what not in self._said
             self._said.add(what)
             return is_first
+
+
+class Owner(Once):
+    """The function that programs belong to. `calls`: how many it has answered; None where the program's own are all. `named`: what its ops
+    are called, in a text for people, by who wrote it."""
+
+    def __init__(self, calls: Callable[[], int] | None = None, named: Callable[[str], str] = str) -> None:
+        super().__init__()
+        self.calls, self.named = calls, named
+        self._waited = 0.0
+
+    @property
+    def waited(self) -> float:
+        """Seconds that calls have waited for compiles under a budget."""
+        return self._waited
+
+    def wait(self, seconds: float) -> None:
+        """So much longer."""
+        with self._lock:
+            self._waited += seconds
 
 
 def warn(text: str, category: type[Warning] = RecompileLimitWarning) -> None:

@@ -24,6 +24,7 @@ class LoadOptions(TypedDict, total=False):
     worker: bool
     cache: bool
     compile_limit: float
+    compile_budget: float
     weigh: bool
     executor: Literal["profiling", "specializing"]
     backend: Literal["cpu", "cuda", "cuda-or-cpu"]

@@ -77,6 +77,10 @@ class Options:
     compile_limit: float = _count(
         300.0, 0.001, "seconds after which a compile is given up; in this process it ends with the pass that runs then", most=1e6
     )
+    compile_budget: float = _count(
+        0.0, 0, "seconds that the calls of a function wait for its compiles, all together; what takes longer is made in the background, "
+        "and tier 0 answers meanwhile; 0: as long as it takes", most=1e6
+    )  # fmt: skip
     weigh: bool = _flag(
         True,
         "False: native code answers what it can; True: where the Python function, or the statements of a region, take less time, they "
@@ -151,6 +155,11 @@ class Options:
     def device_tf32(self) -> bool:
         """Whether code for a device may round operands of f32 products to tf32."""
         return self.backend != "cpu" and self.tf32
+
+    @property
+    def in_background(self) -> bool:
+        """Whether compiles are begun behind the calls: nobody waits for them, or not longer than `compile_budget`."""
+        return (self.compile == "background" or self.compile_budget > 0) and not self.strict
 
     @cached_property
     def depth(self) -> int:

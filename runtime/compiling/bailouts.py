@@ -20,7 +20,6 @@ from tierup.dialect.passes.pipelines.default import BAILOUTS, CUT_BAILOUTS, PROF
 from tierup.dialect.speculation import CONTINUATION
 from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.speculation.resume_points import root
-from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering.analysis.stated import state
 from tierup.lowering.base import faults
@@ -31,14 +30,12 @@ from tierup.runtime.compiling.regions import (
     SplitCode,
     ValueGraph,
     instrument_with,
-    left_in_tier0,
-    no_region,
-    outlined_region,
+    names_of,
     publication_of,
     publishable,
+    with_regions_apart,
 )
 from tierup.runtime.compiling.version import run
-from tierup.runtime.interpreter.reader import argument_names
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.programs.program import BAILOUT
@@ -131,7 +128,7 @@ def continuation(code: Guarded, index: int) -> tuple[str, str, tuple[str, ...], 
         made = func.clone(ir.InsertionPoint(alone.body)).operation
     for attribute in ("sym_visibility", CONTINUATION):
         del made.attributes[attribute]
-    return text_of(alone), name, tuple(argument_names(made)), translate(alone, name)
+    return text_of(alone), name, names_of(bailout.operands, by_name[code.entry]), translate(alone, name)
 
 
 def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
@@ -141,13 +138,7 @@ def split(code: Guarded, excluded: Collection[str]) -> SplitCode:
     module = parse_module(code.text)
     exclude(module, excluded)
     run(CUT_BAILOUTS, module, Reason.PROGRAM_RAISES)
-    by_name = function_names(module)
-    main = by_name[code.entry]
-    if REGIONS not in main.attributes:
-        raise no_region(main)
-    names = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
-    regions = tuple(outlined_region(by_name[name], name) for name in names)
-    return SplitCode(code.profiled, code.text, text_of(module), regions, left_in_tier0(main))
+    return with_regions_apart(module, code.entry, code.profiled, code.text)
 
 
 def tier0_with_bailouts(code: SplitCode, entry: str, sites: Mapping[str, object], resume: Mapping[int, object], *, fail: bool) -> Tier0:

@@ -6,14 +6,15 @@ pipelines `profile` and `versioned` and by `tierup-dispatch-regions`; each stage
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir.attributes import i64, profiled_attr
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.walking import function_names, torch_name, walk
 from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -23,6 +24,7 @@ from tierup.dialect.passes.fusion.grouping import weight
 from tierup.dialect.passes.pipelines.default import PROFILE, VERSIONED
 from tierup.dialect.passes.registry import NamedPipeline
 from tierup.dialect.speculation.reasons import Reason
+from tierup.dialect.speculation.resume_points import root
 from tierup.dialect.transforms.dispatch_regions import REGIONS
 from tierup.dialect.transforms.fuse_groups import exclude
 from tierup.lowering.base import faults
@@ -157,14 +159,19 @@ def cut(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCo
     _refuse_copies_in_loops(function_names(module)[entry])
     _DISPATCH.run(module)
     dump.stage("split", text_of(module))
+    return with_regions_apart(module, entry, profiled_text, text)
+
+
+def with_regions_apart(module: ir.Module, entry: str, profiled_text: str, text: str) -> SplitCode:
+    """A program that calls its regions, and these as programs of their own. Raises NotCompiled when it has none."""
     by_name = function_names(module)
     main = by_name[entry]
     if REGIONS not in main.attributes:
-        raise no_region(main)
+        raise _no_region(main)
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
-    return SplitCode(
-        profiled_text, text, text_of(module), tuple(outlined_region(by_name[name], name) for name in sites), left_in_tier0(main)
-    )
+    calls = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value: op for op in walk(main) if op.name == "func.call"}
+    regions = tuple(_outlined_region(by_name[name], name, names_of(calls[name].operands, main)) for name in sites)
+    return SplitCode(profiled_text, text, text_of(module), regions, _left_in_tier0(main))
 
 
 def stage_of_whole(graph: str, entry: str, arguments: Sequence[ArgumentSpec], stage: str) -> str:
@@ -193,21 +200,43 @@ def main_tier0(code: SplitCode, entry: str, sites: Mapping[str, object]) -> Tier
     return translate(parse_module(code.graph), entry, sites=sites)
 
 
-def outlined_region(func: ir.Operation, name: str) -> RegionCode:
-    """A function that holds a region as a program of its own."""
+def names_of(values: Iterable[ir.Value], func: ir.Operation) -> tuple[str, ...]:
+    """What people call values in a function: `x` an argument, `aten.slice.Tensor of x at 7:21` what an op makes, by its line and column."""
+    arguments = dict(zip(func.regions[0].blocks[0].arguments, argument_names(func), strict=True))
+    return tuple(_named(root(value), arguments) for value in values)
+
+
+def _named(value: ir.Value, arguments: Mapping[ir.Value, str]) -> str:
+    if value in arguments:
+        return arguments[value]
+    op = maker(value)
+    if op is None:  # of a loop's body
+        return f"what the loop carries{_at(value.owner.owner)}"
+    row = row_of(op)
+    viewed = arguments.get(root(op.operands[0])) if row is not None and row.kind is Kind.VIEW else None
+    return torch_name(op) + (f" of {viewed}" if viewed else "") + _at(op)
+
+
+def _at(op: ir.Operation) -> str:
+    place = diagnostics.place_of(op.location)
+    return f" at {place.line}:{place.column}" if place.line else ""
+
+
+def _outlined_region(func: ir.Operation, name: str, names: tuple[str, ...]) -> RegionCode:
+    """A function that holds a region as a program of its own. `names`: of what it takes, for people."""
     with func.context, func.location:
         alone = ir.Module.create()
         made = func.clone(ir.InsertionPoint(alone.body)).operation
     del made.attributes["sym_visibility"]
     first = next((op for op in walk(func) if weight(op)), func)
     place = diagnostics.where(first.location)
-    return RegionCode(name, text_of(alone), tuple(argument_names(made)), translate(alone, name), place)
+    return RegionCode(name, text_of(alone), names, translate(alone, name), place)
 
 
 _ALONE = " (has native code, but is alone, of unknown types or refused)"
 
 
-def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
+def _left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     """The ops that tier 0 computes with, and their lines, each once; behind an op that may have native code, why it runs there."""
     found = []
     for op in walk(main):
@@ -217,9 +246,9 @@ def left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(found))
 
 
-def no_region(main: ir.Operation) -> NotCompiled:
+def _no_region(main: ir.Operation) -> NotCompiled:
     """That no part of a program is worth native code, at the first op that has some, and what would help."""
-    left = left_in_tier0(main)
+    left = _left_in_tier0(main)
     alone = [(op.removesuffix(_ALONE), line) for op, line in left if op.endswith(_ALONE)]
     others = dict.fromkeys(op for op, _ in left if not op.endswith(_ALONE))
     if not alone:

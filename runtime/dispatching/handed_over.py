@@ -41,7 +41,7 @@ class HandedOver:
         self._made_of: dict[Specs, Specs] = {}  # guards with values -> those without, of which they were made
         self._in_vain: set[Specs] = set()  # guards that values do not help
         self._template, self._too_large = (
-            context.history.template(EventKind.MISS, reason, action="ran again in tier 0")
+            context.history.template(EventKind.HANDED_OVER, reason, action="ran again in tier 0")
             for reason in (Reason.HANDED_OVER, Reason.INT_TOO_LARGE)
         )
 
@@ -53,12 +53,12 @@ class HandedOver:
         version = next((v for v in self._table.versions if v.record is record), None)
         sites = () if version is None else version.compiled.artifact.error_sites[status - ERROR_BASE :]
         if sites and sites[0].op == INT_TOO_LARGE:
-            return self._context.run_again(flat, lambda: self._count_too_large(record), sites[0])
+            return self._context.run_again(flat, lambda: self._count_too_large(record), sites[0], record.serial)
         options = self._context.options()
         wanted = self._wanted(record, flat, options)
         if wanted is not None and self._give(record, wanted, lambda: make(wanted, flat, options)):
             return self._table.run_once(flat, options.entry)
-        return self._context.run_again(flat, lambda: self._count(record, flat), sites[0] if sites else None)
+        return self._context.run_again(flat, lambda: self._count(record, flat), sites[0] if sites else None, record.serial)
 
     def _wanted(self, record: VersionRecord, flat: tuple[Any, ...], options: Options) -> Speculation | None:
         """The version for the values of a call that native code left at an error site, where calls with these came before."""
@@ -97,7 +97,7 @@ class HandedOver:
         self._table.hand_over(record)
         history = self._history
         history.tell(self._too_large, "misses")
-        count = history.reasons[EventKind.MISS.value, Reason.INT_TOO_LARGE]
+        count = history.reasons[EventKind.HANDED_OVER.value, Reason.INT_TOO_LARGE]
         if count >= _CALLS_KEPT and 2 * count > self._context.calls():
             self._context.leave_to_python("most of its calls have ints of more than 64 bits")
 

@@ -17,7 +17,7 @@ from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.history import History
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.base.events import EventKind
-from tierup.runtime.base.once import Once
+from tierup.runtime.base.once import Owner
 from tierup.runtime.base.options import Changed, Options, Overrides
 from tierup.runtime.base.protocols import Place, ProgramExecutor
 from tierup.runtime.code import plans
@@ -49,8 +49,8 @@ class Executor:
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
     `is_region`: the program is a region of another's; `is_part`: what goes on where an assumption of another's failed. Neither is counted
-    apart. `once`: what was said of the function that the program belongs to; `leave_to_python` has its Python function answer it; `keep`
-    keeps the program for processes to come, once it has a version.
+    apart. `owner`: the function that the program belongs to; `leave_to_python` has its Python function answer it; `keep` keeps the program for
+    processes to come, once it has a version.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Executor:
         *,
         is_region: bool = False,
         is_part: bool = False,
-        once: Once | None = None,
+        owner: Owner | None = None,
         leave_to_python: Callable[[str], object] = lambda why: None,
         keep: Callable[[], None] | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class Executor:
         self._direct = direct
         self._is_region, self._leave_to_python = is_region, leave_to_python
         self._lock = forking.lock()
-        self.history = History(program, self.calls, once or Once())
+        self.history = History(program, self.calls, owner or Owner(), is_inside=is_region or is_part)
         self._counted_before = Counters(graph_executors_constructed=1)  # before the last reset
         self._clear()
         if not (is_region or is_part):
@@ -206,16 +206,16 @@ class Executor:
 
     def another(self, program: Program) -> Executor:
         """An executor of another program under the same options."""
-        return Executor(program, self._overrides, once=self.history.once)
+        return Executor(program, self._overrides, owner=self.history.owner)
 
     def _region(self, program: Program) -> Executor:
-        return Executor(program, self._overrides, is_region=True, once=self.history.once)
+        return Executor(program, self._overrides, is_region=True, owner=self.history.owner)
 
     def _continuation(self, program: Program) -> Executor:
         """Of what goes on where an assumption in mid-program fails."""
         from tierup.runtime.bailouts.continuations import deeper  # here: only where there are such
 
-        return Executor(program, Changed(self._overrides, deeper), is_part=True, once=self.history.once)
+        return Executor(program, Changed(self._overrides, deeper), is_part=True, owner=self.history.owner)
 
     def locked(self, until: ExitStack) -> list[tuple[tuple[object, ...], Kind]]:
         """The executors of this program, by the options that code depends on; none changes until `until` is closed."""
@@ -289,7 +289,7 @@ class Executor:
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered; 0 of one that is no longer here."""
-        return sum(kind.hits(version) for kind in self._kinds.values())
+        return max(0, sum(kind.hits(version) for kind in self._kinds.values()) - self.history.raised_by.get(version.record.serial, 0))
 
     def continuations(self, version: Version | Split) -> Continuations | None:
         """The assumptions in mid-program of a version, and what goes on where they fail; None when it has none."""
@@ -304,7 +304,8 @@ class Executor:
 
     def stats(self) -> Stats:
         """Counts of what happened to the program since it was made or reset; without its gradients."""
-        return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
+        counts = self.history.counts
+        return sum((kind.stats() for kind in self._kinds.values()), Stats(hits=-counts["raised"], **counts))
 
     def stats_with_gradients(self) -> Stats:
         """Its own and those of the forward and backward programs that were made of it."""

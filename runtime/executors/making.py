@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
-from tierup.runtime.account.times import COMPILING, LOADING, During
+from tierup.runtime.account.times import COMPILING, LOADING, WAITING, During
 from tierup.runtime.arguments.signature import Signature, classes_of
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
@@ -23,6 +23,7 @@ from tierup.runtime.compiling.scheduling.attempt import Attempt
 from tierup.runtime.compiling.scheduling.background import queue
 from tierup.runtime.compiling.scheduling.backoff import Backoff
 from tierup.runtime.compiling.scheduling.job import CompileJob
+from tierup.runtime.compiling.scheduling.progress import told
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
 from tierup.runtime.programs.context import Context
@@ -171,12 +172,13 @@ class VersionMaker(Generic[Log]):
         try:
             with During(LOADING):
                 outcome = from_disk(self.program, speculation, valued, options, context.calls() + 1) if self._assumptions is None else None
-            if outcome is None and options.compile == "background" and not options.strict:
+            if outcome is None and options.in_background:
                 self._compile_in_background(attempt, speculation, valued, options)
-                return Reason.COMPILING
+                return self._waited_for(signature, options)
             if outcome is None:
                 make, call = self.make_one or make_version, context.calls() + 1
-                outcome = make(self.program, speculation, valued, options, call, placement.in_call)
+                with told(self.program, context.history.begins_compiling):
+                    outcome = make(self.program, speculation, valued, options, call, placement.in_call)
         except NotCompiled as e:
             outcome = e
         try:
@@ -187,6 +189,23 @@ class VersionMaker(Generic[Log]):
                 self._refused[signature.classes] = outcome
             raise
         return outcome
+
+    def _waited_for(self, signature: Signature, options: Options) -> Version | NotCompiled | Reason:
+        """What comes of a compile in the background within what is left of `compile_budget`; COMPILING where that is too little."""
+        history = self.context.history
+        left = options.compile_budget - history.owner.waited
+        if options.compile == "background" or left <= 0:
+            return Reason.COMPILING
+        before, start = self.table.versions, time.perf_counter()
+        with During(WAITING):
+            queue.wait(left, lambda job: job.is_for(history))
+        waited = time.perf_counter() - start
+        history.owner.wait(waited)
+        if waited >= left:
+            action = f"waited {options.compile_budget:.3g} s in all, and goes on in tier 0"
+            history.emit(EventKind.POSTPONED, Reason.OVER_BUDGET, action=action)
+        made = [version for version in self.table.versions if version not in before]
+        return made[-1] if made else self._refused.pop(signature.classes, Reason.COMPILING)
 
     # --- without an assumption that failed too often ---------------------------------------------------------------------
 
@@ -204,7 +223,7 @@ class VersionMaker(Generic[Log]):
         try:
             with failures_are_refusals("the compiler"):
                 assumptions.leave_implied_open(continuations.code, record.arguments)
-            if options.compile == "background" and not options.strict:
+            if options.in_background:
                 self.table.remove(version)
                 self._compile_in_background(Attempt(self), version.speculation, record.arguments, options)
                 return None

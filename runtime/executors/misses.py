@@ -108,20 +108,20 @@ class Misses:
     def warn_of_limit(self, signature: Signature, reason: Reason, options: Options, log: SpeculationLog) -> None:
         """Say once, to the user, that calls like this one will stay slow, where they will since the versions are used up."""
         is_limit = reason is Reason.EVICTED or reason is Reason.DEPTH_EXHAUSTED and log.within_strategy
-        if not is_limit or not self._history.once.first("the versions are used up"):
+        if not is_limit or not self._history.owner.first("the versions are used up"):
             return
         program = self._context.program
         strategy = ", ".join(f"{count} {kind}" for kind, count in options.fusion_strategy)
         calls = ", ".join(f"{name}: {klass}" for name, klass in zip(program.names, signature.classes, strict=True))
-        warn(
+        warn(self._history.owner.named(
             f"{program.name} (at {program.place}) has used up its {log.within_strategy + log.beyond_strategy} versions "
             f"(fusion_strategy: {strategy}; bailout_depth: {options.bailout_depth}; max_versions: {options.max_versions}); "
             f"calls with ({calls}) that fit none run in the interpreter. "
             f"Raise fusion_strategy{' and max_versions' if options.is_dynamic else ''}, call it with fewer kinds of arguments, "
             f"or see explain()."
-        )
+        ))  # fmt: skip
 
     def not_optimized(self) -> NotOptimized:
         """Why a program that must be native as a whole is not."""
         found = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in self._history.refusals)
-        return NotOptimized(f"{self._context.program.name} has no native code as a whole: {found}")
+        return NotOptimized(self._history.owner.named(f"{self._context.program.name} has no native code as a whole: {found}"))

@@ -21,7 +21,6 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.scheduling import later
 from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.dispatching.handed_over import HandedOver
@@ -161,7 +160,7 @@ class SpecializedPlan:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
             raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
         if refusal is not None and refusal.reason in SPLITTABLE and not self.context.is_region:
-            if not self.splits and later.is_wanted(options) and self._may_cut:
+            if not self.splits and options.in_background and self._may_cut:
                 self._later.ask("cut", SpecializedPlan._cut_once, options)
                 return self.context.interpret(flat, Reason.COMPILING, self.program)
             split = self.split or self._cut_once(options)

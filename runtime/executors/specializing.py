@@ -21,7 +21,6 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.scheduling import later
 from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.dispatching.version import Version
@@ -70,7 +69,7 @@ class SpecializingExecutor:
             reason = self._refusal(self.context.place.copies(flat))
             if reason is None and self._postponed.waits and not options.strict:
                 reason = Reason.BACKING_OFF
-            if reason is None and later.is_wanted(options):
+            if reason is None and options.in_background:
                 self._later.ask(key, SpecializingExecutor._make_later, key, options)
                 reason = Reason.COMPILING
             made = self._make(key, options) if reason is None else None

@@ -45,11 +45,10 @@ def explain(
     verdict is found from; `details`: all of what is alike."""
     before, earlier = before or Stats(), Earlier()
     stats = sum((e.stats() for e in executors), before) + Stats(python=python)
-    raised = sum(count for e in executors for (what, _), count in e.history.reasons.items() if what == "error exit")
-    failed = f" ({raised} of them raised)" if raised else ""
+    raised = f" + {stats.raised} raised" if stats.raised else ""
     by_python = f" + {python} by Python" if python else ""
     lines = [
-        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')}{failed} + {_count(stats.misses, 'miss', 'misses')}"
+        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')}{raised} + {_count(stats.misses, 'miss', 'misses')}"
         f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
@@ -110,6 +109,8 @@ def explain(
         lines.append("  last events:")
         last = sorted(events, key=lambda e: e.time)
         lines += [f"    {event}" for event in last] if details else _folded(last[-_EVENTS_SHOWN:])
+    if executors:
+        lines = [executors[0].history.owner.named(line) for line in lines]
     if facts is not None:
         lines += _legend(lines)
     return "\n".join(words.narrow(lines))
@@ -166,6 +167,7 @@ _TERMS = {
     "tier 0": "an interpreter, which answers where there is no native code",
     "profiled": "a call in tier 0 whose types and sizes were recorded",
     "interpreted": "a call in tier 0 for another reason",
+    "handed over": "a call that fits a version, which has no answer for its values; tier 0 gave the result; counted as a miss",
     "error exit": "a check in native code failed, and tier 0 raised",
     "bailout": "an assumption in mid-program failed, and the call went on elsewhere",
     "region": "a part that has native code",

@@ -19,7 +19,8 @@ import numpy as np
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.exceptions import UNANSWERED, unanswered
-from tierup.dialect.base.spelling import printable
+from tierup.dialect.base.spelling import place_of
+from tierup.dialect.optable.words import numpys_names
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
@@ -29,7 +30,7 @@ from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, 
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import EventKind
-from tierup.runtime.base.once import Once
+from tierup.runtime.base.once import Owner
 from tierup.runtime.compiling.processes import early
 from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
@@ -151,11 +152,16 @@ class Function(Weighed, Generic[P, R]):
         self._stats_before = Stats()  # of graphs that were dropped
         self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
         self._use: dict[Variant, float] = {}
-        self._once, self._numbers = Once(), ChangingNumbers()
+        self._numbers = ChangingNumbers()
+        self._new_owner()
         self._changing = forking.lock()
         self._expect_weighing()
         self._expect_direct_calls()
         early.expect(self._overrides.base())
+
+    def _new_owner(self) -> None:
+        numpys = getattr(self, "__wrapped__", None) is not None
+        self._owner = Owner(functools.partial(_calls_of, weakref.ref(self)), numpys_names if numpys else str)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
@@ -356,7 +362,7 @@ class Function(Weighed, Generic[P, R]):
                 there = self._variants.get(shape, ())
                 leave = functools.partial(_leave_to_python, weakref.ref(self))
                 table = self._direct_table(shape, built, arguments)
-                executor = Executor(built.program, self._overrides, table, once=self._once, leave_to_python=leave, keep=built.keep)
+                executor = Executor(built.program, self._overrides, table, owner=self._owner, leave_to_python=leave, keep=built.keep)
                 variant = Variant(replace(built, keep=None), executor)
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
@@ -368,7 +374,7 @@ class Function(Weighed, Generic[P, R]):
             names = ", ".join(sorted(set(map(str, newly_read))))
             action = f"{names} read at every call from now on, in place of {outdated} graphs with constants"
             variant.executor.history.emit(EventKind.GENERALISED, Reason.NUMBER_CHANGED, guard=names, action=action)
-        self._numbers.warn_of_graphs(self.__name__, self._once, there, arguments)
+        self._numbers.warn_of_graphs(self.__name__, self._owner, there, arguments)
         return variant
 
     def _drop_outdated(self, newly_read: Numbers) -> int:
@@ -478,7 +484,8 @@ class Function(Weighed, Generic[P, R]):
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
             self.times.clear()
-            self._once, self._numbers = Once(), ChangingNumbers()
+            self._numbers = ChangingNumbers()
+            self._new_owner()
             with self._linking:
                 self._first = self.elsewhere = self._in_parts = self._round = None
                 self._turns_of_python = 0
@@ -488,6 +495,11 @@ class Function(Weighed, Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
+
+
+def _calls_of(weak: weakref.ref[Function]) -> int:
+    function = weak()
+    return 0 if function is None else function.answered()
 
 
 def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
@@ -543,7 +555,7 @@ def _ranks(args: tuple[Any, ...]) -> tuple[int, ...]:
 def _place_of(function: Callable[..., Any] | None) -> str:
     """The line of a Python function; "" where there is none."""
     code = getattr(function, "__code__", None)
-    return "" if code is None else printable(f"{code.co_filename}:{code.co_firstlineno}")
+    return "" if code is None else place_of(code)
 
 
 def _finish(output: OutputTree, results: tuple[Any, ...]) -> Any:

@@ -12,6 +12,7 @@ from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import PARTS, Times, places
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base import options as options_module
+from tierup.runtime.base.once import Owner
 from tierup.runtime.base.protocols import ProgramExecutor
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.dispatching.direct import DirectTable
@@ -47,6 +48,7 @@ class Report:
     times: Times
     _stats_before: Stats  # of graphs that were dropped
     _counted_before: Counters  # by executors that were let go
+    _owner: Owner
 
     @property
     def _executors(self) -> list[Executor]:
@@ -70,6 +72,12 @@ class Report:
     def calls_in_python(self) -> int:
         """How many calls the Python function answered."""
         return 0
+
+    def answered(self) -> int:
+        """How many calls it has answered, those whose gradients were wanted and pullbacks included: `stats().calls`, at less cost."""
+        executors = self._executors
+        every = [*executors, *(e for executor in executors for e in executor.gradient_executors)]
+        return self._stats_before.calls + self.calls_in_python + sum([executor.calls() for executor in every])
 
     @property
     def seconds_in_tier0(self) -> float:
@@ -195,6 +203,7 @@ class Report:
             python_is_quicker=getattr(self.elsewhere, "compared", None),
             slow=slow,
             caller=events[-1].caller if events else "",
+            named=self._owner.named,
         )
 
     def release(self) -> bool:

@@ -240,7 +240,7 @@ class Weighed(DirectCalls, Report):
             result, took = clocked(run, args, kwargs)
             if self.times.entries == entries and self.times.left == left:  # else its time is known by parts
                 # it stands for those since the last, but for those that came through Python
-                self.times.native.add(took, max(1, self._untimed + 1 - entries + self._entries_then), last_plan.serial())
+                self.times.answered_natively(took, max(1, self._untimed + 1 - entries + self._entries_then), last_plan.serial())
                 self._untimed, self._entries_then = 0, entries
         finally:
             self._arm()

@@ -68,16 +68,18 @@ class Context:
         self.history.interpreted(reason)
         return self.place.run(program or self.program, flat)
 
-    def run_again(self, flat: Flat, count: Callable[[], None] | None = None, site: ErrorSite | None = None) -> Flat:
+    def run_again(
+        self, flat: Flat, count: Callable[[], None] | None = None, site: ErrorSite | None = None, serial: int = 0
+    ) -> Flat:
         """Run a call again that code left having written nothing: native code at an error site, or a split or a continuation that raised.
         An exception is what that was for; a result is none of the code's: `count` is told, and an assertion refuses it before anything is
-        written. `site`: the check that failed, where it is known."""
-        return self.place.on_host(lambda *host: self._run_again(host, count, site), flat)
+        written. `site`: the check that failed, where it is known; `serial`: of the version that it is in."""
+        return self.place.on_host(lambda *host: self._run_again(host, count, site, serial), flat)
 
-    def _run_again(self, flat: Flat, count: Callable[[], None] | None, site: ErrorSite | None) -> Flat:
+    def _run_again(self, flat: Flat, count: Callable[[], None] | None, site: ErrorSite | None, serial: int) -> Flat:
         history, program, options = self.history, self.program, self.options()
         action, raises = "ran again in tier 0", False
-        told = count or (lambda: history.emit(EventKind.ERROR_EXIT, Reason.HANDED_OVER, action=action))
+        told = count or (lambda: history.emit(EventKind.HANDED_OVER, Reason.HANDED_OVER, action=action))
         if options.is_assertion:
             try:
                 program.run(tuple(value.copy() if isinstance(value, np.ndarray) else value for value in flat))
@@ -91,7 +93,7 @@ class Context:
             results = program.run(flat)
         except BaseException as e:
             op, line = ("", "") if site is None else (site.op, site.location)
-            history.check_failed(op, line, e, time.perf_counter() - start)
+            history.check_failed(op, line, e, time.perf_counter() - start, serial)
             raise
         told()
         return results

@@ -97,7 +97,7 @@ def test_a_value_that_comes_back_has_a_version_and_gives_the_view(way):
     assert (stats.compiles, stats.versions, stats.bailouts) == (2, 2, 0)
     told = jitted.explain()
     assert "c: bool = True" in told
-    assert "miss: 1 call: native code has no answer for these values, and tier 0 gave the result" in told
+    assert "handed over: 1 call: native code has no answer for these values, and tier 0 gave the result" in told
     assert "exception" not in told
     assert "error" not in told
 
@@ -150,7 +150,7 @@ def test_what_calls_without_an_answer_count_as_stays_when_versions_go():
     assert all(count >= 0 for count in (stats.hits, stats.misses))
 
 
-def test_the_event_is_a_miss_and_an_exception_is_none():
+def test_a_call_that_is_handed_over_is_a_miss_and_one_that_raises_is_neither_miss_nor_hit():
     def item(x, c, i):
         return x[:] if c else x[i] * x
 
@@ -163,11 +163,12 @@ def test_the_event_is_a_miss_and_an_exception_is_none():
         with pytest.raises(IndexError):
             jitted(x, False, 9)
     assert [(e.kind, e.reason, e.call) for e in heard] == [
-        (EventKind.MISS, Reason.HANDED_OVER, 3),
+        (EventKind.HANDED_OVER, Reason.HANDED_OVER, 3),
         (EventKind.ERROR_EXIT, Reason.ERROR_SITE, 4),
     ]
     stats = jitted.stats()
-    assert (stats.hits, stats.misses, stats.bailouts) == (2, 1, 1)
+    assert (stats.hits, stats.misses, stats.raised, stats.bailouts) == (1, 1, 1, 1)
+    assert stats.calls == 4 and [jitted._executors[0].hits(version) for version in jitted.versions] == [1]
 
 
 def test_static_strategies_are_taken_at_their_word():

@@ -59,7 +59,7 @@ def test_the_report_is_written_at_exit(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(program)], env={**os.environ, "TIERUP_REPORT": str(written)}, check=True)
     text = written.read_text()
     assert text.startswith("tierup: 9 functions decorated at 2 lines\n  time: ")
-    assert f"in inner at {program}:6, decorated 8 times" in text and f"in outer at {program}:11\n" in text
+    assert f"in inner at {program}:7, decorated 8 times" in text and f"in outer at {program}:12\n" in text
     assert "Slow in its first calls alone" in text.partition("in outer")[2]
 
 

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.base.spelling import printable
+from tierup.dialect.base.spelling import place_of
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ class GradientSpec:
 
     def __str__(self) -> str:
         """With the function's place, for errors."""
-        code = self.function.__code__
-        return printable(f"{self.__name__} of {code.co_filename}:{code.co_firstlineno}")
+        return f"{self.__name__} of {place_of(self.function.__code__)}"
 
     def places(self) -> list[tuple[str, int | None]]:
         """For each of `argnums` the parameter, and of `*args` which of the arguments in it."""

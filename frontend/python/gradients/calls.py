@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tierup.dialect.base.spelling import line_of
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.walking import function_names
@@ -186,7 +187,7 @@ def _explained(spec: GradientSpec, failure: PassFailure, names: list[str]) -> No
     """The error at the user's line for an op that has no gradient. `names`: what the flat arguments are to the user."""
     found = failure.diagnostics[0]
     code = spec.function.__code__
-    place = found.place if found.place.line else Place(code.co_filename, code.co_firstlineno)
+    place = found.place if found.place.line else Place(code.co_filename, line_of(code))
     text = linecache.getline(place.file, place.line)
     shown = f" (in `{text.strip()}`)" if text.strip() else ""
     message = _MARKER.sub("", found.message).replace(reverse.REMEDY, REMEDY)

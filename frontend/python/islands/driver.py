@@ -14,7 +14,7 @@ from itertools import count, islice
 from types import CellType, FunctionType
 
 from tierup.dialect.base import forking
-from tierup.dialect.base.spelling import printable
+from tierup.dialect.base.spelling import place_of, printable
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.errors import Position, UnsupportedSyntax
 from tierup.frontend.python.building.source import Source, compiled, given_source
@@ -173,9 +173,8 @@ class Driver:
             return
         self._told = not self._parts
         kind, reason = (EventKind.CUT, Reason.STAYS_PYTHON) if self._parts else (EventKind.PLAIN_PYTHON, Reason.NOT_WORTH_IT)
-        code = self._source.function.__code__
         action = f"{len(self._parts)} regions, {len(self._islands)} statements stay Python" if self._parts else "runs as plain Python"
-        place = printable(f"{code.co_filename}:{code.co_firstlineno}")
+        place = place_of(self._source.function.__code__)
         events.emit(Event(kind, self._source.function.__name__, 1, reason, line=place, action=action))
 
     def _part(self, name: str, region: Region) -> _Part:

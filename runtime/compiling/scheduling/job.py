@@ -23,6 +23,7 @@ from tierup.runtime.code import plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling.new_version import make_version
 from tierup.runtime.compiling.processes import placement, workers
+from tierup.runtime.compiling.scheduling.progress import told
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.faults import faults
 from tierup.runtime.programs.speculations import Speculation
@@ -87,7 +88,8 @@ class CompileJob:
         make = make_version if maker is None else maker.make_one or make_version
         del maker  # a function that is deleted is let go while its version is made, but for one that makes assumptions in mid-program
         try:
-            outcome = make(self._program, self.speculation, self._valued, self.options, self.call, self._produce)
+            with told(self._program, self._tell):
+                outcome = make(self._program, self.speculation, self._valued, self.options, self.call, self._produce)
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0
@@ -96,6 +98,12 @@ class CompileJob:
         if maker is not None and not maker.context.closed and not self._dropped:
             maker.prepare(self.options)
             maker.arrived(self, outcome)
+
+    def _tell(self, action: str) -> None:
+        """The event of a compile that begins, of a function that is still there."""
+        maker = self._maker()
+        if maker is not None:
+            maker.context.history.begins_compiling(action)
 
     def _produce(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
         self.where = placement.why_here()

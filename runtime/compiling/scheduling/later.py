@@ -15,15 +15,9 @@ from tierup.dialect.base.forking import no_fork
 from tierup.runtime.account import times
 from tierup.runtime.account.history import History
 from tierup.runtime.account.times import COMPILING, During
-from tierup.runtime.base.options import Options
 from tierup.runtime.compiling.scheduling.background import queue
 from tierup.runtime.faults import faults
 from tierup.runtime.programs.context import Context
-
-
-def is_wanted(options: Options) -> bool:
-    """Whether calls under these options wait for no compile."""
-    return options.compile == "background" and not options.strict
 
 
 class Later:

@@ -18,7 +18,6 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.scheduling import later
 from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.executors.splits.split import Split, culprits, cut_into_split
@@ -119,7 +118,7 @@ class GuardedSplits:
 
     def _cut(self, specs: Specs, flat: Flat, reason: Reason) -> Flat:
         """Make the split for arguments of these guards, and answer a call with it. `reason`: for tier 0 while another thread cuts."""
-        interpret, in_background = self._context.interpret, later.is_wanted(self._context.options())
+        interpret, in_background = self._context.interpret, self._context.options().in_background
         with self._lock:
             if specs in self._cutting:
                 return interpret(flat, Reason.COMPILING if in_background else reason)

@@ -19,7 +19,6 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
-from tierup.runtime.compiling.scheduling import later
 from tierup.runtime.compiling.scheduling.backoff import Postponing
 from tierup.runtime.compiling.scheduling.later import Later
 from tierup.runtime.executors.splits.split import Split, culprits, cut_into_split
@@ -96,7 +95,7 @@ class RecordedSplits:
     def start(self, signature: Signature, flat: Flat, refusal: NotCompiled, options: Options) -> Flat:
         """Answer a call for which the program was refused as a whole, and record from now on."""
         why = NotCompiled(refusal.reason, refusal.detail, refusal.line, refusal.op)  # the other's traceback holds the executor
-        if later.is_wanted(options):
+        if options.in_background:
             self._later.ask(signature.classes, RecordedSplits._begin, signature.classes, why)
             return self._context.interpret(flat, Reason.COMPILING)
         failure = self._begin(signature.classes, why)
@@ -141,7 +140,7 @@ class RecordedSplits:
             if classes in self._cutting or self.find(classes) is not None:  # another thread was quicker
                 return interpret(flat, Reason.NO_LOWERING)
             self._cutting.add(classes)
-        if later.is_wanted(options):
+        if options.in_background:
             self._later.ask(classes, RecordedSplits._cut, recording, classes)
             return interpret(flat, Reason.COMPILING)
         split = self._cut(recording, classes)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from tierup.dialect.base.spelling import printable
+from tierup.dialect.base.spelling import printable, short_time
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, TIER0
@@ -42,7 +42,7 @@ def drifting_dtypes(facts: Facts) -> Iterator[Cause]:
         for event in executor.history.events:
             if event.reason is Reason.WRONG_DTYPE and event.guard:
                 name = event.guard.partition(":")[0]
-                calls.setdefault(name, Counter())[_short(event.actual)] += event.times
+                calls.setdefault(name, Counter())[event.actual] += event.times
     drifting = {name: counts for name, counts in calls.items() if len(counts) > 1 and counts.total() - max(counts.values()) >= _FEW}
     if not drifting:
         return
@@ -59,14 +59,6 @@ def drifting_dtypes(facts: Facts) -> Iterator[Cause]:
         f"give each argument one dtype before the call: {listed(remedies)}",
         seconds, sum(sum(c.values()) for c in drifting.values()) // len(drifting), facts.line,
     )  # fmt: skip
-
-
-def _short(dtype: str) -> str:
-    for long, short in (("float", "f"), ("uint", "u"), ("int", "i")):
-        rest = dtype.removeprefix(long)
-        if rest != dtype and rest.isdigit():
-            return short + rest
-    return dtype
 
 
 def _made(name: str, kind: str) -> str:
@@ -209,7 +201,7 @@ def strided_layouts(facts: Facts) -> Iterator[Cause]:
         calls += hits
         if took is not None:
             seconds += took * hits
-            each.append(f"{_short_time(took)} a call" + _against(facts, version, took))
+            each.append(f"{short_time(took)} a call" + _against(facts, version, took))
     if not found:
         return
     names = list(dict.fromkeys(text.split("`")[1] for text in found))
@@ -245,10 +237,6 @@ def _elements(version: Any) -> int:
             of_array *= size if isinstance(size, int) else 0
         count += of_array if spec.sizes else 0
     return count
-
-
-def _short_time(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
 
 
 def many_leaves(facts: Facts) -> Iterator[Cause]:
@@ -294,7 +282,7 @@ def costly_calls(facts: Facts) -> Iterator[Cause]:
         what, remedy = f"`{static[0]}`, a string or an object, which Python looks at in each call", "pass arrays and numbers"
         count = entries
     yield Cause(
-        f"{count} calls go through Python before native code, {_short_time(own / entries)} each: {what}", remedy, own, count, facts.line
+        f"{count} calls go through Python before native code, {short_time(own / entries)} each: {what}", remedy, own, count, facts.line
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.records import cached_property, dataclass
@@ -52,6 +52,7 @@ class Facts:
     python_is_quicker: tuple[float, float] | None  # seconds of a call: of Python, of what was made of it
     slow: Mapping[str, int]
     caller: str
+    named: Callable[[str], str]  # what its ops are called, in a text for people
 
     @property
     def total(self) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
 from tierup.dialect import optable
+from tierup.dialect.base.spelling import short_time
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, PYTHON, TIER0
 from tierup.runtime.functions.verdict.cause import ONCE, Cause, Facts, listed
@@ -15,13 +14,6 @@ from tierup.runtime.functions.verdict.cause import ONCE, Cause, Facts, listed
 _TINY = 3e-6  # seconds of a call that does too little
 _OFTEN = 500  # calls
 _ROUNDS = 8  # written out
-
-
-def short_time(seconds: float) -> str:
-    """`12.3 ms`, `4.56 us`."""
-    if seconds >= 1:
-        return f"{seconds:.2f} s"
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
 
 
 def decorated_again(facts: Facts) -> Iterator[Cause]:
@@ -53,7 +45,7 @@ def ops_in_tier0(facts: Facts) -> Iterator[Cause]:
     for (op, line), calls in seen.items():
         row = optable.lookup(op)
         nearest = "" if row is None else row.nearest
-        name = shown(op)
+        name = facts.named(op)
         loop = f" in a loop of some {rounds:.0f} rounds a call" if rounds > 1.5 else ""
         move = ", or take it out of the loop" if loop else ""
         yield Cause(
@@ -61,16 +53,6 @@ def ops_in_tier0(facts: Facts) -> Iterator[Cause]:
             (f"use {nearest}{move}" if nearest else f"write it with functions that have native code (docs/numpy-coverage.md){move}"),
             (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) / len(seen), calls, line or facts.line,
         )  # fmt: skip
-
-
-def shown(op: str) -> str:
-    """An op as a NumPy user writes it: `np.sort`; its own name where NumPy has no such function."""
-    row = optable.lookup(op)
-    if row is not None and row.spelled:
-        return row.spelled[0]
-    named = getattr(row.numpy_function, "__name__", "") if row is not None else ""
-    named = named or (op.removeprefix("tierup.") if op.startswith("tierup.") else "")
-    return f"np.{named}" if named and hasattr(np, named) else op
 
 
 def written_out_loops(facts: Facts) -> Iterator[Cause]:
@@ -103,8 +85,8 @@ def failing_checks(facts: Facts) -> Iterator[Cause]:
         if count < 4:
             continue
         share = (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) * count / max(1, facts.entries)
-        what = "the check of an index" if said[op, line].startswith("IndexError") else "a check"
-        what += f" (`{shown(op)}`)" if op else ""
+        checked = facts.named(op) or "an index" * said[op, line].startswith("IndexError")
+        what = f"the check of {checked}" if checked else "a check"
         yield Cause(
             f"{what} failed in {count:.0f} calls, each of which tier 0 ran again to raise: {said[op, line]}",
             "look at the values before the call, or let the function take them: np.clip an index, np.where around what is undefined",
@@ -194,6 +176,7 @@ def first_calls(facts: Facts) -> Iterator[Cause]:
     calls = "its one call" if facts.stats.calls == 1 else f"all {facts.stats.calls} calls"
     yield Cause(
         f"they load the compiler and compile ({listed(parts)}); besides, {calls} took {short_time(facts.recurring)}",
-        "nothing for the next run, which finds the code on disk; compile='background' lets calls go on meanwhile",
+        "nothing for the next run, which finds the code on disk; compile='background', or compile_budget=seconds, lets calls go on "
+        "meanwhile",
         seconds, facts.graphs + facts.stats.compiles, facts.line, once=True,
     )  # fmt: skip

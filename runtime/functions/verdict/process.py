@@ -10,11 +10,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tierup.dialect.base.spelling import short_time
 from tierup.runtime.account.times import PARTS, Place, Times, places
 from tierup.runtime.functions import direct_calls
 from tierup.runtime.functions.report import Report
 from tierup.runtime.functions.verdict import words
-from tierup.runtime.functions.verdict.code import short_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from tierup.dialect.base.spelling import short_time
 from tierup.runtime.functions.verdict import arguments, code
 from tierup.runtime.functions.verdict.cause import Cause, Facts
 
@@ -49,7 +50,7 @@ def time_line(seconds: Mapping[str, float], background: float = 0.0) -> str:
         shown["other"] = rest
     parts = " + ".join(f"{part} {spent * scale:.{digits}f}" for part, spent in shown.items())
     line = f"time: {total * scale:.{digits}f} {unit}" + (f" = {parts}" if parts else "")
-    return line + (f"; besides {code.short_time(background)} in the background" if background > 1e-4 else "")
+    return line + (f"; besides {short_time(background)} in the background" if background > 1e-4 else "")
 
 
 def verdict(facts: Facts) -> list[str]:
@@ -72,7 +73,7 @@ def table(facts: Facts) -> list[str]:
     lines = [f"{'time':>8} {'calls':>7}  cause; line; what to do"]
     for each in rows:
         text = f"as above; at {each.line}" if each is found[0] else f"{each.what}; at {each.line}; {each.remedy}"
-        begin = f"{code.short_time(each.seconds):>8} {each.calls:>7}  "
+        begin = f"{short_time(each.seconds):>8} {each.calls:>7}  "
         lines += wrapped(begin + text, " " * len(begin), 2)
     return lines
 
