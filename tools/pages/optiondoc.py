@@ -53,7 +53,11 @@ _VARIABLES = """
 # name -> values, meaning
 VARIABLES = {
     "TIERUP_REPORT": ("a file", "write there, when the process ends, where its time went by source line ([explain.md](explain.md))"),
-    "TIERUP_LOG": ("`all`, or some of `compiles,misses,bailouts,profiles`", "print these events to stderr as they happen"),
+    "TIERUP_LOG": (
+        "`all`, or some of `compiles,misses,bailouts,profiles`; `perf`",
+        "print these events to stderr as they happen; what each call took ([explain.md](explain.md#while-it-compiles))",
+    ),
+    "TIERUP_PROGRESS": ("`1`, `0`", "`0`: no line on the terminal when a long compile begins"),
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
     "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept ([cache.md](cache.md))"),
     "TIERUP_CACHE_SIZE": ("MiB, at least 0", "the cache's bound: beyond it what was used least recently goes. 256 where it is not set"),
