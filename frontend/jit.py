@@ -49,6 +49,10 @@ _NOT_GIVEN = object()
 _MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
 
 
+if "TIERUP_TRACE" in os.environ:
+    from tierup.runtime.account.tracing import trace  # here: few programs ask
+
+    trace(os.environ["TIERUP_TRACE"])
 if "TIERUP_REPORT" in os.environ:
     from tierup.runtime.functions.verdict.process import write_at_exit  # here: few processes ask for it
 

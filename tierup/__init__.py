@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tierup.runtime.account.counters import counters as counters
     from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
     from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
+    from tierup.runtime.account.tracing import spans as spans
+    from tierup.runtime.account.tracing import trace as trace
     from tierup.runtime.arguments.call_profiles import merge_profiles as merge_profiles
     from tierup.runtime.base import events as events
     from tierup.runtime.base.errors import NoSourceWarning as NoSourceWarning
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
     from tierup.runtime.cuda.errors import PlanError as PlanError
     from tierup.runtime.faults import faults as testing  # noqa: F401 - it is public by this name
+    from tierup.runtime.functions.verdict.metrics import metrics as metrics
     from tierup.runtime.functions.verdict.process import report as report
 
 __version__ = "0.1.0"
@@ -79,7 +82,10 @@ _EXPORTS = {
     "load": "tierup.frontend.jit:load",
     "merge_profiles": "tierup.runtime.arguments.call_profiles:merge_profiles",
     "load_plan": "tierup.runtime.cuda.bundle:load_plan",
+    "metrics": "tierup.runtime.functions.verdict.metrics:metrics",
     "report": "tierup.runtime.functions.verdict.process:report",
+    "spans": "tierup.runtime.account.tracing:spans",
+    "trace": "tierup.runtime.account.tracing:trace",
     "no_grad": "tierup.frontend.stopping:no_grad",
     "ops": "tierup.frontend.ops",
     "options": "tierup.runtime.base.options:options",
@@ -122,13 +128,16 @@ __all__ = [
     "load",
     "load_plan",
     "merge_profiles",
+    "metrics",
     "no_grad",
     "ops",
     "options",
     "register_pass",
     "report",
+    "spans",
     "stop_gradient",
     "testing",
+    "trace",
     "unregister_pass",
     "value_and_grad",
     "vjp",

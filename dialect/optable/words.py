@@ -19,7 +19,8 @@ _WORDS = {
     "remainder": "np.remainder", "bmm": "np.matmul", "mm": "np.matmul", "mv": "np.matmul", "cat": "np.concatenate",
     "amax": "np.max", "amin": "np.min", "view": "np.reshape", "unsqueeze": "np.expand_dims", "t": "np.transpose",
     "permute": "np.transpose", "numpy_T": "np.transpose", "expand": "np.broadcast_to", "eq": "np.equal", "ne": "np.not_equal",
-    "lt": "np.less", "le": "np.less_equal", "gt": "np.greater", "ge": "np.greater_equal", "to_dtype": "a cast",
+    "lt": "np.less", "le": "np.less_equal", "gt": "np.greater", "ge": "np.greater_equal",
+    "If": "an if", "Loop": "a loop", "ListConstruct": "a list", "TupleConstruct": "a tuple",
 }  # fmt: skip
 
 

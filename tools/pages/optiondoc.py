@@ -52,7 +52,12 @@ _VARIABLES = """
 
 # name -> values, meaning
 VARIABLES = {
-    "TIERUP_REPORT": ("a file", "write there, when the process ends, where its time went by source line ([explain.md](explain.md))"),
+    "TIERUP_REPORT": (
+        "a file",
+        "write there, when the process ends, where its time went by source line ([explain.md](explain.md)); "
+        "a name that ends in `.html`: as a page",
+    ),
+    "TIERUP_TRACE": ("a file", "write a trace of the process there, for Perfetto ([explain.md](explain.md#for-other-tools))"),
     "TIERUP_LOG": (
         "`all`, or some of `compiles,misses,bailouts,profiles`; `perf`",
         "print these events to stderr as they happen; what each call took ([explain.md](explain.md#while-it-compiles))",

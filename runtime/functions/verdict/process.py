@@ -24,14 +24,38 @@ _MOST_LINES = 50
 _LEAST = 0.001  # of all time: lines that took less are summed up
 
 
-def report() -> str:
+def report(path: str | os.PathLike[str] | None = None) -> str:
     """For people: what the calls of all functions of this process took, deleted ones included, by the line at which they were decorated:
     time by part, how many functions were made there, and why one of them is slow. Lines that took most come first; `explain()` of a
-    function says more of it."""
+    function says more of it. `path`: where to write it, too; as a page, one file of HTML that needs no network, where the name ends in
+    `.html`."""
+    totals, total = _totals()
+    text = _text(totals, total)
+    if path is not None and os.fspath(path).endswith(".html"):
+        from tierup.runtime.functions.verdict.page import data, write  # here: few programs want one
+
+        functions = sorted((each for each in direct_calls.alive() if isinstance(each, Report)), key=lambda f: -_seconds(f.times))
+        lines = [(place.name, at, times, place.made) for place, at, times in totals]
+        write.write(path, data.process_data(functions[:_MOST_LINES], lines, total.by_part), "the whole process")
+    elif path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    return text
+
+
+Totals = list[tuple[Place, str, Times]]  # with the line
+
+
+def _totals() -> tuple[Totals, Times]:
     totals = sorted(((place, at, place.total()) for (_, at), place in places().items()), key=lambda each: -_seconds(each[2]))
-    total, made = Times(), sum(place.made for place, _, _ in totals)
+    total = Times()
     for _, _, times in totals:
         total.take(times)
+    return totals, total
+
+
+def _text(totals: Totals, total: Times) -> str:
+    made = sum(place.made for place, _, _ in totals)
     lines = [
         f"tierup: {made} function{'s' * (made != 1)} decorated at {len(totals)} line{'s' * (len(totals) != 1)}",
         f"  {words.time_line(total.by_part, _background(total))}",
@@ -81,7 +105,6 @@ def write_at_exit() -> None:
 def _write(path: str, process: int) -> None:
     if os.getpid() == process:
         try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(report() + "\n")
+            report(path)
         except OSError as e:
             print(f"tierup: {REPORT}: {e}", file=sys.stderr)
