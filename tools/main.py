@@ -18,11 +18,12 @@ _TOOLS = {
     "reduce": ("tierup.tools.reduce.__main__", "make a program that fails smaller, as long as it fails"),
     "compile": ("tierup.tools.compile", "compile a program in MLIR ahead of time, into a bundle for a GPU"),
     "cache": ("tierup.tools.cache", "the compiled code that is kept on disk: what there is, why it was not found, how to empty it"),
+    "slow-tour": ("tierup.tools.slow_tour", "ten functions that are slow, what explain() says of each, and the same mended"),
 }
 
 _EPILOG = f"""\
 tools, each also a command of its own (tierup-opt, ...), with a --help of its own:
-{chr(10).join(f"  tierup {name:8} {meaning}" for name, (_, meaning) in _TOOLS.items())}
+{chr(10).join(f"  tierup {name:10} {meaning}" for name, (_, meaning) in _TOOLS.items())}
 
 in Python:
   @tierup.jit                    makes a function start at once, and become native code; f.explain() says what became of it
