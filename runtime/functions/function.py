@@ -45,6 +45,8 @@ from tierup.runtime.functions.weighing import FIRST, Weighed, answer_due
 from tierup.runtime.programs.program import Program
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from typing_extensions import ParamSpec, TypeVar  # with defaults: `Function` alone takes anything, and gives anything
 
     P = ParamSpec("P", default=...)
@@ -492,6 +494,19 @@ class Function(Weighed, Generic[P, R]):
                 self._weigh_after(FIRST)
                 self._answer_directly()
             self._leave_unused_tables()
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write all that is known of the function as a page, one file of HTML that needs no network: the timeline, versions, the graph, the
+        program at each stage beside its source. The newest version is compiled again for its stages."""
+        from tierup.runtime.functions.verdict.page import write  # here: few programs look
+
+        write.write_function(path, self)
+
+    def _repr_html_(self) -> str:
+        """A short form of the page, for notebooks."""
+        from tierup.runtime.functions.verdict.page import write  # here: as above
+
+        return write.short_form(self)
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"

@@ -25,8 +25,6 @@ from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.variant import Built, Variant
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from tierup.runtime.functions.debug_state import DebugState
     from tierup.runtime.functions.verdict.cause import Facts
 
@@ -162,19 +160,6 @@ class Report:
         from tierup.runtime.functions.verdict import words  # here: as above
 
         return words.verdict(self._facts(self._islands()))
-
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write all that is known of the function as a page, one file of HTML that needs no network: the timeline, versions, the graph, the
-        program at each stage beside its source. The newest version is compiled again for its stages."""
-        from tierup.runtime.functions.verdict.page import write  # here: as above
-
-        write.write_function(path, self)
-
-    def _repr_html_(self) -> str:
-        """A short form of the page, for notebooks."""
-        from tierup.runtime.functions.verdict.page import write  # here: as above
-
-        return write.short_form(self)
 
     def _islands(self) -> list[str]:
         """What answers calls, or parts of it, in the place of graphs, for people."""

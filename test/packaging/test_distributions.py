@@ -51,7 +51,9 @@ def build(hook: str, tree: Path, out: Path) -> Path:
 
 def modules(tree: Path) -> set[str]:
     """Every file of the package, by its path in a wheel."""
+    page = Path("runtime/functions/verdict/page")
     found = {f"tierup/{path.relative_to(tree)}" for folder in FOLDERS for path in (tree / folder).rglob("*.py")}
+    found |= {f"tierup/{page / name}" for name in ("page.html", "page.css", "page.js")}
     return {*found, "tierup/__init__.py", "tierup/__main__.py", "tierup/torch.py", "tierup/py.typed"}
 
 

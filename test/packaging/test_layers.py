@@ -100,7 +100,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "tools": (
         ("interrupts",),
-        ("cache",),
+        ("cache", "slow_tour"),
         ("argument_specs", "opt", "gpu.programs"),
         ("opt.__main__", "run", "pages"),
         ("compile", "reduce"),
