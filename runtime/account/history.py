@@ -37,9 +37,11 @@ class EventTemplate:
     details: Mapping[str, Any]
     why: Reason | None = None  # of a miss: why no version was made for the call
 
-    def at(self, call: int, when: float, caller: str, times: int) -> Event:
-        """The event as of a call: its number, the time, the line that made it, and how often the event came in a row."""
-        return Event(self.kind, self.function, call, self.reason, time=when, times=times, caller=caller, **self.details)
+    def at(self, call: int, when: float, caller: str, times: int, named: Callable[[str], str]) -> Event:
+        """The event as of a call: its number, the time, the line that made it, and how often the event came in a row. `named`: what ops are
+        called in its texts."""
+        said: dict[str, Any] = {name: named(text) if name in ("guard", "action") else text for name, text in self.details.items()}
+        return Event(self.kind, self.function, call, self.reason, time=when, times=times, caller=caller, **said)
 
 
 class Named(Protocol):
@@ -82,7 +84,7 @@ class History:
     @property
     def events(self) -> list[Event]:
         """The last events. They are made when they are asked for: a miss costs less than its words."""
-        return [template.at(*when) for template, *when in tuple(self._ring)]
+        return [template.at(*when, self.owner.named) for template, *when in tuple(self._ring)]
 
     def count(self, counter: str) -> None:
         """Add one to a counter of COUNTERS."""
@@ -134,9 +136,6 @@ class History:
     def template(self, kind: EventKind, reason: Reason | None, *, why: Reason | None = None, **details: Any) -> EventTemplate:
         """What `tell` can be told, more than once."""
         details.setdefault("line", self._program.place)
-        for said in ("guard", "action"):
-            if details.get(said):
-                details[said] = self.owner.named(details[said])
         return EventTemplate(kind, self._program.name, reason, details, why)
 
     def check_failed(self, op: str, line: str, error: BaseException, seconds: float, serial: int) -> None:
@@ -169,5 +168,5 @@ class History:
         call, when = (self.owner.calls or self.calls)() + (not is_counted), time.time()
         self._ring.append([template, call, when, caller, 1])
         if heard:
-            events.emit(template.at(call, when, caller, 1))
+            events.emit(template.at(call, when, caller, 1, self.owner.named))
         return now

@@ -49,8 +49,8 @@ class Executor:
 
     `direct`: the table in the user's own convention that the versions for the function's own options stand in as well.
     `is_region`: the program is a region of another's; `is_part`: what goes on where an assumption of another's failed. Neither is counted
-    apart. `owner`: the function that the program belongs to; `leave_to_python` has its Python function answer it; `keep` keeps the program for
-    processes to come, once it has a version.
+    apart. `owner`: the function that the program belongs to; `leave_to_python` has its Python function answer it; `keep` keeps the program
+    for processes to come, once it has a version.
     """
 
     def __init__(
