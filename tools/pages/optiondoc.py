@@ -102,8 +102,8 @@ Compiled code is kept on disk, and later processes of the same user take it from
 
 ## From the command line
 
-`tierup --version`, `tierup --help` (or `python -m tierup`); `tierup opt`, `run`, `reduce`, `compile` and `cache` are the tools
-`tierup-opt`, `tierup-run`, `tierup-reduce`, `tierup-compile` and `tierup-cache`, each with a `--help` of its own.
+`tierup --version`, `tierup --help` (or `python -m tierup`); `tierup opt`, `run`, `reduce`, `compile`, `cache` and `slow-tour` are the tools
+`tierup-opt`, `tierup-run`, `tierup-reduce`, `tierup-compile`, `tierup-cache` and `tierup-slow-tour`, each with a `--help` of its own.
 """
 
 # what sets the same in TorchScript; named here for those who come from there
