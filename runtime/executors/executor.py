@@ -289,7 +289,7 @@ class Executor:
 
     def hits(self, version: Version) -> int:
         """How many calls a version answered; 0 of one that is no longer here."""
-        return max(0, sum(kind.hits(version) for kind in self._kinds.values()) - self.history.raised_by.get(version.record.serial, 0))
+        return sum(kind.hits(version) for kind in self._kinds.values())
 
     def continuations(self, version: Version | Split) -> Continuations | None:
         """The assumptions in mid-program of a version, and what goes on where they fail; None when it has none."""
@@ -304,8 +304,7 @@ class Executor:
 
     def stats(self) -> Stats:
         """Counts of what happened to the program since it was made or reset; without its gradients."""
-        counts = self.history.counts
-        return sum((kind.stats() for kind in self._kinds.values()), Stats(hits=-counts["raised"], **counts))
+        return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))
 
     def stats_with_gradients(self) -> Stats:
         """Its own and those of the forward and backward programs that were made of it."""

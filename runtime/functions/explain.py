@@ -48,8 +48,8 @@ def explain(
     raised = f" + {stats.raised} raised" if stats.raised else ""
     by_python = f" + {python} by Python" if python else ""
     lines = [
-        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits, 'hit')}{raised} + {_count(stats.misses, 'miss', 'misses')}"
-        f" + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
+        f"{name}: {_count(stats.calls, 'call')} = {_count(stats.hits - stats.raised, 'hit')}{raised}"
+        f" + {_count(stats.misses, 'miss', 'misses')} + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
     if islands and not executors and not stats.calls:
@@ -134,10 +134,11 @@ def _not_yet(executor: ProgramExecutor) -> str:
 
 
 def _version(earlier: Earlier, executor: ProgramExecutor, version: Version) -> list[str]:
-    hits = executor.hits(version)
+    hits, raised = executor.hits(version), executor.history.raised_by.get(version.record.serial, 0)
+    raised_too = f" and {raised} that raised" if raised else ""
     origin = "loaded from disk" if version.compiled.from_disk else "compiled"
     return [
-        f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(hits, 'hit')}, "
+        f"  version: {version.guards}: {version.speculation.kind}, {_where(version)}, {_count(hits - raised, 'hit')}{raised_too}, "
         f"{origin} in {version.milliseconds:.0f} ms",
         *_lookup(earlier, executor, version),
         *_waits(version),

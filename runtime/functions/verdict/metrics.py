@@ -13,8 +13,6 @@ from tierup.runtime.functions.report import Report
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
-_ANSWERS = ("hits", "raised", "misses", "profiled_runs", "interpreted", "python")  # what calls are the sum of
-
 
 class Metrics:
     """A collector of Prometheus. By function and its line, of functions that are there: `tierup_calls_total`, by how they were answered,
@@ -30,8 +28,8 @@ class Metrics:
         bailouts = CounterMetricFamily("tierup_bailouts", "calls that left native code", labels=labels)
         versions = GaugeMetricFamily("tierup_versions", "versions that there are", labels=labels)
         for (name, line), stats in self._stats().items():
-            for answered in _ANSWERS:
-                calls.add_metric((name, line, answered), getattr(stats, answered))
+            for answered, count in stats.by_answer.items():
+                calls.add_metric((name, line, answered), count)
             compiles.add_metric((name, line), stats.compiles)
             bailouts.add_metric((name, line), stats.bailouts)
             versions.add_metric((name, line), stats.versions)

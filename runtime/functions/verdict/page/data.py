@@ -60,7 +60,7 @@ def function_data(function: Report) -> Data:
             {"what": cause.what, "remedy": cause.remedy, "seconds": cause.seconds, "calls": cause.calls, "line": cause.line}
             for cause in words.causes(facts)[: words.ROWS]
         ],
-        "stats": {**{name: getattr(facts.stats, name) for name in facts.stats.__dataclass_fields__}, "calls": facts.stats.calls},
+        "stats": {"calls": facts.stats.calls, **facts.stats.by_answer, "compiles": facts.stats.compiles, "bailouts": facts.stats.bailouts},
         "graphs": [_graph(executor, facts.named) for executor in sorted(executors, key=lambda e: -e.calls())[:_MOST_GRAPHS]],
         "more graphs": max(0, len(executors) - _MOST_GRAPHS),
         "versions": [

@@ -64,7 +64,8 @@ def short_form(function: Report) -> str:
     )
     verdict = html.escape(" ".join(line.strip() for line in function.verdict()))
     return (
-        f"<div><b>{html.escape(function.__name__)}</b>: {stats.calls} calls, {stats.hits} hits, {len(function.versions)} versions"
+        f"<div><b>{html.escape(function.__name__)}</b>: {stats.calls} calls, {stats.by_answer['hits']} hits, "
+        f"{len(function.versions)} versions"
         f'<div style="width:100%;white-space:nowrap;overflow:hidden">{bar}</div><div>{short_time(total)}: {named}</div>'
         f"<div>{verdict}</div><table><tr><th>version</th><th>compiled in</th></tr>{rows}</table></div>"
     )
