@@ -12,7 +12,7 @@ LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 # a stamp per set of packages: none is installed again before pyproject.toml changes
 $(VENV)/made:

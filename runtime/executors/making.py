@@ -177,8 +177,8 @@ class VersionMaker(Generic[Log]):
                 return self._waited_for(signature, options)
             if outcome is None:
                 make, call = self.make_one or make_version, context.calls() + 1
-                with told(self.program, context.history.begins_compiling):
-                    outcome = make(self.program, speculation, valued, options, call, placement.in_call)
+                with told(self.program, context.history.begins_compiling) as learn:
+                    outcome = learn(make(self.program, speculation, valued, options, call, placement.in_call))
         except NotCompiled as e:
             outcome = e
         try:

@@ -88,8 +88,8 @@ class CompileJob:
         make = make_version if maker is None else maker.make_one or make_version
         del maker  # a function that is deleted is let go while its version is made, but for one that makes assumptions in mid-program
         try:
-            with told(self._program, self._tell):
-                outcome = make(self._program, self.speculation, self._valued, self.options, self.call, self._produce)
+            with told(self._program, self._tell) as learn:
+                outcome = learn(make(self._program, self.speculation, self._valued, self.options, self.call, self._produce))
         except NotCompiled as e:
             outcome = e
         except Exception as e:  # noqa: BLE001 - whatever a compiler or its process raises: the function stays in tier 0

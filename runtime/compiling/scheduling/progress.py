@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tierup.dialect.base import forking
 
 if TYPE_CHECKING:
+    from tierup.runtime.dispatching.version import Version
     from tierup.runtime.programs.program import Program
 
 PROGRESS = "TIERUP_PROGRESS"
@@ -54,17 +55,22 @@ def ops_in(graph: str) -> int:
 
 
 @contextmanager
-def told(program: Program, tell: Callable[[str], object]) -> Iterator[None]:
-    """Around a compile of a program; `tell` makes the event of one that will be long."""
+def told(program: Program, tell: Callable[[str], object]) -> Iterator[Callable[[Version], Version]]:
+    """Around a compile of a program; `tell` makes the event of one that will be long. What it gives is to be told the version that was
+    made: how long that took without waiting for a worker is what the next guess is made of."""
     ops = ops_in(program.graph)
     expected, start = guess.seconds(ops), time.perf_counter()
     line = _Line()
     if expected >= LONG:
         tell(f"begins to compile {ops} ops, which takes some {expected:.2g} s")
         line.begin(f"tierup: compiling {program.name} ({ops} ops) at {program.place}, some {expected:.2g} s ...")
+
+    def learn(version: Version) -> Version:
+        guess.learn(ops, version.milliseconds / 1e3)
+        return version
+
     try:
-        yield
-        guess.learn(ops, time.perf_counter() - start)
+        yield learn
     finally:
         line.end(f" {time.perf_counter() - start:.2g} s")
 
