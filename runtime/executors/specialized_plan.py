@@ -158,7 +158,7 @@ class SpecializedPlan:
         refusal = self._log.refusal
         if refusal is not None and options.strict and refusal.reason is not Reason.PROGRAM_RAISES:
             found = f"{refusal.detail}" + (f" (at {refusal.line})" if refusal.line else "")
-            raise NotOptimized(f"{self.program.name} has no native code as a whole: {found}")
+            raise NotOptimized(self.history.owner.named(f"{self.program.name} has no native code as a whole: {found}"))
         if refusal is not None and refusal.reason in SPLITTABLE and not self.context.is_region:
             if not self.splits and options.in_background and self._may_cut:
                 self._later.ask("cut", SpecializedPlan._cut_once, options)
