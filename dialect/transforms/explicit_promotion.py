@@ -20,7 +20,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.inference.refine import is_called, match_edges, splice
 from tierup.dialect.facts.values import Tensor
-from tierup.dialect.ir.attributes import PROMOTION
+from tierup.dialect.ir.attributes import PROMOTION, UNREAD
 from tierup.dialect.ir.structure import set_signature
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -68,7 +68,7 @@ def _rewrite(op: ir.Operation, inference: Inference) -> None:
     row = row_of(op)
     if row is None or not row.has_native_complex and _meets_complex(op, inference):
         return
-    if row.numpy is None:  # one kernel serves both rules
+    if row.numpy is None or UNREAD in op.attributes:  # one kernel serves both rules; whose dtype is said
         del op.attributes[PROMOTION]
         return
     rewrite = rewrite_of(row)

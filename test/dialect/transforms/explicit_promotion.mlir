@@ -15,6 +15,18 @@ func.func @casts(%i: !torch.vtensor<[4],si32>, %x: !torch.vtensor<[4],f32>) -> !
 }
 
 // -----
+// What nobody reads before it is written stays so.
+// CHECK-LABEL: func.func @unread
+func.func @unread() -> !torch.vtensor<[4],si64> {
+  %int4 = torch.constant.int 4
+  %none = torch.constant.none
+  %0 = torch.prim.ListConstruct %int4 : (!torch.int) -> !torch.list<int>
+  // CHECK: torch.aten.empty.memory_format {{.*}} {tierup.unread}
+  %1 = torch.aten.empty.memory_format %0, %int4, %none, %none, %none, %none {tierup.promotion = "numpy", tierup.unread} : !torch.list<int>, !torch.int, !torch.none, !torch.none, !torch.none, !torch.none -> !torch.vtensor<[4],si64>
+  return %1 : !torch.vtensor<[4],si64>
+}
+
+// -----
 // An integer by zero is 0 in NumPy.
 // CHECK-LABEL: func.func @division_by_zero
 func.func @division_by_zero(%i: !torch.vtensor<[4],si32>, %j: !torch.vtensor<[4],si32>) -> !torch.vtensor<[4],si32> {

@@ -26,14 +26,14 @@ func.func @three(%a: tensor<f64>, %t: tensor<8xf64>, %i: index, %j: index) -> te
   return %3 : tensor<8xf64>
 }
 
-// Another part, another block, and a store that nobody reads stay.
+// Another part, another branch, and a store that nobody reads stay; one in a branch goes on from what stands before it.
 // CHECK-LABEL: func.func @others
 // CHECK: %[[FIRST:.*]] = tensor.insert_slice %arg0 into %arg1[%arg2]
 // CHECK: tensor.insert_slice %arg0 into %arg1[%arg3]
 // CHECK: scf.if
-// CHECK: tensor.insert_slice %arg0 into %arg1[%arg2]
+// CHECK: tensor.insert_slice %arg0 into %[[FIRST]][%arg2]
 // CHECK: } else {
-// CHECK: tensor.insert_slice %arg0 into %arg1[%arg2]
+// CHECK: tensor.insert_slice %arg0 into %[[FIRST]][%arg2]
 func.func @others(%a: tensor<f64>, %t: tensor<8xf64>, %i: index, %j: index, %c: i1) -> (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) {
   %1 = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<f64> into tensor<8xf64>
   %2 = tensor.insert_slice %a into %t[%j] [1] [1] : tensor<f64> into tensor<8xf64>
@@ -54,4 +54,18 @@ func.func @nobody_reads(%a: tensor<f64>, %t: tensor<8xf64>, %i: index) -> tensor
   %1 = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<f64> into tensor<8xf64>
   %2 = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<f64> into tensor<8xf64>
   return %2 : tensor<8xf64>
+}
+
+// Neither arm goes on from the other.
+// CHECK-LABEL: func.func @arms
+// CHECK-COUNT-2: tensor.insert_slice %arg0 into %arg1[%arg2]
+func.func @arms(%a: tensor<f64>, %t: tensor<8xf64>, %i: index, %c: i1) -> tensor<8xf64> {
+  %1 = scf.if %c -> tensor<8xf64> {
+    %2 = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<f64> into tensor<8xf64>
+    scf.yield %2 : tensor<8xf64>
+  } else {
+    %3 = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<f64> into tensor<8xf64>
+    scf.yield %3 : tensor<8xf64>
+  }
+  return %1 : tensor<8xf64>
 }
