@@ -32,7 +32,7 @@ class GraphResult:
     writes: bool = False  # whether tensors are !torch.tensor: the program may write an array
     made_by_python: UnsupportedSyntax | None = None  # an exception that Python makes by running the call again: none after a write
     written_out: tuple[tuple[str, int], ...] = ()  # see Built
-    rooms: tuple[tuple[str, int, int], ...] = ()  # where lists are made that grow (appending.py)
+    rooms: tuple[object, ...] = ()  # lists that grow (appending.py), by where they are made, and heaps of lists, by what is in them
 
 
 def built(graph: GraphResult, name: str, place: str, *, packed: bool = False, enlarge: Callable[[], None] | None = None) -> Built:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
@@ -22,6 +23,7 @@ from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.graph import built as as_built
+from tierup.frontend.python import heaps, lists_rewritten
 from tierup.frontend.python.building.complex_numbers import check_complex
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import (
@@ -44,8 +46,11 @@ from tierup.frontend.python.building.parameters import bind, external, given_bac
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
     Same,
+    Structure,
     Template,
+    counterparts,
     given_in,
+    leaves,
     lower,
     raise_,
     scalar_ssa,
@@ -59,12 +64,13 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
-    Growing,
     Grown,
+    Grows,
     Mapping_,
     Object,
     OneOf,
     Raised,
+    Reference,
     Return,
     Scalar,
     Sequence,
@@ -105,7 +111,7 @@ Target = FunctionType | GradientSpec
 
 def build(
     target: Target, shape: CallShape, arguments: Mapping[str, object] | None = None, numbers: frozenset[Access] = frozenset(),
-    most: dict[Site, int] | None = None, *, python_answers: bool = False, copies_views: bool = False,
+    most: dict[Site | Template, int] | None = None, *, python_answers: bool = False, copies_views: bool = False,
 ) -> GraphResult:
     """The graph of a function, or of its gradients, for calls of this shape.
 
@@ -118,7 +124,8 @@ def build(
     context = thread_context()
     mutable, knows_dtypes = False, "no" if arguments else None
     most = {} if most is None else most
-    rooms: dict[Site, Room | None] = {site: None for site, count in most.items() if count > appending.MOST}
+    rooms: dict[Site, Room | None] = {site: None for site, count in most.items() if isinstance(site, tuple) and count > appending.MOST}
+    tries = 0
     otherwise: UnsupportedSyntax | None = None  # what is refused where no list grows
     has_complex = any(leaf.is_complex for name, tree in shape.parameters for _, leaf in leaf_names(tree, name))
     if has_complex and arguments:
@@ -135,7 +142,10 @@ def build(
                     mutable = True
                 except NeedsRoom as e:
                     otherwise = e.otherwise
-                    rooms |= {site: Room(item, most.setdefault(site, appending.FIRST)) for site, item in e.items.items()}
+                    rooms |= {site: _room(site, wanted, most) for site, wanted in e.items.items()}
+                    tries += 1
+                    if tries > _MOST_TRIES:
+                        raise e.otherwise from None
                 except NeedsIndexDtypes:
                     knows_dtypes = "indices"
                 except NeedsDtypes as e:
@@ -146,13 +156,22 @@ def build(
 
 
 def built(
-    target: Target, place: str, shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access], most: dict[Site, int],
-    **how: bool,
+    target: Target, place: str, shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access],
+    most: dict[Site | Template, int], **how: bool,
 ) -> Built:
     """`build`'s graph as the runtime keeps it. `place`: of the function, for people. Raises what `build` does."""
     found = build(target, shape, arguments, numbers, most, **how)
     enlarge = partial(appending.enlarge, most, found.rooms) if found.rooms else None
     return as_built(found, target.__name__, place, enlarge=enlarge)
+
+
+_MOST_TRIES = 12  # in which lists are found that grow, or are in one heap
+
+
+def _room(site: Site, wanted: Room, most: dict[Site | Template, int]) -> Room | None:
+    """What a list has that is made there; None where it, or the lists that share its heap, had too many items."""
+    found = most.setdefault(wanted.item, appending.FIRST * heaps.LISTS) if wanted.in_heap else most.setdefault(site, appending.FIRST)
+    return replace(wanted, most=found) if found <= appending.MOST else None
 
 
 def shape_from_annotations(function: FunctionType) -> CallShape:
@@ -176,11 +195,12 @@ class Callee:
 
     name: str
     func: ir.Operation
-    hidden: tuple[Access, ...]
+    hidden: tuple[Access | Template, ...]
     parameters: list[Template]
     result: Template
     writes: bool = False
     returns: bool = True  # False: it only raises
+    value: Value = NONE  # what it gave where it was built, for what is known of it beside its template
 
 
 _DEEPEST_CALLS = 24
@@ -200,6 +220,8 @@ class ProgramBuilder:
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
     returned: list[Value] = field(default_factory=list)  # lists and dicts
+    returns_one: bool = False  # list, and no more
+    marks: dict[Template, Array] = field(default_factory=dict)  # of lists in heaps whether they are returned, by the items of the heaps
     copies: list[ir.Value] = field(default_factory=list)  # results of which NumPy has views
     owned: dict[ir.Value, ir.Value] = field(default_factory=dict)  # of views of NumPy scalars that are returned: arrays of their own
 
@@ -227,6 +249,7 @@ class ProgramBuilder:
         func, frame = self._function(source, name, types, "jit")
         ssa = iter(list(frame.block.arguments))
         with em.function(frame.block):
+            heaps.make(frame)
             for parameter, tree in shape.parameters:
                 frame.env[parameter] = parameter_value(frame, tree, Access("argument", parameter), arguments, ssa)
             value = self._value(frame, target)
@@ -234,6 +257,7 @@ class ProgramBuilder:
                 first, *others = self.outside.refused
                 refused = first.with_others(others)
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
+            self.returns_one = isinstance(value, Grows) and not growing.lists_in(growing.item_of(value))
             results, output = each_once(*self._outputs(frame, value))
             if self.copies and not self.outside.copies_views and show_others(func, self.copies, results):
                 raise frame.error(None, "returning a reversed view of an array that the caller has or gets", "write .copy() after it")
@@ -255,7 +279,7 @@ class ProgramBuilder:
             self.mutable,
             self.outside.made_by_python,
             tuple(self.outside.written_out.items()),
-            tuple(site for site, room in self.outside.rooms.items() if room is not None),
+            tuple({room.item if room.in_heap else site: None for site, room in self.outside.rooms.items() if room is not None}),
         )
 
     def _function(
@@ -299,13 +323,18 @@ class ProgramBuilder:
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
-        if isinstance(value, Growing):
+        if isinstance(value, Grows):
             if any(value is other for other in self.returned):
                 raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")
             self.returned.append(value)
-            value = Grown(value.room.item, tuple(growing.columns(frame, None, value)))
+            if isinstance(value, Reference) and not self.returns_one:
+                em = frame.em
+                sizes, code = em.ints(1), em.int(dtypes.i64.code)
+                place = em.numpy("aten.full", [sizes, scalar_ssa(em, value.place), code, em.none, em.none, em.none])
+                self._mark(frame, value.item, Array(place, 1, dtype=np.dtype(np.int64), decays=False))
+            value = Grown(growing.item_of(value), tuple(growing.columns(frame, None, value)))
         if isinstance(value, Grown):
-            return [c.ssa for c in value.columns], OutputNode("each", (growing.output(value.item),))
+            return self._strung(frame, value.item, list(value.columns)), OutputNode("each", (growing.output(value.item),))
         if isinstance(value, Complex):
             (real, a), (imag, b) = (self._outputs(frame, part) for part in (value.real, value.imag))
             return [*real, *imag], OutputNode("complex", (a, b))
@@ -338,6 +367,32 @@ class ProgramBuilder:
             return [s for ssa, _ in parts for s in ssa], tree
         node = parse(function_of(value.target)).tree if isinstance(value, Closure) else None
         raise frame.error(node, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
+
+    def _mark(self, frame: Frame, item: Template, places: Array) -> None:
+        """Note lists of a heap that are returned. Python answers the call in the run where one of them was before."""
+        em = frame.em
+        if item not in self.marks:
+            size = em.ints(frame.heap(item).most // heaps.LISTS)
+            zeros = em.numpy("aten.zeros", [size, em.int(dtypes.bool_.code), em.none, em.none, em.none])
+            self.marks[item] = Array(zeros, 1, dtype=np.dtype(bool), decays=False)
+        frame.call_function(frame, frame.source.tree, lists_rewritten.found_once, [places, self.marks[item]], {})
+        self.outside.made_by_python = frame.error(None, "returning several lists, in a function that writes its arguments", "use arrays")
+
+    def _strung(self, frame: Frame, item: Template, columns: list[Array]) -> list[ir.Value]:
+        """The numbers of returned items by their places in one; of lists in them how many items each has, then the numbers of these."""
+        if isinstance(item, Structure) and item.kind != "reference":
+            rest = iter(columns)
+            return [s for part in item.items for s in self._strung(frame, part, [next(rest) for _ in leaves(part)])]
+        [column], node = columns, frame.source.tree
+        if not isinstance(item, Structure):
+            return [column.ssa]
+        inner: Any = item.keys[0]
+        heap = frame.heap(inner)
+        self._mark(frame, inner, column)
+        call: Callable[..., Any] = partial(frame.call_function, frame, node)
+        counts, total = call(lists_rewritten.counted, [column, heap.lists], {}).items
+        numbers = [call(lists_rewritten.strung, [column, heap.lists, buffer, total], {}) for buffer in heap.buffers]
+        return [counts.ssa, *self._strung(frame, inner, numbers)]
 
     def _drop_unused(self, entry: ir.Operation) -> None:
         """Private functions that only an abandoned attempt called."""
@@ -386,7 +441,7 @@ class ProgramBuilder:
             self.stack.pop()
         em = frame.em
         operands = [s for v, t in zip(bound.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
-        operands += [frame.hidden_input(access).ssa for access in callee.hidden]
+        operands += [s for key in callee.hidden for s in frame.ssa_of(key)]
         symbol = {"callee": ir.FlatSymbolRefAttr.get(callee.name)}
         results = em.given(em.create("func.call", operands, types_of(em, callee.result), symbol).results)
         em.writes += callee.writes
@@ -394,6 +449,9 @@ class ProgramBuilder:
             raise WillRaise(RuntimeError(f"{callee.name} returned"))
         result = given_back(frame, raise_(callee.result, iter(results), em.region, em.writes))
         frame.has_choices |= isinstance(result, OneOf)
+        for mine, theirs in counterparts(result, callee.value):
+            if isinstance(mine, Sequence) and isinstance(theirs, Sequence):
+                mine.site = theirs.site
         given = [*given_in(result, callee.result)]
         if given:
             tie([*given, *(c for value in bound.values() for c in containers_in(value))])
@@ -427,6 +485,9 @@ class ProgramBuilder:
                 for parameter, template in zip(bound, parameters, strict=True):
                     value = noted(frame, raise_(template, ssa, 0, writes))
                     given = external(value)
+                    for mine, theirs in counterparts(given, bound[parameter]):
+                        if isinstance(mine, Sequence) and isinstance(theirs, Sequence):
+                            mine.site = theirs.site
                     if isinstance(given, Mapping_) and parameter == keywords:  # a dict of the callee's own
                         given = replace(given, external=False, region=em.region)
                     frame.env[parameter] = given
@@ -444,7 +505,8 @@ class ProgramBuilder:
             raise
         finally:
             em.copied_at = copied_at
-        return Callee(name, func, tuple(frame.hidden), parameters, result, em.writes != writes, result_of is not None or found is not None)
+        returns = result_of is not None or found is not None
+        return Callee(name, func, tuple(frame.passed), parameters, result, em.writes != writes, returns, value)
 
     def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""
@@ -455,7 +517,7 @@ class ProgramBuilder:
         if isinstance(value, Object):
             return "object", value.access
         if isinstance(value, Sequence):
-            return value.kind, value.keys, tuple(self.key(v) for v in value.items)
+            return value.kind, value.keys, value.site, tuple(self.key(v) for v in value.items)
         if isinstance(value, Mapping_):
             return "dict", tuple((k, self.key(v)) for k, v in value.items.items())
         template = template_of(value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -222,7 +223,8 @@ class Output:
 @dataclass(frozen=True)
 class OutputNode:
     """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; a "complex" number of two floats; "each": a list whose
-    items' numbers are in arrays; or "scalar_if": an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
+    items' numbers are in arrays; "rows" in it, of items that are lists: how many items each has, and those of all of them; or "scalar_if":
+    an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -283,6 +285,9 @@ def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
         column = column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
         return list(column) if tree.decays else column.tolist()
     assert isinstance(tree, OutputNode)
+    if tree.kind == "rows":
+        counts, items = _items(tree.items[0], rest), iter(_items(tree.items[1], rest))
+        return [list(islice(items, count)) for count in counts]
     columns = [_items(part, rest) for part in tree.items]
     return list(map(complex, *columns)) if tree.kind == "complex" else list(zip(*columns, strict=True))
 

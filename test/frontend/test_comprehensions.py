@@ -41,6 +41,7 @@ NATIVE = {
     "a generator in a zip": "return sum(a * b for a, b in zip((t + 1 for t in x), x))",
     "an item that only raises": "s = 0\nfor v in map(lambda u: 1 // 0, x[6:]):\n    s += v\nreturn s, sum(1 // 0 for v in x[6:]), list(map(lambda u: 1 % 0, x[6:]))",
     "map": "return list(map(lambda a, b: a * b, x, x)), sum(map(abs, x)), [v for v in map(float, (1, 2))]",
+    "loops over a filter": "s, v = 0.0, -1.0\nfor v in filter(lambda q: q > 0.1, x):\n    if v > 1.5:\n        break\n    if v < 0.5:\n        continue\n    s += float(v)\nelse:\n    s = -s\nfor i, w in filter(lambda p: p[1] < 0, enumerate(x)):\n    return s, i, v\nreturn s, v, sum(1 for q in x)",
     "filter": "k = 0.5\nbig = list(filter(lambda v: v > k, x))\nreturn len(big), big, sum(filter(None, x)), any(filter(lambda v: v > 2, x)), sum(filter(lambda i: i % 2, range(len(x))))",
     "reduce": "return functools.reduce(lambda a, b: a * 0.5 + b, x, 0.0), functools.reduce(lambda a, b: a + b, [1, 2, 3])",
     "the names are its own": "v, i = 5, x\nr = [v * 2 for v in x], sum(i for i in x)\nreturn r, v, i",

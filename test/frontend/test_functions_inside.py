@@ -51,6 +51,13 @@ NATIVE = {
     "only raises, in a part of an expression": "def bad(t):\n    raise ValueError('x')\ny = (bad(x) if n > 2 else x) + 1\nreturn y, n < 0 and bad(x), [(lambda: 1 // 0)() if n > 2.5 else 1]",
     "has annotations": "def g(t: float, *, k: 'nowhere' = 2) -> np.ndarray:\n    return t * k\nreturn g(x)",
     "reads no name that is not there yet": "def g():\n    return late\nif n > 100:\n    return g()\nlate = 1\nreturn g() + x",
+    "a decorator": "def twice(f):\n    return lambda t: f(f(t))\n@twice\ndef g(t):\n    return t * n\nreturn g(x)",
+    "decorators with arguments": "def plus(k):\n    return lambda f: lambda t: f(t) + k\n@plus(1)\n@plus(n)\ndef g(t):\n    return t * 2.0\nreturn g(x)",
+    "nonlocal": "s = 0.0\ndef add(v):\n    nonlocal s\n    s += v\nadd(1.0)\nadd(x[0])\nreturn s + x",
+    "nonlocal, in loops and branches": "m, mean, best = 0, 0.0, -9.0\ndef push(v):\n    nonlocal m, mean, best\n    m += 1\n    mean += (v - mean) / m\n    if v <= best:\n        return False\n    best = v\n    return True\nk = 0\nfor v in x:\n    if v < -1:\n        mean = mean - 5.0\n    elif push(float(v)):\n        k += 1\nreturn m, mean, best, k",
+    "nonlocal, in a condition": "i, s = 0, 0.0\ndef step():\n    nonlocal i\n    i += 1\n    return i < len(x)\nwhile step():\n    s += float(x[i])\nreturn s, i",
+    "nonlocal, behind what was read before": "k = 1\ndef up(v):\n    nonlocal k\n    k += v\n    return k\nf = lambda: k * 10\nreturn k + up(2) * k + up(len(x)), k, f(), [up(1) for _ in range(3)], [f() + up(1) for v in x]",
+    "nonlocal, of a function inside": "def total(t):\n    s = 0.0\n    def add(v):\n        nonlocal s\n        s += v\n    for i in range(3):\n        add(t * i)\n    return s\nreturn [total(float(v)) for v in x], total(n)",
 }  # fmt: skip
 # bodies of which something is Python's
 IN_PART = {
@@ -59,13 +66,14 @@ IN_PART = {
     "a name of the comprehension, in a tuple": "def same(f):\n    return f\nfs = [(i, same(lambda t: t * i)) for i in range(3)]\nreturn [f(x) for _, f in fs]",
     "a name of the comprehension, called later": "i = 7\nfs = [lambda t: t * i for i in range(3)]\nreturn [f(x) for f in fs], i",
     "one reads the other": "def even(k):\n    return k == 0 or odd(k - 1)\ndef odd(k):\n    return k > 0 and even(k - 1)\nreturn x * even(4)",
-    "nonlocal": "s = 0.0\ndef add(v):\n    nonlocal s\n    s += v\nadd(1.0)\nadd(x[0])\nreturn s + x",
     "nonlocal, of a name that others read": "b = n\na = (lambda q: b)(b) - b\ndef g():\n    nonlocal b\n    b = b + 1\n    return (lambda q: x)(b)\nc = g()\nreturn a, b, c",
     "nonlocal, two functions deep": "b = n\ndef g():\n    def h(p):\n        nonlocal b\n        b += p\n        return 1\n    return (lambda q: 2 if b < 2 else 3)(0.5) + h(2)\nreturn g(), b, x",
     "nonlocal, never called": "c = n\nr = (lambda q: c)(x)\ndef g(p):\n    nonlocal c\n    return p\nh = lambda p: c\nc = x\nreturn r, c",
+    "nonlocal, called by another": "k = 0\ndef up():\n    nonlocal k\n    k += 1\ndef twice():\n    up()\n    up()\nfor v in x:\n    twice()\nreturn k",
+    "nonlocal, given to another": "k = 0\ndef up(v):\n    nonlocal k\n    k += v\n    return k\ndef both(f):\n    return f(1) + f(2)\ndef read(f):\n    nonlocal k\n    k += 1\n    return f()\nreturn both(up), read(lambda: k), k",
+    "nonlocal, of a comprehension's name": "k = 0\ndef up(v):\n    nonlocal k\n    k += v\n    return k\nreturn [up(k) for k in range(3)], k",
     "a name without a value in a comprehension": "def g():\n    return [c * w for w in (1, 2)]\nif n > 100:\n    c = 1\ntry:\n    return [c * w for w in range(3)]\nexcept NameError as e:\n    return str(e), type(e).__name__, x",
     "a generator": "def g():\n    yield 1.0\n    yield n\nreturn [v * x for v in g()]",
-    "a decorator": "def twice(f):\n    return lambda t: f(f(t))\n@twice\ndef g(t):\n    return t * n\nreturn g(x)",
     "changes a list around it": "out = []\ndef push(v):\n    out.append(v)\npush(1.0)\npush(n)\nreturn x[:2] + np.array(out)",
     "is given out": "k = n + 1\ng = lambda t: t * k\nreturn g(x), (lambda f: f)(g)(2.0), sorted([3.0, -1.0, 2.0], key=lambda v: -v)",
     "too early": "def g():\n    return late\nr = g()\nlate = 1\nreturn r",
@@ -109,7 +117,8 @@ def test_regions_hold_functions_whose_names_keep_their_values(tmp_path: Path) ->
 @pytest.mark.parametrize(("body", "says"), [
     ("g = [lambda: i for i in range(2)]\nreturn x", "that is kept, and reads a name of the comprehension around it; give it a parameter with that as default"),
     ("@np.vectorize\ndef g(t):\n    return t\nreturn x", "`g` inside the function, with a decorator; define it outside"),
-    ("def g():\n    nonlocal x\n    x = 1\ng()\nreturn x", "`g` inside the function, with `nonlocal`; return the new value"),
+    ("def g():\n    global Z\n    Z = 1\ng()\nreturn x", "`g` inside the function, with `global`; return the new value"),
+    ("k = 0\ndef g():\n    nonlocal k\n    k = 1\ndef h():\n    g()\nh()\nreturn k", "`g`, which has `nonlocal`, called by another function; call it in the function that makes it"),
     ("def g():\n    yield x\nreturn g", "a generator inside the function; return a tuple or list"),
     ("g = lambda: x\nreturn g", "returning a function"),
     ("def g(t: print('now')):\n    return t\nreturn g(x)", "with an annotation that may do something; leave it out"),
@@ -135,7 +144,7 @@ BODIES = st.lists(
     st.sampled_from((
         "k = k + n", "def g(t):\n    return t * k + 1", "g = lambda t, c=k: t * c - k", "a = g(a)", "for i in range(3):\n    k = k * 0.5\n    a = a + g(i)",
         "def h(f, t):\n    return f(t) * k", "a = h(g, a)", "if n > 1:\n    g = lambda t: t - k", "k = float(x[0])", "a = h(lambda t: g(t) + k, a)",
-        "g = (lambda f: lambda t: f(t) + k)(g)", "x[1] = k", "for v in x:\n    if v > k:\n        k = float(v)\n        break", "print(end='')",
+        "g = (lambda f: lambda t: f(t) + k)(g)", "x[1] = k", "def up(v):\n    nonlocal k\n    k = k + v\n    return k", "a = a + up(0.5)", "for v in x:\n    if v > k:\n        k = float(v)\n        break", "print(end='')",
     )), min_size=2, max_size=7,
 )  # fmt: skip
 

@@ -50,12 +50,38 @@ NATIVE = {
     "repeated in each round": "t = 0.0\nfor i in range(len(x)):\n    row = [0.5] * (i % 5)\n    row.append(float(x[i]))\n    row[i % len(row)] += 2.0\n    for v in row:\n        t = t * 0.5 + v\nreturn t",
     "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
 }  # fmt: skip
+# of an array: bodies that are native as a whole, in which lists have one another's place
+IN_HEAPS = {
+    "rows of numbers": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
+    "a choice of lists": "a, b = [], []\nfor v in x:\n    (a if v > 0 else b).append(float(v))\nreturn a, b",
+    "the best of lists": "best = []\nfor i in range(3):\n    cur = []\n    for v in x:\n        if v > i * 0.1:\n            cur.append(float(v))\n    if len(cur) > len(best):\n        best = cur\nreturn best",
+    "rows": "out = [[0.0] * 3 for _ in range(len(x))]\nfor i in range(len(x)):\n    out[i][1] = float(x[i])\nreturn out",
+    "one row many times": "out = [[0.0, 1.0]] * len(x)\nif out:\n    out[0][1] = 5.0\nreturn out",
+    "a choice of repeated lists": "a, b = [0.0] * len(x), [1.0] * len(x)\nfor i in range(len(x)):\n    (a if x[i] > 0 else b)[i] += 1.0\nreturn a, b",
+    "popped": "stack = []\nfor v in x:\n    stack.append(float(v))\n    if len(stack) > 2:\n        stack.pop()\nreturn stack",
+    "rows that grow": "t = []\nfor i in range(len(x)):\n    row = []\n    for j in range(i % 7):\n        row.append(float(x[j]) * i)\n    t.append(row)\nreturn t, len(t)",
+    "empty ones first": "n = len(x)\nadj = [[] for _ in range(n)]\nfor i in range(n):\n    adj[i * 7 % n].append(i)\n    adj[(i + 3) % n].append(i * 2)\nreturn adj",
+    "the last one and this one": "prev = [0.0] * 5\nfor v in x:\n    cur = [float(v)] * 5\n    for j in range(1, 5):\n        cur[j] = prev[j - 1] + cur[j]\n    prev = cur\nreturn prev",
+    "names exchanged": "a, b = [1.0] * 4, [2.0] * 4\nfor i in range(len(x)):\n    a[i % 4] += float(x[i])\n    a, b = b, a\nreturn a, b",
+    "rows exchanged, and written by a name": "t = [[float(v), float(v) * 2] for v in x]\nfor i in range(len(x) - 1):\n    if t[i][0] > t[i + 1][0]:\n        t[i], t[i + 1] = t[i + 1], t[i]\n    row = t[i]\n    row[1] += 1.0\nreturn t",
+    "a row that changes while it is looped over": "t = [[1.0] for _ in range(len(x))]\ns = 0.0\nfor r in t:\n    for v in r:\n        s += v\n        if len(r) < 3:\n            r.append(v + 1)\nreturn s",
+    "slices and sums of lists": "a = [0.0] * len(x)\nfor i in range(len(x)):\n    a[i] = float(x[i])\nb = a[1:]\nd = a[:]\nif d:\n    d[0] = 9.0\nreturn a, b, a[::-1], d, a[-3:], a[1:-1:2], a[5:2], a[-100:100], a + [1.0, 2.0], [0.5] + b, a + b",
+    "a stack, turned round": "stack, out = [], []\nfor i in range(len(x)):\n    stack.append(i)\n    while stack and x[stack[-1]] > 0:\n        out.append(stack.pop())\nout.reverse()\nreturn stack, out",
+    "popped of none": "stack = []\nfor v in x:\n    if v > 0:\n        stack.append(1)\n    else:\n        stack.pop()\nreturn stack",
+    "three deep": "t = [[[0.0] * 2 for _ in range(3)] for _ in range(len(x))]\nfor i in range(len(x)):\n    t[i][i % 3][i % 2] = float(x[i])\nreturn t",
+    "which one it is": "n = len(x)\nt = [[0.0] for _ in range(n)]\nr = t[0] if n else [1.0]\nk = 0\nfor i in range(n):\n    if t[i] is r:\n        k += 1\n    if t[i] is not t[-1]:\n        k += 10\nreturn k",
+    "functions that write and make them": "def push(out, v):\n    out.append(v)\n    return len(out)\ndef row(n):\n    made = []\n    for i in range(n):\n        made.append(i)\n    return made\nout, t, k = [], [], 0\nfor i, v in enumerate(x):\n    k += push(out, float(v))\n    t.append(row(i % 4))\nreturn out, k, t",
+    "functions that read them from around": "n = len(x)\nparent = list(range(n))\ndef find(a):\n    while parent[a] != a:\n        parent[a] = parent[parent[a]]\n        a = parent[a]\n    return a\nfor i in range(n - 1):\n    if x[i] > x[i + 1]:\n        parent[find(i)] = find(i + 1)\nreturn parent",
+    "pairs in rows": "t = [[] for _ in range(4)]\nfor i, v in enumerate(x):\n    t[i % 4].append((i, float(v)))\ns = 0.0\nfor row in t:\n    for i, v in row:\n        s += i * v\nreturn s, t, max(len(row) for row in t)",
+    "places that an array has": "t = [0] * max(len(x), 1)\nfor i in np.argsort(x):\n    t[i] += 1\nreturn t",
+    "rows of rows, of all columns": "t = [[float(v) * j for j in range(3)] for v in x]\nu = [r[:] for r in t]\nfor r in u:\n    r[0] = 0.0\nreturn [[r[j] for r in t] for j in range(3)], u, sum(sum(r) for r in t)",
+    "a place that is none": "t = [[0.0] * 3 for _ in range(len(x))]\nfor i in range(len(x)):\n    t[i][i] = 1.0\nreturn t",
+    "made on two paths": "if len(x) > 3:\n    out = [1.0] * len(x)\nelse:\n    out = [2.0, 3.0]\nout[0] += 1.0\nfor v in x:\n    out.append(float(v))\nreturn out",
+}  # fmt: skip
 # bodies of which some statements are Python's, or that have no native code
 IN_PART = {
     "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
     "of several kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
-    "rows of numbers": "out = []\nfor v in x:\n    out.append([float(v), 1.0])\nreturn out",
-    "a choice of lists": "a, b = [], []\nfor v in x:\n    (a if v > 0 else b).append(float(v))\nreturn a, b",
     "returned twice": "out = []\nfor v in x:\n    out.append(float(v))\nreturn [out, (out,)]",
     "in a function that writes its argument": "out = []\nfor i in range(len(x)):\n    x[i] += 1\n    out.append(float(x[i]))\nreturn out",
     "repeated in a function that writes its argument": "out = [0.5] * len(x)\nfor i in range(len(x)):\n    x[i] += 1\n    out[i] += float(x[i])\nreturn out",
@@ -63,15 +89,13 @@ IN_PART = {
     "slices and sorting": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[1:3], sorted(out)[:2], sum(out), tuple(out)",
     "appended to while it is looped over": "out = [4.0]\nfor v in out:\n    if v > 0.5:\n        out.append(v / 2)\nreturn out",
     "appended to behind a loop over it": "out = []\nfor i in range(len(x)):\n    for v in out:\n        if v > x[i]:\n            break\n    out.append(float(x[i]))\nreturn out",
-    "the best of lists": "best = []\nfor i in range(3):\n    cur = []\n    for v in x:\n        if v > i * 0.1:\n            cur.append(float(v))\n    if len(cur) > len(best):\n        best = cur\nreturn best",
     "repeated, of several kinds": "out = [0] * len(x)\nfor i in range(len(x)):\n    out[i] = float(x[i])\nreturn out",
     "repeated, of large ints": "f = [1] * (len(x) + 2)\nfor i in range(2, len(x) + 2):\n    f[i] = f[i - 1] * 3 + f[i - 2]\nreturn f[-1] % 1000003, len(f)",
     "repeated by a float": "return [1.0] * float(len(x))",
-    "rows": "out = [[0.0] * 3 for _ in range(len(x))]\nfor i in range(len(x)):\n    out[i][1] = float(x[i])\nreturn out",
-    "one row many times": "out = [[0.0, 1.0]] * len(x)\nif out:\n    out[0][1] = 5.0\nreturn out",
-    "a choice of repeated lists": "a, b = [0.0] * len(x), [1.0] * len(x)\nfor i in range(len(x)):\n    (a if x[i] > 0 else b)[i] += 1.0\nreturn a, b",
     "a place that is none": "out = [0.0] * len(x)\nfor i in range(len(x) + 1):\n    out[i] = 1.0\nreturn out",
-    "popped": "stack = []\nfor v in x:\n    stack.append(float(v))\n    if len(stack) > 2:\n        stack.pop()\nreturn stack",
+    "one list twice in the result": "t = [[float(v)] for v in x]\nt.append([1.0])\nfor i in range(len(x)):\n    t[i][0] += 1\nreturn t, t[0]",
+    "rows of two kinds": "t = [[0] for _ in range(len(x))]\nfor i in range(len(x)):\n    t[i][0] = float(x[i])\nreturn t",
+    "rows in a function that writes its argument": "t = [[0.0] * 2 for _ in range(len(x))]\nfor i in range(len(x)):\n    x[i] += 1\n    t[i][0] = float(x[i])\nreturn t",
     "printed": "out = []\nfor v in x:\n    out.append(float(v))\nprint(len(out))\nout.append(3.0)\nreturn out",
     "an index that is none": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[len(x)]",
 }  # fmt: skip
@@ -95,6 +119,14 @@ def check(body: str, folder: Path, sizes: tuple[int, ...] = (FEW, FEW, 0, MANY, 
 def test_lists_that_loops_append_to_are_native(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()
+    assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
+
+
+@pytest.mark.parametrize("name", IN_HEAPS)
+def test_lists_that_have_one_anothers_place_are_native(name: str, tmp_path: Path) -> None:
+    more = (MANY, MANY, MANY) if name in ("rows", "rows that grow") else (FEW,)  # the first graph has room for 1024 rows
+    jitted = check(IN_HEAPS[name], tmp_path, (FEW, FEW, 0, *more))
+    assert jitted.stats().hits, jitted.explain()
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
 
 

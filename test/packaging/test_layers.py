@@ -79,6 +79,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python", "python.flow"),
         ("python.building",),
         ("python.kept",),
+        ("python.heaps", "python.lists_rewritten"),
         ("python.operations",),
         ("python.functions",),
         ("python.syntax",),

@@ -186,10 +186,11 @@ def select(
             frame.env = outer
         return (orelse, then)[index]()
     if joined is None:
-        raise frame.error(
-            node, f"one branch gives {describe(values[0])}, the other {describe(values[1])}",
-            "give both the same kind of value: 0.0 for 0, or an array", Unjoinable,
-        )  # fmt: skip
+        construct = f"one branch gives {describe(values[0])}, the other {describe(values[1])}"
+        error = frame.error(node, construct, "give both the same kind of value: 0.0 for 0, or an array", Unjoinable)
+        assert isinstance(error, Unjoinable)
+        error.differ = values[0], values[1]
+        raise error
     return joined
 
 
@@ -273,7 +274,10 @@ def meet(
                 template = unify(template_of(a), template_of(b), choices=True)
             if template is None:
                 construct = f"`{name}` is {describe(a)} on one path and {describe(b)} on the other"
-                raise frame.error(node, construct, same_kind_remedy(name, a, b), Unjoinable)
+                error = frame.error(node, construct, same_kind_remedy(name, a, b), Unjoinable)
+                assert isinstance(error, Unjoinable)
+                error.differ = a, b
+                raise error
             met[name] = Row(template, (a, b))
     return met
 

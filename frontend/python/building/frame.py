@@ -7,7 +7,7 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,12 +19,14 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.source import Source
+from tierup.frontend.python.building.templates import Template, dtypes_of, is_seen
 from tierup.frontend.python.building.values import (
     PYTHON_SCALARS,
     Array,
     Const,
     Ends,
     Foreign,
+    Heap,
     Mapping_,
     Object,
     OneOf,
@@ -55,25 +57,27 @@ Site = tuple[str, int, int]  # of a list: the function that makes it, line and c
 
 
 class GrowsList(NeedsStatic):
-    """A list changes in a branch or loop that the run decides. `grows`: where it is made, and of what kind the item is that is appended."""
+    """A list changes in a branch or loop that the run decides, or has another one's place. `grows`: where it is made, and what its items
+    are."""
 
-    grows: tuple[Site, Any] | None = None
+    grows: Mapping[Site, Room] | None = None
 
 
 class NeedsRoom(Exception):
-    """Lists may be built as ones that grow: where they are made, and the templates of their items. `otherwise`: what is refused else."""
+    """Lists may be built as ones that grow: where they are made, and what their items are. `otherwise`: what is refused else."""
 
-    def __init__(self, items: Mapping[Site, Any], otherwise: UnsupportedSyntax) -> None:
+    def __init__(self, items: Mapping[Site, Room], otherwise: UnsupportedSyntax) -> None:
         super().__init__(items)
         self.items, self.otherwise = items, otherwise
 
 
 @dataclass(frozen=True)
 class Room:
-    """Of a list that grows: the template of its items, and how many there may be."""
+    """Of a list that grows: the template of its items, and how many there may be. `in_heap`: of it and all that share its heap."""
 
     item: Any
     most: int
+    in_heap: bool = False
 
 
 class Follows(UnsupportedSyntax):
@@ -81,7 +85,9 @@ class Follows(UnsupportedSyntax):
 
 
 class Unjoinable(UnsupportedSyntax):
-    """Two paths give a name values that no one SSA value can hold: what follows is built once for each path."""
+    """Two paths give a name values that no one SSA value can hold: what follows is built once for each path. `differ`: these values."""
+
+    differ: tuple[Value, ...] = ()
 
 
 class NeedsMutation(Exception):
@@ -128,7 +134,7 @@ class Outside:
         `copies_views`: a result may be a copy where NumPy has a view of an argument."""
         self.python_answers, self.copies_views = python_answers, copies_views
         self.rooms = rooms or {}
-        self.growing: dict[Site, Any] = {}  # the lists that were refused and may be built so: the templates of their items
+        self.growing: dict[Site, Room] = {}  # the lists that were refused and may be built so
         self.numbers = numbers
         self.knows_dtypes, self.has_complex = knows_dtypes, has_complex
         self.dtypes: dict[Access, np.dtype | None] = {}
@@ -178,10 +184,14 @@ class Frame:
         self.access = access
         self._execute = execute  # (frame, statements, tail) -> how they end
         self.env: dict[str, Value] = {}
-        self.hidden: dict[Access, Array | Scalar] = {}  # block arguments after the leaves, in order
+        self.hidden: dict[Access, Array | Scalar] = {}
+        self.heaps: dict[Template, Heap] = {}  # of lists, by the templates of their items
+        self.passed: list[Access | Template] = []  # block arguments after the leaves, in order: hidden inputs, and heaps
         self.token = object()  # says of names in functions inside that they are its own
         self.locals = names_of(source.tree)
         inside = [node for node in own_nodes(source.tree) if isinstance(node, SCOPES)]
+        declared = (n for node in inside if isinstance(node, ast.FunctionDef) for n in own_nodes(node) if isinstance(n, ast.Nonlocal))
+        self.rebound = frozenset(name for node in declared for name in node.names)  # by functions inside, when they are called
         self.cells = reads(inside) & self.locals if inside else NONE  # names that functions inside read, whenever they run
         self.functions: dict[ast.AST, FunctionType] = {}  # those inside, by their definitions
         self.values_named = 0
@@ -257,8 +267,10 @@ class Frame:
         tried_again = self.outside.tries or self.blocks > 1 and isinstance(error, (NeedsStatic, Unjoinable))
         if not self.is_entry or tried_again or not isinstance(node, ast.stmt):
             return False
-        if isinstance(error, GrowsList) and error.grows is not None and error.grows[0] not in self.outside.rooms:
-            self.outside.growing.setdefault(*error.grows)
+        for site, room in (error.grows or {}).items() if isinstance(error, GrowsList) else ():
+            had = self.outside.growing.get(site) or self.outside.rooms.get(site, room)
+            if had is room or had is not None and (room.in_heap and not had.in_heap or room.item != had.item and not is_seen(had.item)):
+                self.outside.growing[site] = replace(room, in_heap=room.in_heap or had.in_heap)
         last = node.end_lineno or node.lineno
         known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)
         if not known and not isinstance(error, Follows):
@@ -291,13 +303,18 @@ class Frame:
         if self.outside.knows_dtypes in ("no", "indices"):
             raise NeedsDtypes
 
-    @contextmanager
-    def named(self, value: Value) -> Iterator[str]:
-        """A name that no program has for a value, inside the `with`."""
+    def keep(self, value: Value) -> str:
+        """A name that no program has, bound to a value from here on."""
         self.values_named += 1
         name = f"value {self.values_named}"
         self.env[name] = value
         self.has_choices |= isinstance(value, OneOf)
+        return name
+
+    @contextmanager
+    def named(self, value: Value) -> Iterator[str]:
+        """A name that no program has for a value, inside the `with`."""
+        name = self.keep(value)
         try:
             yield name
         finally:
@@ -400,12 +417,33 @@ class Frame:
         self.outside.dtype(access, value)
         return self.hidden_input(access)
 
+    def heap(self, item: Template) -> Heap:
+        """The arrays, in this function, that hold the lists with such items."""
+        if item not in self.heaps:
+            assert not self.is_entry, "it made all that there are"
+            ints = np.dtype(np.int64)
+            parts = [(ints, 2), (ints, 1), *((dtype, 1) for dtype in dtypes_of(item))]
+            given = [self.block.add_argument(self.em.types.tensor, self.em.unknown) for _ in parts]
+            arrays = [Array(ssa, rank, 0, dtype, decays=False) for ssa, (dtype, rank) in zip(given, parts, strict=True)]
+            most = next(room.most for room in self.outside.rooms.values() if room is not None and room.in_heap and room.item == item)
+            self.heaps[item] = Heap(arrays[0], arrays[1], tuple(arrays[2:]), most)
+            self.passed.append(item)
+        return self.heaps[item]
+
+    def ssa_of(self, key: Access | Template) -> list[ir.Value]:
+        """What a call of a function is given for something that it reads from around it."""
+        if isinstance(key, Access):
+            return [self.hidden_input(key).ssa]
+        heap = self.heap(key)
+        return [array.ssa for array in (heap.lists, heap.ends, *heap.buffers)]
+
     def hidden_input(self, access: Access) -> Array | Scalar:
         """The block argument that a hidden input is in this function."""
         if access not in self.hidden:
             leaf = self.outside.hidden[access].leaf
             ssa = self.block.add_argument(self.em.leaf_type(leaf.kind), self.em.unknown)
             is_array = leaf.kind in ("array", "scalar")
+            self.passed.append(access)
             self.hidden[access] = (
                 Array(ssa, leaf.ndim, 0, self.outside.dtypes.get(access), leaf.kind == "scalar") if is_array else Scalar(ssa, leaf.kind)
             )
@@ -432,11 +470,11 @@ def is_numpys(function: FunctionType) -> bool:
 
 
 def is_rewritten(function: FunctionType) -> bool:
-    """Whether a function is one of ours that stands for one of NumPy's, or of Python's `math`."""
+    """Whether a function is one of ours that stands for one of NumPy's, or for something of Python's."""
     return (function.__module__ or "").startswith(_REWRITTEN)
 
 
-_REWRITTEN = tuple(f"tierup.frontend.python.functions.{name}_rewritten" for name in ("numpy", "python_math"))
+_REWRITTEN = tuple(f"tierup.frontend.python.{name}_rewritten" for name in ("functions.numpy", "functions.python_math", "lists"))
 
 
 def _has_state(value: object) -> bool:

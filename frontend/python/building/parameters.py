@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import FunctionType
 
 from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.frame import Frame, WillRaise, foreign, is_rewritten
+from tierup.frontend.python.building.frame import Frame, GrowsList, Room, WillRaise, foreign, is_rewritten
 from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.source import definition
@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import (
     Closure,
     Complex,
     Const,
+    Growing,
     Mapping_,
     Perhaps,
     Scalar,
@@ -74,8 +75,19 @@ def handed_over(frame: Frame, node: ast.AST | None, value: Value, what: str, rem
     """A value as another function has it. Raises UnsupportedSyntax for what only the one that made it can have."""
     value = captured(frame, node, value)
     if not is_handed_over(value):
-        raise frame.error(node, f"{describe(value)} {what}", remedy)
+        error = frame.error(node, f"{describe(value)} {what}", remedy, GrowsList)
+        assert isinstance(error, GrowsList)
+        error.grows = {one.site: Room(one.room.item, 0, in_heap=True) for one in _growing_in(value) if one.site is not None}
+        raise error if error.grows else error.plain()
     return value
+
+
+def _growing_in(value: Value) -> Iterator[Growing]:
+    if isinstance(value, Growing):
+        yield value
+    elif isinstance(value, (Sequence, Mapping_, Closure)):
+        for part in parts_of(value):
+            yield from _growing_in(part)
 
 
 def captured(frame: Frame, node: ast.AST | None, value: Value, of: tuple[Closure, ...] = ()) -> Value:

@@ -40,6 +40,7 @@ class Source:
     handed_on: frozenset[str] = frozenset()  # names whose values go on to be used by the code around this part of a function
     around: Mapping[str, object] = field(default_factory=dict)  # of one that another's body makes: names around it, with whose they are
     inside: Any = None  # the outermost of these functions
+    rebinds: tuple[str, ...] = ()  # names of the function around it that it declares `nonlocal`: `tree` gives them behind its result
 
     @property
     def outermost(self) -> Any:

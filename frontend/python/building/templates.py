@@ -28,6 +28,7 @@ from tierup.frontend.python.building.values import (
     Method,
     Object,
     OneOf,
+    Reference,
     Scalar,
     Sequence,
     ShapeOf,
@@ -79,7 +80,8 @@ class OneOther:
 @dataclass(frozen=True)
 class Structure:
     """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
-    Python complex number, of two floats. A Grown, of arrays; `keys` has its item. A Closure, of its values; `keys` has all else of it."""
+    Python complex number, of two floats. A Grown, of arrays; `keys` has its item. A Closure, of its values; `keys` has all else of it. A
+    Reference, of its place; `keys` has the item."""
 
     kind: str
     items: tuple[Template, ...]
@@ -87,7 +89,48 @@ class Structure:
     is_given: bool = False  # a list or dict that came in, and is no new one
 
 
-Template = Same | OneScalar | OneArray | OneOther | Structure
+@dataclass(frozen=True)
+class NotSeen:
+    """The items of lists to which nothing was appended yet: of those that are made there."""
+
+    site: tuple[str, int, int]
+
+
+Template = Same | OneScalar | OneArray | OneOther | Structure | NotSeen
+
+
+def is_seen(item: Template) -> bool:
+    """Whether it is known what all lists in an item of a list have."""
+    if isinstance(item, Structure):
+        inner = item.keys if item.kind == "reference" else item.items
+        return all(map(is_seen, inner))  # type: ignore[arg-type]  # templates
+    return not isinstance(item, NotSeen)
+
+
+def reference_to(item: Template) -> Structure:
+    """How a list in a heap crosses, by the template of its items."""
+    return Structure("reference", (OneScalar("int"),), (item,))
+
+
+def leaves(item: Template) -> Iterator[OneScalar | OneArray]:
+    """The numbers of an item of a list that grows, in order. Raises LookupError for an item that no arrays hold."""
+    if isinstance(item, Structure) and (item.kind in ("tuple", "complex") and not item.keys or item.kind == "reference"):
+        for part in item.items:
+            yield from leaves(part)
+    elif isinstance(item, OneScalar) or isinstance(item, OneArray) and item.rank == 0 and item.decays and item.dtype is not None:
+        yield item
+    elif isinstance(item, NotSeen):  # nobody reads one, or writes
+        yield OneScalar("int")
+    else:
+        raise LookupError
+
+
+_DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(bool)}
+
+
+def dtypes_of(item: Template) -> list[np.dtype]:
+    """Those of an item's numbers, in order."""
+    return [_DTYPES[leaf.kind] if isinstance(leaf, OneScalar) else leaf.dtype for leaf in leaves(item)]  # type: ignore[misc]  # known
 
 
 def template_of(value: Value, *, generalise: bool = False) -> Template:
@@ -117,6 +160,8 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return Structure("function", tuple(map(inner, value.values.values())), (*rest, *value.values))
     if isinstance(value, Slice):
         return Structure("slice", tuple(map(inner, (value.start, value.stop, value.step))))
+    if isinstance(value, Reference):
+        return reference_to(value.item)
     if isinstance(value, Complex) or generalise and is_complex_number(value):
         return _COMPLEX
     if generalise and is_number(value):
@@ -249,6 +294,8 @@ def types_of(em: Emitter, template: Template) -> list[ir.Type]:
         return [em.types.scalars[template.kind]]
     if isinstance(template, OneArray):
         return [em.types.tensor] if template.decays is not None else [em.types.tensor, em.types.bool]
+    if isinstance(template, NotSeen):
+        return [em.types.int]
     if isinstance(template, OneOther):
         return [em.types.int_list if template.make is IntList else em.types.int]
     return [t for item in template.items for t in types_of(em, item)]
@@ -256,7 +303,7 @@ def types_of(em: Emitter, template: Template) -> list[ir.Type]:
 
 def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
     """The SSA values that stand for `value` in a place of this template. May emit ops."""
-    if isinstance(template, Same):
+    if isinstance(template, (Same, NotSeen)):
         return []
     if value is VACANT:
         return _dummies(em, template)
@@ -287,6 +334,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         items = [*value.columns]
     elif isinstance(value, Closure):
         items = [*value.values.values()]
+    elif isinstance(value, Reference):
+        items = [value.place]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -334,8 +383,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
     """The value whose SSA values come next; lists belong to `region`. `writes`: as in `Array`."""
     if isinstance(template, Same):
         return template.value
-    if isinstance(template, OneScalar):
-        return Scalar(next(ssa), template.kind)
+    if isinstance(template, (OneScalar, NotSeen)):
+        return Scalar(next(ssa), template.kind if isinstance(template, OneScalar) else "int")
     if isinstance(template, OneArray):
         array = next(ssa)
         decays = next(ssa) if template.decays is None else template.decays
@@ -352,6 +401,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
     if template.kind == "function":
         target, scope, access, itself, *names = template.keys
         return Closure(target, dict(zip(names, items, strict=True)), scope, access, itself)  # type: ignore[arg-type]  # names
+    if template.kind == "reference":
+        return Reference(template.keys[0], items[0])
     if template.kind == "grown":
         return Grown(template.keys[0], tuple(items))  # type: ignore[arg-type]  # arrays
     if template.kind == "dict":

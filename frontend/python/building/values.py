@@ -107,6 +107,29 @@ class Growing:
     buffers: tuple[Array, ...]
     count: Array
     appended: int = 0  # how often that was built
+    site: tuple[str, int, int] | None = None  # where it is made
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A list in a heap (heaps.py) with others that may have its place: which of them it is. `item`: the template of all their items."""
+
+    item: Any
+    place: Value
+
+
+Grows = Growing | Reference
+
+
+@dataclass(frozen=True, eq=False)
+class Heap:
+    """Where the lists of one kind are: `lists` has a row for each, of where its items begin, how many there are, and how many have room;
+    `ends` how many lists there are, and items; `buffers` the numbers of these. All are written in place. `most`: as in a Room."""
+
+    lists: Array
+    ends: Array
+    buffers: tuple[Array, ...]
+    most: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +261,8 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-Value = Const | Scalar | Complex | Array | Growing | Grown | _Structure | Object | Method | Closure | Iterable_ | Unset | OneOf | Vacant
+_AtRunTime = Scalar | Complex | Array | Growing | Reference | Grown
+Value = Const | _AtRunTime | _Structure | Object | Method | Closure | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
 PYTHON_SCALARS = (bool, int, float)
@@ -343,7 +367,8 @@ def describe(value: Value) -> str:
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
         Method: "a method", Closure: "a function", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
-        Growing: "a list that grows", Grown: "a list that grew", OneOf: "a value whose kind only the run knows", Vacant: "no value",
+        Growing: "a list that grows", Reference: "a list that grows", Grown: "a list that grew",
+        OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):
         return f"a {type(value.value).__name__} object"

@@ -19,7 +19,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Complex,
     Const,
-    Growing,
+    Grows,
     Iterable_,
     Mapping_,
     Scalar,
@@ -36,7 +36,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.functions import consuming
 from tierup.frontend.python.functions.python_math import as_float, operand
-from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing, iteration, lengths
+from tierup.frontend.python.operations import appending, array_operators, arrays, complex_scalars, growing, iteration, lengths
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
@@ -80,9 +80,9 @@ def tuple_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
 
 @function(list)
 def list_(frame: Frame, node: ast.expr, iterable: Value = EMPTY) -> Value:
-    if isinstance(iterable, Growing) or isinstance(iterable, Iterable_) and not isinstance(iterable.length, Const):
+    if isinstance(iterable, Grows) or isinstance(iterable, Iterable_) and not isinstance(iterable.length, Const):
         return consuming.listed(frame, node, iterable, *consuming.every_item())
-    return Sequence("list", static_items(frame, node, iterable), frame.em.region)
+    return appending.made(frame, node, static_items(frame, node, iterable))
 
 
 @function(len)
@@ -96,7 +96,7 @@ def len_(frame: Frame, node: ast.AST, obj: Value) -> Value:
             return obj.length
         em = frame.em
         return Scalar(em.scalar("prim.max.int", [arrays.as_int(frame, node, obj.length), em.int(0)], em.types.int), "int")
-    if isinstance(obj, Growing):
+    if isinstance(obj, Grows):
         return growing.length(frame, obj)
     if isinstance(obj, Array):
         return lengths.length(frame, node, obj, lengths.Use.LENGTH)

@@ -17,7 +17,7 @@ from tierup.frontend.python.building.values import (
     ONE,
     ZERO,
     Const,
-    Growing,
+    Grows,
     Iterable_,
     Scalar,
     Sequence,
@@ -123,7 +123,7 @@ def fsum(frame: Frame, node: ast.expr, seq: Value) -> Value:
         items = consuming.every_item()
         known = isinstance(seq.length, Const)
         seq = Sequence("list", iteration.static_items(frame, node, seq)) if known else consuming.listed(frame, node, seq, *items)
-    if isinstance(seq, Growing):
+    if isinstance(seq, Grows):
         seq = growing.as_array(frame, node, seq)
     return frame.call_function(frame, node, python_math_rewritten.fsum, [seq], {})
 

@@ -41,6 +41,7 @@ from tierup.frontend.python.building.values import NONE, Array, Const, OneOf, Se
 from tierup.frontend.python.gradients.arguments import flat_names, flat_numbers, gradient_template, prepared
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
 from tierup.frontend.python.operations.scalars import not_, raise_if
+from tierup.runtime.arguments.hidden import Access
 
 _SOURCE = "tierup.source"
 
@@ -73,7 +74,9 @@ def call(program: ProgramBuilder, frame: Frame, node: ast.AST | None, spec: Grad
 def _call(em: Emitter, frame: Frame, callee: Callee, arguments: Mapping[str, Value]) -> Value:
     """A call of what `_build` made. It takes and gives values; a program that writes arrays hands copies over."""
     operands = [s for v, t in zip(arguments.values(), callee.parameters, strict=True) for s in lower(em, v, t)]
-    operands += [frame.hidden_input(access).ssa for access in callee.hidden]
+    if not all(isinstance(key, Access) for key in callee.hidden):
+        raise frame.error(None, "a list that grows beside others, under gradients", "use arrays")
+    operands += [s for key in callee.hidden for s in frame.ssa_of(key)]
     value_type = ir.Type.parse("!torch.vtensor", em.context)
     taken = [_as_value(em, v, value_type) if em.mutable else v for v in operands]
     types = types_of(em, callee.result)

@@ -18,58 +18,92 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python import heaps, lists_rewritten
+from tierup.frontend.python.building.branch import in_arm, select
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic, Room, Site
 from tierup.frontend.python.building.knowledge import with_certain_dtypes
-from tierup.frontend.python.building.templates import OneScalar, lower, template_of, unify
+from tierup.frontend.python.building.templates import OneScalar, dtypes_of, leaves, lower, template_of, unify
 from tierup.frontend.python.building.values import (
     NONE,
     ZERO,
     Array,
     Const,
     Growing,
+    Grows,
+    Reference,
     Scalar,
     Sequence,
     Slice,
     Value,
     describe,
+    is_none,
     is_number,
     number_kind,
 )
-from tierup.frontend.python.operations import array_operators, arrays, stores
-from tierup.frontend.python.operations.growing import DTYPES, dtypes, leaves, length, position
-from tierup.frontend.python.operations.scalars import binary, compare, raise_if
+from tierup.frontend.python.operations import array_operators, growing, indexing, stores
+from tierup.frontend.python.operations.growing import length, position
+from tierup.frontend.python.operations.scalars import binary, check_zero_step, compare, raise_if
 
+FEWEST = 4  # items that a list in a heap has room for once it moves
 FIRST, TIMES, MOST = 1024, 8, 1 << 26  # items of the first graph; how many times more the next has; more are Python's
 
 
-def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing:
-    """The list that a display of items makes."""
+def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Grows:
+    """The list that a display of items, a comprehension, a slice or a sum makes."""
     site = _site(frame, node)
     room = frame.outside.rooms.get(site)
     if room is None:
         return Sequence("list", items, frame.em.region, site=site)
-    growing = _empty_one(frame, node, room)
-    for item in items:
-        append(frame, node, growing, item)
-    return growing
+    found = _of_length(frame, node, room, Const(len(items)))
+    for i, item in enumerate(items):
+        check_item(frame, node, found, item)
+        _write(frame, node, found, Const(i), item)
+    return found
 
 
-def _empty_one(frame: Frame, node: ast.AST, room: Room) -> Growing:
+def _empty_one(frame: Frame, node: ast.AST, room: Room, size: Value = ZERO) -> Grows:
+    """A list without items. In a heap it has room for `size`."""
     array_operators.require_mutation(frame)
-    sizes = arrays.int_list(frame, node, Const(room.most))[0]
-    buffers = [_empty(frame, sizes, 1, dtype) for dtype in dtypes(room.item)]
-    count = _empty(frame, frame.em.int_list([]), 0, DTYPES["int"])
+    if room.in_heap:
+        return _in_heap(frame, node, room, size)
+    buffers = [heaps.room(frame, (room.most,), dtype) for dtype in dtypes_of(room.item)]
+    count = heaps.room(frame, (), np.dtype(np.int64))
     stores.fill(frame, node, count, ZERO)
-    return Growing(room, tuple(buffers), count)
+    return Growing(room, tuple(buffers), count, site=_site(frame, node))
 
 
-def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> Sequence | Growing | None:
+def _in_heap(frame: Frame, node: ast.AST, room: Room, size: Value) -> Reference:
+    heap = frame.heap(room.item)
+    at, end = (_read(frame, node, heap.ends, Const(i)) for i in (0, 1))
+    behind = binary(frame, node, ast.Add, end, size)
+    is_full = frame.em.scalar(
+        "aten.__or__.bool",
+        [compare(frame, op, a, Const(b)).ssa for op, a, b in ((ast.GtE, at, heap.most // heaps.LISTS), (ast.Gt, behind, heap.most))],
+        frame.em.types.bool,
+    )
+    _leave_to_python(frame, node, is_full, heap.most)
+    made = Reference(room.item, at)
+    for column, number in ((growing.START, end), (growing.LENGTH, ZERO), (growing.SIZE, size)):
+        stores.fill(frame, node, growing.fact(frame, made, column), number)
+    for i, number in enumerate((binary(frame, node, ast.Add, at, Const(1)), behind)):
+        stores.store(frame, node, heap.ends, Const(i), number)
+    return made
+
+
+def _read(frame: Frame, node: ast.AST, array: Array, index: Value) -> Scalar:
+    element = indexing.load(frame, node, array, index)
+    assert isinstance(element, Array)
+    return Scalar(frame.em.numpy("aten.Int.Tensor", [element.ssa], frame.em.types.int), "int")
+
+
+def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> Sequence | Grows | None:
     """`[item] * times`, or `times * [item]`; None for a list of more items, or of none. Raises UnsupportedSyntax where only the run knows
     how often: another try builds the list as one that grows."""
     if len(items) != 1 or not (is_number(times) and number_kind(times) == "int"):
@@ -82,52 +116,62 @@ def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> S
             return made
         what = "a list repeated a number of times known only at run time"
         raise refuse(frame, node, made, items[0], frame.error(node, what, "use np.full", NeedsStatic))
-    growing = _empty_one(frame, node, room)
     is_some = compare(frame, ast.Gt, times, ZERO).ssa
     length = select(frame, node, is_some, lambda: times, lambda: ZERO)
-    _leave_to_python(frame, node, compare(frame, ast.Gt, length, Const(room.most)).ssa, room)
-    check_item(frame, node, growing, items[0])
-    _write(frame, node, growing, Slice(NONE, length, NONE), items[0])
-    stores.fill(frame, node, growing.count, length)
-    return growing
+    made_now = _of_length(frame, node, room, length)
+    check_item(frame, node, made_now, items[0])
+    _write(frame, node, made_now, Slice(ZERO, length, NONE), items[0])
+    return made_now
 
 
-def _leave_to_python(frame: Frame, node: ast.AST, is_full: ir.Value, room: Room) -> None:
-    raise_if(frame, is_full, "MemoryUnanswerable", f"a list of more than {room.most} items")
+def _of_length(frame: Frame, node: ast.AST, room: Room, length: Value) -> Grows:
+    """A list with so many items, which are yet to be written."""
+    made = _empty_one(frame, node, room, length)
+    if isinstance(made, Growing):
+        _leave_to_python(frame, node, compare(frame, ast.Gt, length, Const(room.most)).ssa, room.most)
+    stores.fill(frame, node, _count(frame, made), length)
+    return made
+
+
+def _count(frame: Frame, owner: Grows) -> Array:
+    return growing.fact(frame, owner, growing.LENGTH) if isinstance(owner, Reference) else owner.count
+
+
+def _leave_to_python(frame: Frame, node: ast.AST, is_full: ir.Value, most: int) -> None:
+    raise_if(frame, is_full, "MemoryUnanswerable", f"a list of more than {most} items")
     frame.outside.made_by_python = frame.error(node, "a list that grows, in a function that writes its arguments", "use an array")
 
 
-def enlarge(most: dict[Site, int], sites: Iterable[Site]) -> None:
-    """Let the lists that are made there have room for more items in the next graph."""
-    most.update((site, most[site] * TIMES) for site in sites)
+def enlarge(most: dict[Any, int], keys: Iterable[object]) -> None:
+    """Let the lists that are made there, and heaps of such items, have room for more in the next graph."""
+    most.update((key, most[key] * TIMES) for key in keys)
 
 
 def _site(frame: Frame, node: ast.AST) -> Site:
-    if isinstance(node, ast.BinOp):  # where it ends: a display may begin where it does
-        return frame.source.function.__qualname__, node.end_lineno or 0, node.end_col_offset or 0
-    return frame.source.function.__qualname__, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def _empty(frame: Frame, sizes: ir.Value, rank: int, dtype: np.dtype) -> Array:
-    em = frame.em
-    code = em.int(arrays.program_dtype(frame, None, dtype).code)
-    return Array(em.room(sizes, code), rank, dtype=dtype, decays=False)
+    function = frame.source.function.__qualname__
+    if isinstance(node, (ast.List, ast.ListComp)):
+        return function, node.lineno, node.col_offset
+    # others by where they end: a display may begin where they do
+    return f"{function} {type(node).__name__}", getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0
 
 
 def refuse(frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: UnsupportedSyntax) -> UnsupportedSyntax:
-    """The error of an append that stands where only the run decides whether it happens; another try builds the list as one that grows."""
-    sites = {one.site for one in owner.perhaps or [owner] if isinstance(one, Sequence) and one.site is not None}
-    if len(sites) != 1 or any(one.external for one in (owner, *owner.perhaps)):
-        return error
-    item = template_of(with_certain_dtypes(frame, value), generalise=True)
+    """The error of an append that stands where only the run decides whether it happens; another try builds the list as one that grows. In a
+    heap, where it is another one's by the path taken, or another function's."""
+    wanted: heaps.Wanted = {}
+    alike = owner.perhaps or [owner]
+    sites = {one.site for one in alike if isinstance(one, Sequence) and one.site is not None}
     try:
-        list(leaves(item))
+        item = heaps.item_of(frame, value, wanted)
+        if growing.lists_in(item):
+            item = heaps.together(frame, [replace(owner, items=[*owner.items, value])], wanted)
     except LookupError:
         return error
-    found = frame.error(node, error.construct, error.remedy, GrowsList)
-    assert isinstance(found, GrowsList)
-    found.grows = sites.pop(), item
-    return found
+    if not sites or any(one.external and (not isinstance(one, Sequence) or one.site is None) for one in alike):
+        return error
+    in_heap = len(sites) > 1 or owner.external
+    wanted.update((site, Room(item, 0, in_heap)) for site in sites)
+    return heaps.wanting(frame, node, error, wanted)
 
 
 @contextmanager
@@ -142,37 +186,133 @@ def or_grows(frame: Frame, node: ast.AST, owner: Value, value: Value | None) -> 
         raise refuse(frame, node, owner, owner.items[0] if value is None else value, e) from None
 
 
-def append(frame: Frame, node: ast.AST, owner: Growing, value: Value) -> None:
+def append(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     """`owner.append(value)`. Raises UnsupportedSyntax for an item of another kind than those before."""
     check_item(frame, node, owner, value)
-    owner.appended += 1
     n = length(frame, owner)
-    _leave_to_python(frame, node, compare(frame, ast.GtE, n, Const(owner.room.most)).ssa, owner.room)
+    if isinstance(owner, Growing):
+        owner.appended += 1
+        _leave_to_python(frame, node, compare(frame, ast.GtE, n, Const(owner.room.most)).ssa, owner.room.most)
+    else:
+        with in_arm(frame, compare(frame, ast.GtE, n, growing.known(frame, owner, growing.SIZE)).ssa):
+            _move(frame, node, owner, n)
     _write(frame, node, owner, n, value)
-    stores.fill(frame, node, owner.count, binary(frame, node, ast.Add, n, Const(1)))
+    stores.fill(frame, node, _count(frame, owner), binary(frame, node, ast.Add, n, Const(1)))
 
 
-def extend(frame: Frame, node: ast.AST, owner: Growing, items: list[Value]) -> None:
+def _move(frame: Frame, node: ast.AST, owner: Reference, n: Value) -> None:
+    """Move a list that is full to the end of its heap, with twice the room."""
+    heap = frame.heap(owner.item)
+    size = binary(frame, node, ast.Add, binary(frame, node, ast.Mult, n, Const(2)), Const(FEWEST))
+    end = _read(frame, node, heap.ends, Const(1))
+    behind = binary(frame, node, ast.Add, end, size)
+    _leave_to_python(frame, node, compare(frame, ast.Gt, behind, Const(heap.most)).ssa, heap.most)
+    begin = growing.known(frame, owner, growing.START)
+    for buffer in heap.buffers:
+        frame.call_function(frame, node, lists_rewritten.copied, [buffer, end, buffer, begin, n, Const(1)], {})
+    for column, number in ((growing.START, end), (growing.SIZE, size)):
+        stores.fill(frame, node, growing.fact(frame, owner, column), number)
+    stores.store(frame, node, heap.ends, Const(1), behind)
+
+
+def _copy(frame: Frame, node: ast.AST, to: Grows, at: Value, owner: Grows, first: Value, count: Value, step: Value) -> None:
+    """Items of a list to a place in another one, which has room for them."""
+    at, first = growing.place(frame, node, to, at), growing.place(frame, node, owner, first)
+    for target, buffer in zip(growing.buffers(frame, to), growing.buffers(frame, owner), strict=True):
+        frame.call_function(frame, node, lists_rewritten.copied, [target, at, buffer, first, count, step], {})
+
+
+def part(frame: Frame, node: ast.AST, owner: Grows, index: Slice) -> Grows:
+    """`owner[start:stop:step]`"""
+    step = Const(1) if is_none(index.step) else index.step
+    ends = [index.start, index.stop]
+    are_ints = all(is_none(end) or is_number(end) and number_kind(end) == "int" for end in ends)
+    if not isinstance(step, Const) or type(step.value) is not int or not are_ints:
+        raise frame.error(node, "a slice of a list that grows by other than ints, and a constant step", "use ints")
+    check_zero_step(step.value)
+    found = frame.call_function(frame, node, lists_rewritten.within, [length(frame, owner), *ends, step], {})
+    assert isinstance(found, Sequence)
+    first, count = found.items
+    made = _of_length(frame, node, _room_like(frame, node, owner), count)
+    _copy(frame, node, made, ZERO, owner, first, count, step)
+    return made
+
+
+def joined(frame: Frame, node: ast.AST, first: Sequence | Grows, second: Sequence | Grows) -> Grows:
+    """`first + second`, of which one grows."""
+    like = second if isinstance(first, Sequence) else first
+    assert not isinstance(like, Sequence)
+    counts = [Const(len(one.items)) if isinstance(one, Sequence) else length(frame, one) for one in (first, second)]
+    made = _of_length(frame, node, _room_like(frame, node, like), binary(frame, node, ast.Add, *counts))
+    for one, begin, count in ((first, ZERO, counts[0]), (second, counts[0], counts[1])):
+        if not isinstance(one, Sequence):
+            if growing.item_of(one) != growing.item_of(made):
+                what = "a sum of lists whose items are of different kinds"
+                raise frame.error(node, what, "give a list items of one kind, for example floats")
+            _copy(frame, node, made, begin, one, ZERO, count, Const(1))
+            continue
+        for i, item in enumerate(one.items):
+            check_item(frame, node, made, item)
+            _write(frame, node, made, binary(frame, node, ast.Add, begin, Const(i)), item)
+    return made
+
+
+def _room_like(frame: Frame, node: ast.AST, owner: Grows) -> Room:
+    """The room of a list with the items of another one."""
+    found = frame.outside.rooms.get(_site(frame, node))
+    if found is not None:
+        return found
+    return Room(owner.item, frame.heap(owner.item).most, in_heap=True) if isinstance(owner, Reference) else owner.room
+
+
+def pop(frame: Frame, node: ast.AST, owner: Grows) -> Value:
+    """`owner.pop()`"""
+    item, index = growing.last(frame, node, owner, "pop from empty list")
+    if isinstance(owner, Growing):
+        owner.appended += 1
+    stores.fill(frame, node, _count(frame, owner), index)
+    return item
+
+
+def reverse(frame: Frame, node: ast.AST, owner: Grows) -> None:
+    """`owner.reverse()`"""
+    first, count = growing.place(frame, node, owner, ZERO), length(frame, owner)
+    for buffer in growing.buffers(frame, owner):
+        frame.call_function(frame, node, lists_rewritten.turned, [buffer, first, count], {})
+
+
+def extend(frame: Frame, node: ast.AST, owner: Grows, items: list[Value]) -> None:
     """`owner += items`"""
     for item in items:
         append(frame, node, owner, item)
 
 
-def store(frame: Frame, node: ast.AST, owner: Growing, index: Value, value: Value) -> None:
+def store(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
     """`owner[index] = value`, of an int."""
     check_item(frame, node, owner, value)
     _write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
 
 
-def check_item(frame: Frame, node: ast.AST, owner: Growing, value: Value) -> None:
+def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     """Raises UnsupportedSyntax for an item of another kind than those of the list."""
-    item = owner.room.item
-    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) != item:
-        raise frame.error(node, f"{describe(value)} in a list of others", "give a list items of one kind, for example floats")
+    item, wanted = growing.item_of(owner), heaps.Wanted()
+    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) == item:
+        return
+    error = frame.error(node, f"{describe(value)} in a list of others", "give a list items of one kind, for example floats")
+    try:
+        heaps.seen(frame, owner, heaps.item_of(frame, value, wanted), wanted)
+    except LookupError:
+        raise error from None
+    raise heaps.wanting(frame, node, error, wanted) if wanted else error
 
 
-def _write(frame: Frame, node: ast.AST, owner: Growing, at: Value, value: Value) -> None:
-    item = owner.room.item
-    for leaf, ssa, buffer in zip(leaves(item), lower(frame.em, value, item), owner.buffers, strict=True):
+def _write(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
+    item = growing.item_of(owner)
+    if isinstance(index, Slice):
+        start, stop = (growing.place(frame, node, owner, end) for end in (index.start, index.stop))
+        index = Slice(start, stop, NONE)
+    else:
+        index = growing.place(frame, node, owner, index)
+    for leaf, ssa, buffer in zip(leaves(item), lower(frame.em, value, item), growing.buffers(frame, owner), strict=True):
         number: Value = Scalar(ssa, leaf.kind) if isinstance(leaf, OneScalar) else Array(ssa, 0, dtype=leaf.dtype)
-        stores.store(frame, node, buffer, at, number)
+        stores.store(frame, node, buffer, index, number)

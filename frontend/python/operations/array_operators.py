@@ -18,7 +18,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Complex,
     Const,
-    Growing,
+    Grows,
     Scalar,
     Sequence,
     ShapeOf,
@@ -238,7 +238,7 @@ def truth(frame: Frame, node: ast.AST | None, value: Value) -> ir.Value:
         return frame.em.bool(bool(value.value))
     if isinstance(value, Scalar):
         return to_bool(frame, value)
-    if isinstance(value, Growing):
+    if isinstance(value, Grows):
         return to_bool(frame, growing.length(frame, value))
     if isinstance(value, Complex):
         return complex_scalars.truth(frame, node, value)

@@ -19,7 +19,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
-    Growing,
+    Grows,
     IntList,
     Scalar,
     Sequence,
@@ -126,7 +126,7 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
         return strong(frame, node, value)
     if isinstance(value, (Sequence, ShapeOf)):
         return _from_sequence(frame, node, value)
-    if isinstance(value, Growing):
+    if isinstance(value, Grows):
         return growing.as_array(frame, node, value)
     raise frame.error(node, f"{describe(value)} where NumPy needs an array")
 

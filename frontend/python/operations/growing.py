@@ -1,9 +1,9 @@
-"""What is read of a list that grows (appending.py): how many items it has, one of them, all of them as arrays."""
+"""What is read of a list that grows (appending.py): how many items it has, one of them, all of them as arrays. Of one in a heap, too
+(heaps.py): how far into the heap's arrays it begins says a row of the heap's."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -11,14 +11,18 @@ import numpy as np
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame
-from tierup.frontend.python.building.templates import OneArray, OneScalar, Structure, Template, raise_
+from tierup.frontend.python.building.knowledge import dtype_of
+from tierup.frontend.python.building.templates import OneArray, OneScalar, Structure, Template, leaves, raise_
 from tierup.frontend.python.building.values import (
+    ZERO,
     Array,
     Const,
     Growing,
     Grown,
+    Grows,
     Iterable_,
     Mapping_,
+    Reference,
     Scalar,
     Sequence,
     Value,
@@ -28,44 +32,61 @@ from tierup.frontend.python.building.values import (
     number_kind,
     parts_of,
 )  # fmt: skip
+from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 
-DTYPES = {"int": np.dtype(np.int64), "float": np.dtype(np.float64), "bool": np.dtype(bool)}
 _READ = {"int": "aten.Int.Tensor", "float": "aten.Float.Tensor", "bool": "aten.Bool.Tensor"}
 
 
-def leaves(item: Template) -> Iterator[OneScalar | OneArray]:
-    """The numbers of an item, in order. Raises LookupError for an item that no arrays hold."""
-    if isinstance(item, Structure) and item.kind in ("tuple", "complex") and not item.keys:
-        for part in item.items:
-            yield from leaves(part)
-    elif isinstance(item, OneScalar) or isinstance(item, OneArray) and item.rank == 0 and item.decays and item.dtype is not None:
-        yield item
-    else:
-        raise LookupError
+START, LENGTH, SIZE = range(3)  # columns of a heap's lists
 
 
-def dtypes(item: Template) -> list[np.dtype]:
-    """Those of an item's numbers, in order."""
-    return [DTYPES[leaf.kind] if isinstance(leaf, OneScalar) else leaf.dtype for leaf in leaves(item)]  # type: ignore[misc]  # known
+def fact(frame: Frame, owner: Reference, column: int) -> Array:
+    """What its heap has of a list, in this column: an element, as a view."""
+    em = frame.em
+    row = em.numpy("aten.select.int", [frame.heap(owner.item).lists.ssa, em.int(0), to_int(frame, owner.place)])
+    return Array(em.numpy("aten.select.int", [row, em.int(0), em.int(column)]), 0, dtype=np.dtype(np.int64), decays=False)
 
 
-def length(frame: Frame, owner: Growing) -> Scalar:
+def known(frame: Frame, owner: Reference, column: int) -> Scalar:
+    """The number that `fact` is."""
+    return Scalar(frame.em.numpy("aten.Int.Tensor", [fact(frame, owner, column).ssa], frame.em.types.int), "int")
+
+
+def item_of(owner: Grows) -> Template:
+    """The template of its items."""
+    found: Template = owner.item if isinstance(owner, Reference) else owner.room.item
+    return found
+
+
+def buffers(frame: Frame, owner: Grows) -> tuple[Array, ...]:
+    """The arrays that its numbers are in."""
+    return frame.heap(owner.item).buffers if isinstance(owner, Reference) else owner.buffers
+
+
+def place(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
+    """Where in its arrays the item of an index is, which counts from the beginning."""
+    return binary(frame, node, ast.Add, known(frame, owner, START), index) if isinstance(owner, Reference) else index
+
+
+def length(frame: Frame, owner: Grows) -> Scalar:
     """`len(owner)`. Raises UnsupportedSyntax behind the path or the round of a loop that made it."""
+    if isinstance(owner, Reference):
+        return known(frame, owner, LENGTH)
     block, made_in = frame.em.ip.block, owner.count.ssa.owner
     made_in = made_in if isinstance(made_in, ir.Block) else made_in.operation.block
     while block != made_in:
         parent = block.owner
         if parent.operation.parent is None:
-            raise frame.error(None, "a list that only a path, or a round of a loop, makes", "make it before")
+            raise in_one(frame, None, [owner], frame.error(None, "a list that only a path, or a round of a loop, makes", "make it before"))
         block = parent.operation.block
     return Scalar(frame.em.numpy("aten.Int.Tensor", [owner.count.ssa], frame.em.types.int), "int")
 
 
-def load(frame: Frame, node: ast.AST, owner: Growing, index: Value) -> Value:
+def load(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     """`owner[index]`, of an int."""
-    return _item(frame, owner, position(frame, node, owner, index, "list index out of range"))
+    return _item(frame, node, owner, position(frame, node, owner, index, "list index out of range"))
 
 
 def number_in(frame: Frame, element: ir.Value, kind: str) -> Scalar:
@@ -73,32 +94,45 @@ def number_in(frame: Frame, element: ir.Value, kind: str) -> Scalar:
     return Scalar(frame.em.numpy(_READ[kind], [element], frame.em.types.scalars[kind]), kind)
 
 
-def iterate(frame: Frame, node: ast.AST, owner: Growing) -> Iterable_:
-    """iter(owner), to which nothing may be appended meanwhile."""
-    before = owner.appended
+def iterate(frame: Frame, node: ast.AST, owner: Grows) -> Iterable_:
+    """iter(owner), to which nothing may be appended meanwhile: Python answers a call in which something was, to one in a heap."""
+    count = length(frame, owner)
+    before = owner.appended if isinstance(owner, Growing) else 0
 
     def check() -> None:
-        if owner.appended != before:
+        if isinstance(owner, Reference):
+            is_other = compare(frame, ast.NotEq, length(frame, owner), count).ssa
+            raise_if(frame, is_other, "ValueUnanswerable", "a list that changes in a loop over it")
+            frame.outside.made_by_python = frame.error(node, "a loop over a list that may change, in a function that writes its arguments")
+        elif owner.appended != before:
             raise frame.error(node, "a list that changes in a loop over it", "loop over a copy of it: list(...)")
 
     def item(i: Value) -> Value:
         check()
-        return _item(frame, owner, i)
+        return _item(frame, node, owner, i)
 
-    return Iterable_(length(frame, owner), item, check=check)
+    return Iterable_(count, item, check=check)
 
 
-def _item(frame: Frame, owner: Growing, at: Value) -> Value:
-    em = frame.em
+def _item(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
+    em, item, at = frame.em, item_of(owner), place(frame, node, owner, index)
     found = []
-    for leaf, buffer in zip(leaves(owner.room.item), owner.buffers, strict=True):
+    for leaf, buffer in zip(leaves(item), buffers(frame, owner), strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
         found.append(number_in(frame, element, leaf.kind).ssa if isinstance(leaf, OneScalar) else element)
-    return raise_(owner.room.item, iter(found), em.region, em.writes)
+    return raise_(item, iter(found), em.region, em.writes)
 
 
-def position(frame: Frame, node: ast.AST, owner: Growing, index: Value, message: str) -> Value:
+def last(frame: Frame, node: ast.AST, owner: Grows, message: str) -> tuple[Value, Value]:
+    """The last item, and its index. Raises IndexError in the run where there is none."""
+    index = position(frame, node, owner, Const(-1), message)
+    return _item(frame, node, owner, index), index
+
+
+def position(frame: Frame, node: ast.AST, owner: Grows, index: Value, message: str) -> Value:
     """The place of an index, which may count from the end. Raises IndexError in the run where there is none."""
+    if isinstance(index, Array) and index.rank == 0 and dtype_of(frame, node, index, "an index of a dtype").kind in "iu":
+        index = Scalar(frame.em.numpy("aten.Int.Tensor", [index.ssa], frame.em.types.int), "int")
     if not (is_number(index) and number_kind(index) == "int"):
         raise frame.error(node, f"{describe(index)} as the index of a list that grows", "make an array of it: np.array(...)")
     return position_of(frame, node, length(frame, owner), index, message)
@@ -121,21 +155,22 @@ def position_of(frame: Frame, node: ast.AST, n: Value, index: Value, message: st
     return index
 
 
-def columns(frame: Frame, node: ast.AST | None, owner: Growing) -> list[Array]:
+def columns(frame: Frame, node: ast.AST | None, owner: Grows) -> list[Array]:
     """The numbers of all items, by their places in an item: arrays of their own."""
-    em = frame.em
-    n = to_int(frame, length(frame, owner))
+    em, n, node = frame.em, length(frame, owner), node or frame.source.tree
+    first = place(frame, node, owner, ZERO)
+    ends = [to_int(frame, end) for end in (first, n if first is ZERO else binary(frame, node, ast.Add, first, n))]
     found = []
-    for buffer in owner.buffers:
-        part = em.numpy("aten.slice.Tensor", [buffer.ssa, em.int(0), em.int(0), n, em.int(1)])
+    for buffer in buffers(frame, owner):
+        part = em.numpy("aten.slice.Tensor", [buffer.ssa, em.int(0), *ends, em.int(1)])
         found.append(replace(buffer, ssa=em.numpy("aten.clone", [part, em.int(0)])))
     return found
 
 
-def as_array(frame: Frame, node: ast.AST | None, owner: Growing) -> Array:
+def as_array(frame: Frame, node: ast.AST | None, owner: Grows) -> Array:
     """np.array(owner), of items of one dtype. An empty list, which is one of float64 to NumPy, is Python's where they are of another."""
     found = columns(frame, node, owner)
-    item = owner.room.item
+    item = item_of(owner)
     is_flat = not isinstance(item, Structure)
     is_pair = isinstance(item, Structure) and item.kind == "tuple" and not any(isinstance(part, Structure) for part in item.items)
     if len({c.dtype for c in found}) != 1 or not (is_flat or is_pair):
@@ -150,9 +185,14 @@ def as_array(frame: Frame, node: ast.AST | None, owner: Growing) -> Array:
     return replace(found[0], ssa=ssa, rank=2)
 
 
+def lists_in(item: Template) -> bool:
+    """Whether there are lists in an item of a list."""
+    return isinstance(item, Structure) and (item.kind == "reference" or any(map(lists_in, item.items)))
+
+
 def grown(frame: Frame, value: Value) -> Value:
     """A value that a path returns, with the lists in it that grow as they are by then."""
-    lists: list[Growing] = []
+    lists: list[Grows] = []
     made = _grown(frame, value, lists)
     others = [c for part in parts_of(value) for c in containers_in(part)] if isinstance(value, (Sequence, Mapping_)) else []
     if len({*map(id, lists)}) < len(lists) or lists and others:
@@ -160,10 +200,12 @@ def grown(frame: Frame, value: Value) -> Value:
     return made
 
 
-def _grown(frame: Frame, value: Value, lists: list[Growing]) -> Value:
-    if isinstance(value, Growing):
+def _grown(frame: Frame, value: Value, lists: list[Grows]) -> Value:
+    if isinstance(value, (Growing, Reference)):
         lists.append(value)
-        return Grown(value.room.item, tuple(columns(frame, None, value)))
+        if lists_in(item_of(value)) or isinstance(value, Reference) and len(lists) > 1:
+            raise frame.error(None, "returning lists that may be in one another, on one of several paths", "return arrays, or one list")
+        return Grown(item_of(value), tuple(columns(frame, None, value)))
     inner = partial(_grown, frame, lists=lists)
     if isinstance(value, Sequence):
         found = list(map(inner, value.items))
@@ -176,6 +218,8 @@ def _grown(frame: Frame, value: Value, lists: list[Growing]) -> Value:
 
 def output(item: Template) -> OutputTree:
     """How an item of the list that is returned is made of its numbers."""
+    if isinstance(item, Structure) and item.kind == "reference":
+        return OutputNode("rows", (Output("array"), output(item.keys[0])))  # type: ignore[arg-type]  # a template
     if isinstance(item, Structure):
         return OutputNode(item.kind, tuple(output(part) for part in item.items))
     return Output("array", isinstance(item, OneArray))

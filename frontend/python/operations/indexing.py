@@ -13,7 +13,7 @@ from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import (
     Array,
     Const,
-    Growing,
+    Grows,
     IntList,
     Mapping_,
     Scalar,
@@ -47,7 +47,7 @@ def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
         return _load_array(frame, node, as_array(frame, node, owner), index)
     if isinstance(owner, Sequence):
         return _load_sequence(frame, node, owner, index)
-    if isinstance(owner, Growing):
+    if isinstance(owner, Grows):
         return growing.load(frame, node, owner, index)
     if isinstance(owner, Mapping_):
         key = index.value if isinstance(index, Const) else None
@@ -92,14 +92,14 @@ def _in_array(frame: Frame, owner: Sequence) -> tuple[Array, str] | None:
     """The numbers of a list or tuple in an array, and their kind; None where they are not known before the function begins, or not of one
     kind. Made once, at the function's top."""
     kinds = {number_kind(v) if is_number(v) else "" for v in owner.items}
-    if len(kinds) != 1 or not kinds <= growing.DTYPES.keys() or not all(_is_given(frame, v) for v in owner.items):
+    if len(kinds) != 1 or not kinds <= arrays.KIND_DTYPES.keys() or not all(_is_given(frame, v) for v in owner.items):
         return None
     [kind] = kinds
     key = tuple(owner.items)
     if key not in frame.in_arrays:
-        code = arrays.program_dtype(frame, None, growing.DTYPES[kind])
+        code = arrays.program_dtype(frame, None, arrays.KIND_DTYPES[kind])
         made = frame.em.array_at_top([scalar_ssa(frame.em, v) for v in key], kind, code)
-        frame.in_arrays[key] = Array(made, 1, dtype=growing.DTYPES[kind], decays=False)
+        frame.in_arrays[key] = Array(made, 1, dtype=arrays.KIND_DTYPES[kind], decays=False)
     return frame.in_arrays[key], kind
 
 

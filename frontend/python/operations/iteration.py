@@ -17,7 +17,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
-    Growing,
+    Grows,
     Iterable_,
     Mapping_,
     OneOf,
@@ -50,7 +50,7 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
             return _live(frame, node, owner, list(owner.items), made[name])
         at_runtime = None if all(isinstance(v, Const) for v in value.items) else partial(indexing.load, frame, node, value)
         return _live(frame, node, value, range(len(value.items)), value.items.__getitem__, at_runtime)
-    if isinstance(value, Growing):
+    if isinstance(value, Grows):
         return growing.iterate(frame, node, value)
     if isinstance(value, Array):
         return _rows(frame, node, value, lengths.Use.ITERATION)

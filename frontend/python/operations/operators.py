@@ -21,6 +21,7 @@ from tierup.frontend.python.building.values import (
     Mapping_,
     Method,
     Object,
+    Reference,
     Scalar,
     Sequence,
     ShapeOf,
@@ -156,6 +157,9 @@ def _truth(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     """One comparison: `a < b`, `a is b`, `a in b`, ..."""
+    if op in (ast.Is, ast.IsNot) and isinstance(a, Reference) and isinstance(b, Reference):
+        places = compare(frame, ast.Eq, a.place, b.place) if a.item == b.item else Const(False)
+        return places if op is ast.Is else _negated(frame, places)
     if op in (ast.Is, ast.IsNot):
         same = _identical(frame, node, a, b)
         return Const(same if op is ast.Is else not same)

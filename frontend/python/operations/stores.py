@@ -12,6 +12,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
+from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
@@ -309,9 +310,12 @@ def require_own(frame: Frame, node: ast.AST, owner: Sequence | Mapping_) -> None
     """A list or dict may change only where the code runs exactly once after it was made."""
     kind = "dict" if isinstance(owner, Mapping_) else "list"
     if owner.external:
-        raise frame.error(node, f"changing a {kind} from outside the function", f"return a new {kind}")
+        is_lent = isinstance(owner, Sequence) and owner.site is not None
+        cls = GrowsList if is_lent else UnsupportedSyntax
+        raise frame.error(node, f"changing a {kind} from outside the function", f"return a new {kind}", cls)
     if owner.perhaps:
-        raise frame.error(node, f"changing a {kind} that may be another one of the function's, by the path taken", f"change a new {kind}")
+        what = f"changing a {kind} that may be another one of the function's, by the path taken"
+        raise frame.error(node, what, f"change a new {kind}", GrowsList)
     if owner.region != frame.em.region:
         remedy = "make an array with np.empty and assign its rows, or loop over a short constant range"
         raise frame.error(node, f"changing a {kind} inside a branch or loop that the run decides", remedy, GrowsList)

@@ -18,7 +18,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
-    Growing,
+    Grows,
     Mapping_,
     Method,
     Object,
@@ -59,7 +59,7 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
     fields: tuple[str, ...] = getattr(owner.keys[0], "_fields", ()) if isinstance(owner, Sequence) and owner.keys else ()
     if name in fields and isinstance(owner, Sequence):
         return owner.items[fields.index(name)]
-    if isinstance(owner, (Sequence, Mapping_, Growing)):
+    if isinstance(owner, (Sequence, Mapping_, Grows)):
         return Method(owner, name)
     if isinstance(owner, Slice) and name in ("start", "stop", "step"):
         return {"start": owner.start, "stop": owner.stop, "step": owner.step}[name]
@@ -165,13 +165,8 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return frame.call_function(frame, node, method.function, [owner, *args], kwargs)
     if isinstance(owner, Sequence):
         return _sequence_method(frame, node, owner, name, args)
-    if isinstance(owner, Growing):
-        is_extended = name == "extend" and len(args) == 1 and isinstance(args[0], Sequence)
-        if not is_extended and (name != "append" or len(args) != 1):
-            remedy = "lists that grow have .append and .extend here"
-            raise frame.error(node, f"this call of the method `.{name}` of a list that grows", remedy)
-        appending.extend(frame, node, owner, args[0].items if isinstance(args[0], Sequence) and is_extended else args)
-        return NONE
+    if isinstance(owner, Grows):
+        return _list_method(frame, node, owner, name, args)
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
     if is_complex_number(owner) and not args and not kwargs:  # of those that have one: `conjugate`
@@ -185,6 +180,24 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
     return table.invoke(frame, node, getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs, method=name)
 
 
+def _list_method(frame: Frame, node: ast.AST, owner: Grows, name: str, args: list[Value]) -> Value:
+    """A method of a list that grows."""
+    if name == "append" and len(args) == 1:
+        appending.append(frame, node, owner, args[0])
+    elif name == "extend" and len(args) == 1 and isinstance(args[0], Sequence):
+        appending.extend(frame, node, owner, args[0].items)
+    elif name == "pop" and (not args or isinstance(args[0], Const) and args[0].value == -1):
+        return appending.pop(frame, node, owner)
+    elif name == "copy" and not args:
+        return appending.part(frame, node, owner, Slice(NONE, NONE, NONE))
+    elif name == "reverse" and not args:
+        appending.reverse(frame, node, owner)
+    else:
+        remedy = "lists that grow have .append, .extend, .pop of the last item, .copy and .reverse here"
+        raise frame.error(node, f"this call of the method `.{name}` of a list that grows", remedy)
+    return NONE
+
+
 def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:
     if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
         try:
@@ -193,7 +206,10 @@ def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, ar
             item = args[0] if len(args) == 1 else None
             if name == "extend" and isinstance(item, Sequence) and item.items:
                 item = item.items[0]
-            raise appending.refuse(frame, node, owner, item, e) if name in ("append", "extend") and item is not None else e from None
+            if name in ("pop", "reverse") and not args and owner.items:
+                item = owner.items[0]
+            is_known = item is not None and name not in ("insert", "extend") or name == "extend" and not isinstance(item, Grows)
+            raise appending.refuse(frame, node, owner, item, e) if item is not None and is_known else e from None
         if name == "append" and len(args) == 1:
             owner.items.append(args[0])
             return NONE

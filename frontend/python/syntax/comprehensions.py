@@ -18,6 +18,7 @@ from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
 from tierup.frontend.python.building.values import ONE, ZERO, Const, Iterable_, Mapping_, Sequence, Value, is_none
 from tierup.frontend.python.flow.names import binds, reads
 from tierup.frontend.python.functions import consuming, summing
+from tierup.frontend.python.operations import appending
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
 from tierup.frontend.python.operations.scalars import compare, raise_if
 from tierup.frontend.python.syntax import nested
@@ -39,7 +40,7 @@ def _listcomp(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
             return consuming.listed(frame, node, first, node.generators, node.elt)
         except NeedsStatic as again:
             raise again if isinstance(again, GrowsList) and again.grows else e from None  # else no list of native code has such items
-    return Sequence("list", out, frame.em.region)
+    return appending.made(frame, node, out)
 
 
 def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:

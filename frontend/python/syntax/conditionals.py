@@ -11,6 +11,7 @@ from tierup.frontend.python.building.frame import ALL_NAMES, Frame, Unjoinable
 from tierup.frontend.python.building.templates import scalar_ssa
 from tierup.frontend.python.building.values import NONE, Array, Const, Ends, GoOn, Jump, Raised, Return, Value, describe
 from tierup.frontend.python.flow.parts import always_leaves, jumps
+from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations import growing
 from tierup.frontend.python.syntax.chains import LINKS, Later, NotInOne, join
 
@@ -54,6 +55,8 @@ def _branch(frame: Frame, node: ast.AST, condition: ir.Value, arms: _Arms, rest:
             try:
                 found = _joined(frame, node, condition, arms, 0 if rest or tail else frame.links)
             except Unjoinable as e:
+                if e.differ and (in_turn := in_one(frame, node, e.differ, e)) is not e:
+                    raise in_turn from None
                 if not tail or isinstance(e, NotInOne):
                     raise
             else:

@@ -13,14 +13,14 @@ import numpy as np
 
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import choice_in, each, for_each, select
-from tierup.frontend.python.building.frame import Frame, WillRaise
+from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of, settled
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Complex,
     Const,
-    Growing,
+    Grows,
     Iterable_,
     Mapping_,
     Method,
@@ -33,6 +33,7 @@ from tierup.frontend.python.building.values import (
     copies_in,
     describe,
 )  # fmt: skip
+from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations import appending, array_operators, complex_scalars, indexing, stores
 from tierup.frontend.python.operations.array_operators import truth
 from tierup.frontend.python.operations.arrays import as_int
@@ -213,7 +214,12 @@ def _item(frame: Frame, node: ast.Subscript, owner: Value, index: Value) -> Valu
     if by_key is not None:
         return frame.call_function(frame, node, by_key, [settled(frame, index)], {})
     with appending.or_grows(frame, node, owner, None):
-        return indexing.load(frame, node, owner, index)
+        if isinstance(owner, Grows) and isinstance(index, Slice):
+            return appending.part(frame, node, owner, index)
+        found = indexing.load(frame, node, owner, index)
+    if isinstance(index, Slice) and isinstance(found, Sequence) and found.kind == "list":
+        return appending.made(frame, node, found.items)
+    return found
 
 
 def _has_item(value: Any, key: Any) -> bool:
@@ -332,9 +338,11 @@ def _ifexp(frame: Frame, node: ast.IfExp) -> Value:
     if isinstance(test, Const):
         return evaluate_any(frame, node.body if test.value else node.orelse)
     assert isinstance(test, Scalar)
-    return select(
-        frame, node, test.ssa, lambda: evaluate_any(frame, node.body), lambda: evaluate_any(frame, node.orelse), choices=True
-    )
+    arms = [partial(evaluate_any, frame, arm) for arm in (node.body, node.orelse)]
+    try:
+        return select(frame, node, test.ssa, *arms, choices=True)
+    except Unjoinable as e:
+        raise in_one(frame, node, e.differ, e) from None
 
 
 def function_inside(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> Value:
@@ -379,7 +387,7 @@ def _has_items(value: Value, target: ast.Tuple | ast.List) -> bool:
 
 
 def _stored(frame: Frame, target: ast.Subscript, owner: Value, index: Value, value: Value) -> Value:
-    if isinstance(owner, Growing):
+    if isinstance(owner, Grows):
         appending.store(frame, target, owner, index, value)
     else:
         stores.store(frame, target, owner, index, value)
@@ -413,6 +421,11 @@ def _binary(frame: Frame, node: ast.BinOp, left: Value, right: Value) -> Value:
                 found = appending.repeated(frame, node, value.items, times)
                 if found is not None:
                     return found
+    lists = [v for v in (left, right) if isinstance(v, Grows) or isinstance(v, Sequence) and v.kind == "list"]
+    if isinstance(node.op, ast.Add) and len(lists) == 2:
+        if any(isinstance(v, Grows) for v in lists):
+            return appending.joined(frame, node, *lists)
+        return appending.made(frame, node, [item for v in lists for item in v.items])  # type: ignore[union-attr]  # Sequences
     return operate(frame, node, type(node.op), left, right)
 
 
@@ -441,7 +454,7 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
         else:
             raise frame.error(keyword.value, f"`**` of {describe(value)}")
     frame.at(node)
-    if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_, Growing)):
+    if isinstance(callee, Method) and isinstance(callee.owner, (Sequence, Mapping_, Grows)):
         return call(frame, node, callee, [kept(frame, node, a) for a in args], kwargs)  # which keeps a value of any kind
     count = len(args)
     with_ = lambda *v: call(frame, node, callee, list(v[:count]), dict(zip(kwargs, v[count:], strict=True)))

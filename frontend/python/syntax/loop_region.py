@@ -32,14 +32,17 @@ from tierup.frontend.python.building.values import (
     OneOf,
     Perhaps,
     Raised,
+    Reference,
     Scalar,
     Unknown,
     Unset,
     Value,
+    describe,
     is_number,
 )
 from tierup.frontend.python.flow.names import NONE, Names, binds
 from tierup.frontend.python.flow.parts import jumps
+from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
 
@@ -82,7 +85,7 @@ class _Plan:
 
 def build_loop(frame: Frame, body: LoopBody, rest: list[Any]) -> None:
     """Make the prim.Loop; `frame.env` is then what holds after it. Raises Changes."""
-    assigned = binds([body.node])
+    assigned = binds([body.node]) | (frame.rebound if any(isinstance(n, ast.Call) for n in ast.walk(body.node)) else NONE)
     outer = frame.env
     carried = [n for n, v in outer.items() if n in assigned and not isinstance(v, Unset)]
     around = frozenset(frame.boundary or ()) if frame.boundary != ALL_NAMES else NONE  # what the loop around this one reads later
@@ -223,7 +226,10 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
         found = with_certain_dtypes(frame, value) if certain else with_dtypes(frame, value)
         unified = unify(template, template_of(found), choices=isinstance(value, OneOf))
         if unified is None:
-            raise Changes(name, outer.get(name), value)
+            before = outer.get(name, value)
+            error = frame.error(body.node, f"`{name}`, which is {describe(before)} before the loop and another in it")
+            in_turn = in_one(frame, body.node, [before, value], error)
+            raise Changes(name, outer.get(name), value) if in_turn is error else in_turn
         templates[name] = general(unified)
     for name in wanted:
         value = after.get(name)
@@ -231,7 +237,7 @@ def _wider(frame: Frame, body: LoopBody, outer: dict[str, Value], after: dict[st
             continue
         if isinstance(value, Array) and jumps(body.node.body):  # which may end the first iteration before it
             value = with_certain_dtypes(frame, value)
-        elif not is_number(value):
+        elif not is_number(value) and not isinstance(value, Reference):
             raise Changes(name, None, value)
         templates[name] = general(template_of(value, generalise=True))
         late.add(name)

@@ -17,8 +17,21 @@ from typing import Any
 
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import PendingIf, join_jumps, same_kind_remedy
-from tierup.frontend.python.building.frame import ALL_NAMES, Frame, NeedsStatic, Unjoinable
-from tierup.frontend.python.building.values import VACANT, ZERO, Const, Ends, GoOn, Iterable_, Jump, Raised, Scalar, Value, describe
+from tierup.frontend.python.building.frame import ALL_NAMES, Frame, GrowsList, NeedsStatic, Unjoinable
+from tierup.frontend.python.building.values import (
+    VACANT,
+    ZERO,
+    Const,
+    Ends,
+    GoOn,
+    Iterable_,
+    Jump,
+    Raised,
+    Scalar,
+    Value,
+    describe,
+    is_none,
+)
 from tierup.frontend.python.flow.leaving import leaving
 from tierup.frontend.python.flow.names import own_nodes
 from tierup.frontend.python.flow.parts import To, jumps
@@ -26,11 +39,12 @@ from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
 from tierup.frontend.python.operations.scalars import of_ints, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end, branch
-from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate
+from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any
 from tierup.frontend.python.syntax.loop_region import Changes, LoopBody, build_loop
 
 MAX_PEELED = 3
 FEW, FEW_OF_LOOPS = 16, 4  # rounds that are rather written out than read numbers of lists from arrays; of loops with loops in them
+MOST_FOR_A_LIST = 8  # rounds that are written out rather than that a list grows in them
 INT64_MAX = (1 << 63) - 1
 
 
@@ -85,6 +99,29 @@ def _as_written(node: Any) -> Any:
 # --- for -----------------------------------------------------------------------------------------------------------------
 
 
+def for_statement(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | None:
+    """A `for` loop. One over `filter(...)` is one over what that filters.
+
+    for v in filter(f, x):           for item in x:
+        s += v              ->           if f(item):
+                                             v = item
+                                             s += v
+    """
+    given = node.iter
+    if not (isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and len(given.args) == 2 and not given.keywords):
+        return for_(frame, node, rest, tail)
+    called = frame.lookup(given.func)
+    if not isinstance(called, Const) or called.value is not filter or any(isinstance(a, ast.Starred) for a in given.args):
+        return for_(frame, node, rest, tail)
+    function, items = (evaluate_any(frame, a) for a in given.args)
+    test, iterated = frame.keep(function), frame.keep(items)
+    item: ast.expr = ast.Name("an item", ast.Load())
+    passes = item if is_none(function) else ast.Call(ast.Name(test, ast.Load()), [item], [])
+    body: list[ast.stmt] = [ast.If(passes, [ast.Assign([node.target], item), *node.body], [])]
+    made = ast.For(ast.Name("an item", ast.Store()), ast.Name(iterated, ast.Load()), body, node.orelse)
+    return for_(frame, ast.fix_missing_locations(ast.copy_location(made, node)), rest, tail)
+
+
 @_left_by_break
 def for_(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> Ends | None:
     """A `for` loop, unrolled where what it runs over is known when the graph is built; how the block ends."""
@@ -124,7 +161,8 @@ def _for_from(frame: Frame, node: ast.For, iterable: Iterable_, offset: int, res
             frame.env = saved
             return _peel(frame, node, iterable, offset, rest, tail, e)
         saved = dict(saved)
-    if refused is not None and known is None:
+    may_grow = isinstance(refused, GrowsList) and refused.grows is not None and frame.is_entry
+    if refused is not None and (known is None or may_grow and known - offset > MOST_FOR_A_LIST):
         raise refused from None
     if refused is not None and known is not None and known - offset > MAX_UNROLLED:
         raise refused.but(f"this loop has {known} rounds: of at most {MAX_UNROLLED} each may be written out") from None
@@ -262,7 +300,8 @@ def while_(frame: Frame, node: ast.While, rest: list[Any], tail: bool) -> Ends |
     em = frame.em
     first_ssa = to_bool(frame, first)
     known = isinstance(first, Const)
-    test = node.test if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)) else None
+    binding = (ast.NamedExpr, ast.Call) if frame.rebound else ast.NamedExpr
+    test = node.test if any(isinstance(n, binding) for n in ast.walk(node.test)) else None
     body = LoopBody(node, em.int(INT64_MAX), first_ssa, known, lambda i: None, lambda: condition(frame, node.test), test)
     try:
         with _reading(frame, anywhere=frame.outside.reads_anywhere or not known or _times_peeled(node) >= FEW):

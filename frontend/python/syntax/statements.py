@@ -19,14 +19,14 @@ import numpy as np
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import choice_in, each, for_each, raise_error
-from tierup.frontend.python.building.frame import Frame, WillRaise, is_rewritten
+from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise, is_rewritten
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Const,
     Ends,
     GoOn,
-    Growing,
+    Grows,
     Jump,
     OneOf,
     Raised,
@@ -43,8 +43,10 @@ from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import always_leaves, blocks_of
 from tierup.frontend.python.operations import appending, array_operators, growing, stores
 from tierup.frontend.python.operations.operators import operate
+from tierup.frontend.python.operations.scalars import SYMBOLS
 from tierup.frontend.python.syntax import comprehensions, conditionals, loops, trying  # noqa: F401 - the first adds its expressions
 from tierup.frontend.python.syntax.attributes import load as load_attribute
+from tierup.frontend.python.syntax.calls import call
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, function_inside, right_operand
 from tierup.frontend.stopping import no_grad
 from tierup.runtime.arguments.hidden import Access
@@ -125,7 +127,17 @@ def _assign(frame: Frame, node: ast.Assign, rest: list[Any], tail: bool) -> Ends
 
 
 def _function(frame: Frame, node: ast.FunctionDef, rest: list[Any], tail: bool) -> Ends | None:
-    frame.env[node.name] = function_inside(frame, node)
+    decorators = [evaluate(frame, decorator) for decorator in node.decorator_list]
+    value = function_inside(frame, node)
+    try:
+        for at, decorator in reversed(list(zip(node.decorator_list, decorators, strict=True))):
+            value = call(frame, ast.copy_location(ast.Call(at, [], []), at), decorator, [value], {})
+    except UnsupportedSyntax as e:
+        if isinstance(e, NeedsStatic):
+            raise
+        what = f"the function `{node.name}` inside the function, with a decorator"
+        raise frame.error(node, what, "define it outside") from e
+    frame.env[node.name] = value
     return None
 
 
@@ -146,6 +158,8 @@ def _updated(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> 
     before = dict(frame.env)
     _augmented(frame, node, rest, tail)
     after = frame.env[node.target.id] if isinstance(node.target, ast.Name) else NONE
+    if any(frame.env.get(name) is not before.get(name) for name in frame.rebound):
+        raise frame.error(node, "a call of a function with `nonlocal`, beside a value of a kind that only the run knows", "call it before")
     frame.env = before
     return after
 
@@ -167,7 +181,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
             frame.at(node)
             return found
 
-        if isinstance(owner, Growing):
+        if isinstance(owner, Grows):
             appending.store(frame, node, owner, index, operate(frame, node, op, growing.load(frame, node, owner, index), right()))
         else:
             with appending.or_grows(frame, node, owner, None):
@@ -198,8 +212,10 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         except UnsupportedSyntax as e:
             raise appending.refuse(frame, node, current, value.items[0], e) if value.items else e from None
         current.items.extend(value.items)
-    elif isinstance(current, Growing) and op is ast.Add and isinstance(value, Sequence):
+    elif isinstance(current, Grows) and op is ast.Add and isinstance(value, Sequence):
         appending.extend(frame, node, current, value.items)
+    elif isinstance(current, Grows) or isinstance(current, Sequence) and current.kind == "list" and isinstance(value, Grows):
+        raise frame.error(node, f"`{SYMBOLS[op]}=` of {describe(current)} and {describe(value)}", "append the items in a loop")
     else:
         new = operate(frame, node, op, current, value)
         if isinstance(current, Sequence) and current.kind == "list" and isinstance(new, Sequence):  # `*=`: of the list itself
@@ -389,5 +405,5 @@ _HANDLERS: dict[type, Callable[[Frame, Any, list[Any], bool], Ends | None]] = {
     ast.Delete: _delete, ast.With: _with, ast.Return: _return, ast.Raise: _raise, ast.Assert: _assert,
     ast.Break: lambda frame, node, rest, tail: Jump(dict(frame.env), Const(True)),
     ast.Continue: lambda frame, node, rest, tail: Jump(dict(frame.env)),
-    ast.If: _if, ast.For: loops.for_, ast.While: loops.while_, ast.Try: trying.try_, ast.Import: _import, ast.ImportFrom: _import,
+    ast.If: _if, ast.For: loops.for_statement, ast.While: loops.while_, ast.Try: trying.try_, ast.Import: _import, ast.ImportFrom: _import,
 }  # fmt: skip

@@ -1,0 +1,64 @@
+"""What is done over the arrays that the items of lists are in (`heaps.py`, `operations/growing.py`), as Python that programs may call: see
+`functions/numpy_rewritten.py`. A call that is left to NumPy there is Python's here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def found_once(places: Any, seen: Any) -> Any:
+    """Marks lists that are returned. One that is returned twice is one object, which only Python gives."""
+    for i in range(len(places)):
+        if seen[places[i]]:
+            raise ValueError(f"{i}")
+        seen[places[i]] = True
+
+
+def counted(places: Any, lists: Any) -> Any:
+    """How many items each of these lists has, and all have."""
+    counts = np.empty(len(places), np.int64)
+    total = 0
+    for i in range(len(places)):
+        counts[i] = lists[places[i], 1]
+        total = total + int(counts[i])
+    return counts, total
+
+
+def strung(places: Any, lists: Any, numbers: Any, total: int) -> Any:
+    """The numbers of the items of these lists, one list behind the other."""
+    out, at = np.empty(total, numbers.dtype), 0
+    for i in range(len(places)):
+        first = int(lists[places[i], 0])
+        for k in range(int(lists[places[i], 1])):
+            out[at] = numbers[first + k]
+            at = at + 1
+    return out
+
+
+def copied(out: Any, at: int, numbers: Any, first: int, count: int, step: int) -> Any:
+    """Writes as many numbers of an array, from the first on, to another place, or to another array."""
+    for k in range(count):
+        out[at + k] = numbers[first + k * step]
+
+
+def turned(numbers: Any, first: int, count: int) -> Any:
+    """Turns round the order of so many numbers of an array."""
+    for k in range(count // 2):
+        kept = numbers[first + k]
+        numbers[first + k] = numbers[first + count - 1 - k]
+        numbers[first + count - 1 - k] = kept
+
+
+def within(n: int, start: int | None, stop: int | None, step: int) -> Any:
+    """Where a slice of a list with `n` items begins, and how many items it has."""
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    first, last = (low, high) if step > 0 else (high, low)
+    if start is not None:
+        first = min(max(start + n if start < 0 else start, low), high)
+    if stop is not None:
+        last = min(max(stop + n if stop < 0 else stop, low), high)
+    if step > 0:
+        return first, max(0, (last - first + step - 1) // step)
+    return first, max(0, (first - last - step - 1) // -step)
