@@ -122,7 +122,7 @@ def test_lists_that_loops_append_to_are_native(name: str, tmp_path: Path) -> Non
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
 
 
-@pytest.mark.parametrize("name", IN_HEAPS)
+@pytest.mark.parametrize("name", drawn("lists in heaps", [*IN_HEAPS], 2))
 def test_lists_that_have_one_anothers_place_are_native(name: str, tmp_path: Path) -> None:
     more = (MANY, MANY, MANY) if name in ("rows", "rows that grow") else (FEW,)  # the first graph has room for 1024 rows
     jitted = check(IN_HEAPS[name], tmp_path, (FEW, FEW, 0, *more))
