@@ -33,8 +33,9 @@ class Startup:
 
 
 def measure(processes: int = PROCESSES) -> Startup:
-    """One process more than is counted: the first writes byte code and fills the disk cache."""
-    return _medians([_process() for _ in range(processes + 1)][1:])
+    """One process more than is counted: the first writes byte code and fills the disk cache. All profile their first call; what they gain
+    where they need not is `benchmarks.warm`."""
+    return _medians([_process(TIERUP_START="0") for _ in range(processes + 1)][1:])
 
 
 def _process(**environment: str) -> list[float]:
