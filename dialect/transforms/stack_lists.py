@@ -23,8 +23,8 @@ becomes
 
 So gradients save what a loop carries (reverse/loops.py), and so it has native code. The tensor's dtype and sizes must be the same
 in each iteration (`tierup-infer-types` first), and nothing else may be done with the list than to take items of it, to count them, to
-stack it, or to join it (`aten.cat`); else the list stays. A stack is the tensor itself, its rows moved to where they are to be; of no
-rows there is none, in PyTorch neither, which is checked.
+stack it, or to join it (`aten.cat`), of all of it or a part; else the list stays. A stack is the tensor itself, its rows moved to where
+they are to be; of no rows there is none, in PyTorch neither, which is checked.
 Sizes that are symbols are asked of what the loop carries, or of an argument. The iterations of a loop that ends by its
 condition are counted first, by running a copy of it (autodiff/counting_loops.py): twice in native code is less than once in tier 0.
 """

@@ -8,7 +8,8 @@ becomes
     %0 = torch.constant.str ""
     torch.prim.RaiseException %0, %kind : !torch.str, ...
 
-A kernel leaves with a status, and tier 0 runs the call again and raises. So what only makes a message has no need of native code.
+A kernel leaves with a status, and tier 0 runs the call again and raises. So what only makes a message has no need of native code. What
+stands before the branch that raises, as the f-string of `torch._assert(n == 3, f"... {n}")` does, is dropped where it cannot raise itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import is_used
+from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
@@ -28,7 +30,7 @@ _RAISE = "torch.prim.RaiseException"
 @register
 @dataclass(frozen=True)
 class DropMessages(Pass):
-    """Give exceptions empty messages, and drop what made them and stands in the block that raises."""
+    """Give exceptions empty messages, and drop what made them: in the block that raises, and before it what cannot raise."""
 
     name = "tierup-drop-messages"
 
@@ -42,15 +44,28 @@ class DropMessages(Pass):
 
 
 def _drop(value: ir.Value, block: ir.Block) -> None:
-    """Erase what makes a value that nobody uses any more, in that block: it raises in any case."""
+    """Erase what makes a value that nobody uses any more: in that block, which raises in any case, and elsewhere what cannot raise."""
     owner = value.owner
     if isinstance(owner, ir.Block) or is_used(value):
         return
     op = owner.operation
+    if len(op.results) != 1:
+        return
     row = row_of(op)
-    if op.block != block or len(op.regions) or len(op.results) != 1 or op.name == "func.call" or (row is not None and row.writes):
+    if (op.block != block and not _only_writes_text(op)) or len(op.regions) or op.name == "func.call" or (row is not None and row.writes):
         return
     operands = list(op.operands)
     op.erase()
     for operand in operands:
         _drop(operand, block)
+
+
+def _only_writes_text(op: ir.Operation) -> bool:
+    """Whether an op makes a text for any operands: a format with as many places as operands does."""
+    if str(op.results[0].type) != "!torch.str":
+        return False
+    if torch_name(op) == "aten.format":
+        text = str_of(op.operands[0])
+        return text is not None and text.count("{}") == len(op.operands) - 1
+    row = row_of(op)
+    return row is not None and not row.raises and not row.acts

@@ -51,6 +51,15 @@ def last_item(x):
     return out[-1], torch.stack(out).sum(0)
 
 
+def cut(x):
+    out: list[torch.Tensor] = []
+    for t in range(x.size(0)):
+        out.append(x[t] * t)
+    backwards = out[::-1]
+    rest = out[1:][:-1]
+    return torch.stack(backwards) + backwards[0], torch.cat(rest) if len(rest) > 0 else x[0], out[-1]
+
+
 def without_a_gradient(x):
     out: list[torch.Tensor] = []
     others: list[torch.Tensor] = []
@@ -71,7 +80,7 @@ def test_gradients_of_results_made_of_appended_lists_read_no_erased_op(program, 
     assert dead.erased and not dead.found, "\n".join(dead.found)
 
 
-@pytest.mark.parametrize("program", [stacked_first, stacked_last, extended, joined_inside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [stacked_first, stacked_last, extended, joined_inside, cut], ids=lambda f: f.__name__)
 def test_lists_of_a_loop_are_native_for_any_number_of_iterations(program):
     ours = from_torchscript(torch.jit.script(program))
     for n in (3, 3, 4, 5, 5, 1, 8):

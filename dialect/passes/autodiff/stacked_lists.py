@@ -11,11 +11,12 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.emitter import Emitter
 from tierup.dialect.passes.autodiff.counting_loops import count_first, only_computes
 from tierup.dialect.passes.autodiff.reverse.records import records
-from tierup.dialect.rewriting.core import drop_unused, int_of, items_of
+from tierup.dialect.rewriting.core import drop_unused, int_of, is_none, items_of
 from tierup.dialect.rewriting.loops import is_counted
 from tierup.dialect.rewriting.typed import infer_or_remark
 
 _TAKE, _LENGTH, _LIST = "torch.aten.__getitem__.t", "torch.aten.len.t", "!torch.list<vtensor"
+_SLICE = "torch.aten.slice.t"
 _STACK, _CAT = "torch.aten.stack", "torch.aten.cat"
 
 
@@ -63,8 +64,24 @@ def _records(loop: ir.Operation) -> list[int]:
         if record.count == 1
         and str(loop.results[k].type).startswith(_LIST)
         and items_of(loop.operands[2 + k]) == []
-        and all(op.operands[0] == loop.results[k] and (op.name in (_TAKE, _LENGTH) or _joins(op)) for op in _uses(loop.results[k]))
+        and _is_stackable(loop.results[k])
     ]
+
+
+def _is_stackable(items: ir.Value) -> bool:
+    """Whether all that is done with a list, and with parts of it, has a form for a tensor."""
+    return all(
+        op.operands[0] == items and (op.name in (_TAKE, _LENGTH) or _joins(op) or (_cuts(op) and _is_stackable(op.results[0])))
+        for op in _uses(items)
+    )
+
+
+def _cuts(op: ir.Operation) -> bool:
+    """Whether an op gives a part of a list, in its order, or all of it backwards."""
+    if op.name != _SLICE:
+        return False
+    _, start, end, step = op.operands
+    return int_of(step) == 1 or int_of(step) == -1 and is_none(start) and is_none(end)
 
 
 def _joins(op: ir.Operation) -> bool:
@@ -87,7 +104,6 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     argument, result, start = body.arguments[1 + k], loop.results[k], loop.operands[2 + k]
     grown = last.operands[1 + k].owner.operation
     added = (items_of(grown.operands[1]) or [])[0]  # _records saw one
-    takers = _uses(result)
     sizes = _sizes(e, loop, added)
     if sizes is None:
         return False
@@ -103,22 +119,30 @@ def _stack(loop: ir.Operation, k: int, e: Emitter) -> bool:
     items = grown.operands[1]
     grown.erase()
     drop_unused([items, start])
-    for op in takers:
-        with e.before(op):
-            e.location = op.location
-            found = _found(e, op, result, rows, len(sizes))
-        if op.name != _LENGTH:
-            found.set_type(op.results[0].type)
-        op.results[0].replace_all_uses_with(found)
-        op.erase()
+    _read(e, result, result, rows, len(sizes))
     return True
 
 
-def _found(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:
-    """What an op finds of a list that is a tensor with these rows."""
-    if op.name == _LENGTH:
-        return count
-    return e.call("aten.select.int", rows, 0, op.operands[1]) if op.name == _TAKE else _joined(e, op, rows, count, rank)
+def _read(e: Emitter, items: ir.Value, rows: ir.Value, count: ir.Value, rank: int) -> None:
+    """Let those who read a list read a tensor with these rows."""
+    for op in _uses(items):
+        with e.before(op):
+            e.location = op.location
+            if op.name == _LENGTH:
+                found = count
+            elif op.name == _TAKE:
+                found = e.call("aten.select.int", rows, 0, op.operands[1])
+            elif op.name == _SLICE:
+                backwards = int_of(op.operands[3]) == -1
+                part = e.call("aten.flip", rows, [0]) if backwards else e.call("aten.slice.Tensor", rows, 0, *list(op.operands)[1:])
+                _read(e, op.results[0], part, e.size_of(part, 0), rank)
+            else:
+                found = _joined(e, op, rows, count, rank)
+        if op.name != _SLICE:
+            if op.name != _LENGTH:
+                found.set_type(op.results[0].type)
+            op.results[0].replace_all_uses_with(found)
+        op.erase()
 
 
 def _joined(e: Emitter, op: ir.Operation, rows: ir.Value, count: ir.Value, rank: int) -> ir.Value:

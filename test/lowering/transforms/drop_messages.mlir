@@ -18,3 +18,31 @@ func.func @f(%text: !torch.str, %n: !torch.int, %c: !torch.bool) -> !torch.int {
   }
   return %n : !torch.int
 }
+
+// A text that is made before the branch goes, too, where making it cannot raise: one with a place too many stays.
+// CHECK-LABEL: func.func @before
+// CHECK-NOT: aten.format
+// CHECK: torch.constant.str "{} and {}"
+// CHECK-NEXT: torch.operator "aten.format"
+// CHECK-NOT: aten.format
+// CHECK: return
+func.func @before(%n: !torch.int, %c: !torch.bool) -> !torch.int {
+  %none = torch.constant.none
+  %right = torch.constant.str "{} is wrong"
+  %0 = torch.operator "aten.format"(%right, %n) : (!torch.str, !torch.int) -> !torch.str
+  torch.prim.If %c -> () {
+    torch.prim.RaiseException %0, %none : !torch.str, !torch.none
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  %wrong = torch.constant.str "{} and {}"
+  %1 = torch.operator "aten.format"(%wrong, %n) : (!torch.str, !torch.int) -> !torch.str
+  torch.prim.If %c -> () {
+    torch.prim.RaiseException %1, %none : !torch.str, !torch.none
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return %n : !torch.int
+}
