@@ -4,8 +4,8 @@ Seconds of CPU, which other work on the machine disturbs less than the clock: fr
 into values, inference, and lowering. `power` is how it grows from the row before: 1 is linear, n log n is about 1.1. LLVM's own time
 stands beside it. Run as `python -m benchmarks.compile_time [SIZE ...]`.
 
-`python -m benchmarks.compile_time functions [SIZE ...]`: Python functions of 25 to 200 statements of a kind, and of as many numbers in a list
-(100 at most). Seconds of CPU of the first call, which builds the graph and runs it in tier 0, and of the second, which compiles.
+`python -m benchmarks.compile_time functions [SIZE ...]`: Python functions of 25 to 200 statements of a kind, and of as many numbers in a
+list (100 at most). Seconds of CPU of the first call, which builds the graph and runs it in tier 0, and of the second, which compiles.
 """
 
 from __future__ import annotations
