@@ -17,6 +17,8 @@ from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.compiling.processes import placement
 from tierup.runtime.compiling.scheduling import progress
 
+TELLS_GUESSES = True
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
