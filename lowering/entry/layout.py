@@ -141,6 +141,7 @@ class NodeKind(IntEnum):
     AGAIN = 5  # result number `count`, which was put there before
     COMPLEX = 7  # of two floats
     UNION = 6  # of `count`, the first is an int that says which of the others it is
+    CALL = 8  # what `object` gives for them as arguments
 
 
 class Node(ctypes.Structure):

@@ -59,7 +59,8 @@ class Form(Enum):
 class Made:
     """A result in which others are: a "tuple", "list" or "dict" of `items`, each a result of its own; "next": the program's next result;
     "again": its result `value`, which stands there already; "object": `value` itself; "complex": of two floats; "union": of `items`, the
-    first is an int that says which of the others. What is left of the program's results is dropped."""
+    first is an int that says which of the others; "call": what `value` gives for `items`. What is left of the program's results is
+    dropped."""
 
     kind: str
     items: tuple[Made, ...] = ()

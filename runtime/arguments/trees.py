@@ -278,6 +278,11 @@ def _value(tree: OutputTree, results: Sequence[Any], rest: Iterator[Any]) -> obj
     return tree.keys[0](*items) if tree.keys else tuple(items) if tree.kind == "tuple" else items  # type: ignore[operator]  # a class
 
 
+def listed(item: OutputTree, *columns: Any) -> list[Any]:
+    """The list with such items whose numbers these are."""
+    return _items(item, iter(columns))
+
+
 def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
     """The items of a list whose numbers the results are, place by place."""
     if isinstance(tree, Output):

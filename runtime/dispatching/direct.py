@@ -11,6 +11,8 @@ import inspect
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
@@ -36,7 +38,7 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree
+from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree, listed, output_leaves
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.programs.program import Program
 
@@ -228,6 +230,12 @@ def _made(tree: OutputTree, decays: list[bool], dropped: set[int]) -> Made:
     a union. Raises _NeedsPython."""
     if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
         return Made(tree.kind, tuple(_made(item, decays, dropped) for item in tree.items), tree.keys)
+    if isinstance(tree, OutputNode) and tree.kind == "each":
+        columns = [Made("next") for _ in output_leaves(tree)]
+        decays.extend(False for _ in columns)
+        [item] = tree.items
+        is_plain = isinstance(item, Output) and not item.decays
+        return Made("call", tuple(columns), value=methodcaller("tolist") if is_plain else partial(listed, item))
     if isinstance(tree, OutputNode) and tree.kind == "complex":
         return Made("complex", tuple(_made(item, decays, dropped) for item in tree.items))
     if isinstance(tree, OutputUnion):

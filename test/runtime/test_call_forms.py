@@ -650,11 +650,15 @@ _DO_NOTHING = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 KERNEL = ctypes.cast(_DO_NOTHING, ctypes.c_void_p).value or 0
 
 
+def CALLED(*items: Any) -> list[Any]:
+    return [len(items), *items]
+
+
 def alias(argument: int) -> ResultSpec:
     return ResultSpec(ResultKind.ALIAS, argument=argument)
 
 
-@given(st.recursive(st.sampled_from(["next", "object", "again"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict", "union"]), st.lists(inner, max_size=4))))
+@given(st.recursive(st.sampled_from(["next", "object", "again"]), lambda inner: st.tuples(st.sampled_from(["tuple", "list", "dict", "union", "call"]), st.lists(inner, max_size=4))))
 def test_results_are_put_together_as_told(drawn: Any) -> None:
     given_ = iter(itertools.count())
 
@@ -673,6 +677,8 @@ def test_results_are_put_together_as_told(drawn: Any) -> None:
             return Made("union", which), lambda it: [b(it) for _, b in items][chosen]
         keys = tuple(f"key {next(given_)}" for _ in parts)
         items = [made(part) for part in parts]
+        if kind == "call":
+            return Made("call", tuple(m for m, _ in items), value=CALLED), lambda it: CALLED(*[b(it) for _, b in items])
         build = {"tuple": tuple, "list": list, "dict": lambda found: dict(zip(keys, found, strict=True))}[kind]
         return Made(kind, tuple(m for m, _ in items), keys if kind == "dict" else ()), lambda it: build([b(it) for _, b in items])
 

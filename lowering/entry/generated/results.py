@@ -268,6 +268,16 @@ def join_parts(f: Emitter, items: ir.Value) -> None:
 
 
 @function(PTR, PTR, PTR)
+def give_over(f: Emitter, node: ir.Value, items: ir.Value) -> None:
+    """ptr give_over(node, items): what the node's object gives for the items, which it takes over; or null."""
+    count = f.get(node, Node, "count")
+    made = api(f, "PyObject_Vectorcall", f.get(node, Node, "object"), items, count, NULL)
+    with f.loop(count) as i:
+        f.call(decref, f.load(f.item(items, i), 0, PTR))
+    f.b.ret(made)
+
+
+@function(PTR, PTR, PTR)
 def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     """ptr put_together(version, frame): what the user gets, of more than one object; null with an exception set, user results given up."""
     objects, n_nodes = f.at(frame, f.get(version, RowStruct, "objects_at")), f.get(version, RowStruct, "n_nodes")
@@ -294,6 +304,9 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             case(NodeKind.COMPLEX)
             f.store(f.b.sub(f.load(height), I64(2)), height)
             f.store(f.call(join_parts, f.item(stack, f.load(height))), made)
+            case(NodeKind.CALL)
+            f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
+            f.store(f.call(give_over, node, f.item(stack, f.load(height))), made)
             case(NodeKind.UNION)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(choose, node, f.item(stack, f.load(height))), made)
