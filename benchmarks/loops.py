@@ -6,6 +6,7 @@ ratios of neighbours. `faults`: page faults of a native call. Arguments are made
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import resource
@@ -371,9 +372,14 @@ def measure(name: str) -> tuple[str, float, float | None]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("loops", nargs="*", metavar="LOOP", help=f"all where none is named; of {', '.join(CASES)}")
+    asked: list[str] = parser.parse_args().loops
+    if unknown := [name for name in asked if name not in CASES]:
+        parser.error(f"there is no loop {unknown[0]!r}")
     print("| loop | Python on NumPy | Python over native | Numba over native | faults |\n|---|---|---|---|---|")
     to_python, to_numba = list[float](), list[float]()
-    for name in sys.argv[1:] or CASES:
+    for name in asked or CASES:
         row, plain, numba = measure(name)
         to_python.append(plain)
         to_numba += [] if numba is None else [numba]
