@@ -15,6 +15,7 @@ So it is with `aten.ravel` and its kin, which give a view or a copy, where that 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 
 from tierup.dialect.analysis.showing import reached
 from tierup.dialect.facts.dims import Dim
@@ -24,7 +25,7 @@ from tierup.dialect.ir.structure import blocks, handed_over, last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Layout, Op
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.rewriting.core import int_of
+from tierup.dialect.rewriting.core import int_of, ints_of
 from tierup.dialect.rewriting.float_constants import is_from_python
 
 # Parts that are row-major in dim 0; and which operand is the step, that must be 1
@@ -94,7 +95,7 @@ def _doubtful(block: ir.Block, loose: Loose, known: Known, deciding: Collection[
             loose[op.results[0]] = breaks
         elif op.name in ("torch.prim.If", "torch.prim.Loop") or (len(op.regions) and not op.name.startswith("func.")):
             yield from _inside(op, loose, known, deciding)
-        elif _may_be_loose(op, loose):
+        elif _may_be_loose(op, loose) and not _is_copied(op, loose, known):
             breaks = _breaks(op, loose, known)
             for result in op.results:
                 if _holds_tensors(result):
@@ -190,6 +191,27 @@ def _may_be_loose(op: ir.Operation, loose: Loose) -> bool:
         step = _OUTERMOST[op.name]
         return int_of(op.operands[1]) != 0 or (step is not None and int_of(op.operands[step]) != 1)
     return True
+
+
+def _is_copied(op: ir.Operation, loose: Loose, known: Known) -> bool:
+    """Whether a reshape of what was permuted is row-major: of which strides allow no view, so that PyTorch copies."""
+    row = row_of(op)
+    moved = maker(op.operands[0], "torch.aten.permute") if row is not None and row.aliasing is Aliasing.MAY_VIEW else None
+    order = None if moved is None else ints_of(moved.operands[1])
+    if moved is None or order is None or moved.operands[0] in loose:
+        return False
+    of, new = known.shape(moved.operands[0]), known.shape(op.results[0])
+    if of is None or new is None or not all(isinstance(d, int) and d > 1 for d in (*of, *new)) or len(order) != len(of):
+        return False
+    kept = [d % len(of) for d in order]
+    runs = [1 + (b == a + 1) for a, b in pairwise(kept)]  # dims that lie as before can be one
+    merged: list[Dim] = [of[kept[0]]]
+    for d, run in zip(kept[1:], runs, strict=True):
+        if run == 2:
+            merged[-1] = merged[-1] * of[d]
+        else:
+            merged.append(of[d])
+    return not _splits(tuple(merged), new)
 
 
 def _is_dense(row: Op) -> bool:

@@ -156,3 +156,25 @@ def test_what_pytorch_lays_out_in_rows_may_be_viewed_as_one():
     ours, x = from_torchscript(laid_out_anew), torch.arange(6.0).reshape(2, 3)
     for _ in range(3):
         torch.testing.assert_close(ours(x), laid_out_anew(x))
+
+
+def windows(x):  # of an image, as in Swin
+    parts = x.view(2, 4, 3, 4).permute(0, 2, 1, 3).reshape(6, 16)
+    apart = parts.unsqueeze(1) - parts.unsqueeze(2)
+    return (apart.unsqueeze(0) + torch.ones(2, 6, 16, 16)).view(12, 16, 16)
+
+
+def laid_out_as_before(x):  # strides allow a view: what is permuted stays so
+    return torch.tanh(x.t().reshape(2, 6, 8)).view(-1)
+
+
+def test_what_a_reshape_has_to_copy_is_row_major():
+    ours, x = from_torchscript(torch.jit.script(windows)), torch.randn(8, 12)
+    for _ in range(3):
+        torch.testing.assert_close(ours(x), windows(x))
+    assert ours.stats().hits == 2, ours.explain()
+    ours = from_torchscript(torch.jit.script(laid_out_as_before))
+    for _ in range(3):
+        for f in (laid_out_as_before, ours):
+            with pytest.raises(RuntimeError, match="view"):
+                f(x)

@@ -9,6 +9,8 @@ from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.emitter import Emitter
+from tierup.dialect.optable.core import Aliasing
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.autodiff.counting_loops import count_first, only_computes
 from tierup.dialect.passes.autodiff.reverse.records import records
 from tierup.dialect.rewriting.core import drop_unused, int_of, is_none, items_of
@@ -25,7 +27,7 @@ def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
     seen to be."""
     changed = False
     for loop in _loops(func):
-        found = _records(loop)
+        found = _records(loop, guarded)
         if found and not is_counted(loop):
             inference = infer_or_remark(func, unset_has_sizes=True)
             if inference is None:
@@ -34,7 +36,7 @@ def stack_lists(func: ir.Operation, *, guarded: bool = False) -> bool:
                 continue
             changed = True
         for k in found:
-            if k in _records(loop):
+            if k in _records(loop, guarded):
                 inference = infer_or_remark(func, unset_has_sizes=True)  # anew: of items of a list that became a tensor more is known
                 if inference is None:
                     return changed
@@ -55,9 +57,10 @@ def _loops(func: ir.Operation) -> list[ir.Operation]:
     return [op for op in walk(func) if op.name == "torch.prim.Loop" and any(str(r.type).startswith(_LIST) for r in op.results)]
 
 
-def _records(loop: ir.Operation) -> list[int]:
+def _records(loop: ir.Operation, guarded: bool) -> list[int]:
     """Which of what a loop carries are lists of tensors that begin empty and get one item in each iteration, and of which no more is done
-    with than that items are taken, counted or joined."""
+    with than that items are taken, counted or joined. Where results are not `guarded`, no item of one that is counted or cut is handed
+    out: as a row it would be a copy of the tensor that was added."""
     return [
         k
         for k, record in records(loop).items()
@@ -65,6 +68,7 @@ def _records(loop: ir.Operation) -> list[int]:
         and str(loop.results[k].type).startswith(_LIST)
         and items_of(loop.operands[2 + k]) == []
         and _is_stackable(loop.results[k])
+        and (guarded or all(op.name == _TAKE or _joins(op) or _keeps(loop.results[k]) for op in _uses(loop.results[k])))
     ]
 
 
@@ -74,6 +78,18 @@ def _is_stackable(items: ir.Value) -> bool:
         op.operands[0] == items and (op.name in (_TAKE, _LENGTH) or _joins(op) or (_cuts(op) and _is_stackable(op.results[0])))
         for op in _uses(items)
     )
+
+
+def _keeps(value: ir.Value) -> bool:
+    """Whether no tensor of a list, and no view of it, is handed on, to results, branches or loops: all that is made of it is new."""
+    for op in _uses(value):
+        row = row_of(op)
+        if row is None or any(True for _ in op.regions):
+            return False
+        shares = op.name in (_TAKE, _SLICE) or row.aliasing is not Aliasing.FRESH or bool(row.may_be_operand)
+        if shares and any("tensor" in str(r.type) and not _keeps(r) for r in op.results):
+            return False
+    return True
 
 
 def _cuts(op: ir.Operation) -> bool:

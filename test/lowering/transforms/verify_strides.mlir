@@ -89,3 +89,32 @@ func.func @of_parts(%x: !torch.vtensor<[2,6],f32> {tierup.guard = {dtype = "f32"
   %5 = torch.aten.view %4, %size : !torch.vtensor<[2,3],f32>, !torch.list<int> -> !torch.vtensor<[6],f32>
   return %1, %3, %5 : !torch.vtensor<[6],f32>, !torch.vtensor<[12],f32>, !torch.vtensor<[6],f32>
 }
+
+// -----
+// What strides allow no view of is copied: a reshape of what was permuted is row-major then, and otherwise as it lies.
+!x = !torch.vtensor<[4,6],f32>
+!p = !torch.vtensor<[2,3,2,2],f32>
+func.func @copied(%x: !x {tierup.guard = {dtype = "f32", kind = "array", sizes = [4, 6]}}) -> (!torch.vtensor<[24],f32>, !torch.vtensor<[24],f32>) attributes {tierup.entry} {
+  %zero = torch.constant.int 0
+  %one = torch.constant.int 1
+  %two = torch.constant.int 2
+  %three = torch.constant.int 3
+  %four = torch.constant.int 4
+  %six = torch.constant.int 6
+  %n = torch.constant.int -1
+  %flat = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %parts = torch.prim.ListConstruct %two, %two, %two, %three : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %order = torch.prim.ListConstruct %zero, %two, %one, %three : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %size = torch.prim.ListConstruct %four, %six : (!torch.int, !torch.int) -> !torch.list<int>
+  %0 = torch.aten.view %x, %parts : !x, !torch.list<int> -> !torch.vtensor<[2,2,2,3],f32>
+  %1 = torch.aten.permute %0, %order : !torch.vtensor<[2,2,2,3],f32>, !torch.list<int> -> !torch.vtensor<[2,2,2,3],f32>
+  %2 = torch.aten.reshape %1, %size : !torch.vtensor<[2,2,2,3],f32>, !torch.list<int> -> !x
+  %3 = torch.aten.view %2, %flat : !x, !torch.list<int> -> !torch.vtensor<[24],f32>
+  %back = torch.prim.ListConstruct %one, %zero : (!torch.int, !torch.int) -> !torch.list<int>
+  %wide = torch.prim.ListConstruct %two, %three, %two, %two : (!torch.int, !torch.int, !torch.int, !torch.int) -> !torch.list<int>
+  %4 = torch.aten.permute %x, %back : !x, !torch.list<int> -> !torch.vtensor<[6,4],f32>
+  %5 = torch.aten.reshape %4, %wide : !torch.vtensor<[6,4],f32>, !torch.list<int> -> !p
+  // expected-error@below {{'torch.aten.view' op has an operand that need not be row-major}}
+  %6 = torch.aten.view %5, %flat : !p, !torch.list<int> -> !torch.vtensor<[24],f32>
+  return %3, %6 : !torch.vtensor<[24],f32>, !torch.vtensor<[24],f32>
+}
