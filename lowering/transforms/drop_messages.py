@@ -41,6 +41,9 @@ class DropMessages(Pass):
             message = op.operands[0]
             op.operands[0] = constant("", ir.InsertionPoint(op), op.location)
             _drop(message, op.block)
+        for op in b.unerased(b.walk(function)):  # of branches that are gone
+            if len(op.results) == 1 and not is_used(op.results[0]) and not len(op.regions) and _only_writes_text(op):
+                op.erase()
 
 
 def _drop(value: ir.Value, block: ir.Block) -> None:

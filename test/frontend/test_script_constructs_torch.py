@@ -207,6 +207,16 @@ def test_lists_and_dicts_out_of_sight_are_as_they_were():
     agree(changed_out_of_sight, (torch.randn(3), "a", 0), (torch.randn(3), "b", 2), (torch.randn(3), "b", 5), calls=1)
 
 
+def test_messages_that_are_made_before_the_check_keep_no_program_from_native_code():
+    def program(x, n: int):
+        torch._assert(x.size(0) == 3, f"expected 3, not {x.size(0)}")
+        torch._assert(n > 0, f"{n} is not above 0, of {x.size(1)}")
+        return torch.tanh(x) * n
+
+    ours = agree(program, (torch.randn(3, 2), 2), (torch.randn(4, 2), 2), (torch.randn(3, 2), -1))
+    assert ours.stats().hits >= 2 and all(isinstance(v, Version) for v in ours.versions), ours.explain()
+
+
 SIZES = {"b": 2, "i": 3, "j": 4, "k": 5}
 EQUATIONS = ["bij,bjk->bik", "ij,kj", "ij,ij->", "bi,bj->bij", "ij,jk,kb->ib", "ji->ij", "ij->j", "bij,kj->ibk", "ij,->ij"]
 

@@ -36,6 +36,7 @@ func.func @before(%n: !torch.int, %c: !torch.bool) -> !torch.int {
   } else {
     torch.prim.If.yield
   }
+  %gone = torch.operator "aten.format"(%right, %n) : (!torch.str, !torch.int) -> !torch.str
   %wrong = torch.constant.str "{} and {}"
   %1 = torch.operator "aten.format"(%wrong, %n) : (!torch.str, !torch.int) -> !torch.str
   torch.prim.If %c -> () {
