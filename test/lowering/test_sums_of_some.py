@@ -51,6 +51,15 @@ def of_negative_zero(x, least):
     return total
 
 
+def one_after_the_other(x, y):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    for i in range(len(y)):
+        total -= y[i]
+    return total
+
+
 SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1.7e308, -1.7e308])
 
 
@@ -81,3 +90,12 @@ def test_a_round_adds_without_asking_what_kind_the_sum_has() -> None:
         f(x, 1.5)
     assert "arith.addf" in (text := f.plan(stage="buffers")) and text.count("arith.addf") == 1
     assert "arith.constant -0.000000e+00" in text
+
+
+def test_loops_that_add_to_one_number_one_after_the_other_are_one_plan() -> None:
+    """Each may be the first that adds; of the paths that known sizes leave, one sets what is returned."""
+    f = tierup.jit(one_after_the_other, weigh=False, strict=True)
+    for sizes in ((5, 7), (5, 7), (5, 7), (3, 4), (6, 2), (0, 3), (0, 3), (2, 0), (0, 0), (0, 0), (5, 7)):
+        x, y = (np.arange(n) + 0.5 for n in sizes)
+        assert bits(f(x, y)) == bits(one_after_the_other(x, y)), sizes
+    assert f.stats().hits >= 6, f.explain()
