@@ -64,7 +64,8 @@ class Split:
     `forward`, `backward`: their names. `captures`: the first arguments of backward; then follow the cotangents of the results `seeds`.
     `gradients`: for each result of backward the position in `wrt` that it is the gradient of; nothing flows to those that are not named.
     `keys`: of the captures, for `split_gradient` with fewer cotangents. `assumed`: pairs of sizes that are equal in the calls that the
-    functions are for. `drops`: an argument to which nothing flows may have a gradient of zeros.
+    functions are for. `drops`: an argument to which nothing flows may have a gradient of zeros. `watched`: results in whose memory lay what
+    is saved, which has memory of its own: where results are tensors, a write to one is an error for the gradient, as it is without that.
     """
 
     forward: str
@@ -75,6 +76,7 @@ class Split:
     keys: tuple[Key, ...]
     assumed: tuple[tuple[Dim, Dim], ...] = ()
     drops: bool = False
+    watched: tuple[int, ...] = ()
 
 
 def split_gradient(
@@ -197,7 +199,11 @@ class _Splitter:
                 sources.append(Capture("saved", len(saved)))
                 saved.append(value)
         found_keys = tuple(keys.of(v) for v in captured)
-        saved = self._apart(marker, returned, saved)
+        theirs = {base_of(v) for v in returned if torch_types.is_tensor(v.type)}
+        shared = {base_of(v) for v in saved if torch_types.is_tensor(v.type)} & theirs
+        watched = tuple(k for k, v in enumerate(returned) if torch_types.is_tensor(v.type) and base_of(v) in shared)
+        with self.emitter.before(marker):  # in memory of its own: results in one memory have no native code
+            saved = [self._apart(v, shared) for v in saved]
         name = symbol_of(self.func)
         backward = self._backward(name, [*captured, *stand_ins], [v.type for v in last.operands], sources, seeds)
         body = backward.regions[0].blocks[0]
@@ -218,15 +224,12 @@ class _Splitter:
                 if attribute in op.attributes:
                     del op.attributes[attribute]
         backward_name = symbol_of(backward)
-        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed), drops)
+        return Split(name, backward_name, tuple(sources), seeds, gradients, found_keys, tuple(self.assumed), drops, watched)
 
-    def _apart(self, marker: ir.Operation, returned: Sequence[ir.Value], saved: Sequence[ir.Value]) -> list[ir.Value]:
-        """What is saved, in memory of its own: a copy of what a result is a view of, or is itself a view of a result. Results in one memory
-        have no native code."""
-        theirs = {base_of(v) for v in returned if torch_types.is_tensor(v.type)}
-        e = self.emitter
-        with e.before(marker):
-            return [e.call("aten.clone", v, None) if torch_types.is_tensor(v.type) and base_of(v) in theirs else v for v in saved]
+    def _apart(self, value: ir.Value, shared: set[ir.Value]) -> ir.Value:
+        """What is saved; a copy of what lies in memory that a result shows."""
+        is_shared = torch_types.is_tensor(value.type) and base_of(value) in shared
+        return self.emitter.call("aten.clone", value, None) if is_shared else value
 
     def _backward(
         self, name: str, given: Sequence[ir.Value], results: Sequence[ir.Type], sources: Sequence[Capture], seeds: Sequence[int]

@@ -143,6 +143,7 @@ class _Call:
                 held.append(len(value))
             else:
                 held.append((value,))
+        saved += [made[k] for k in pair.watched if k in made]  # so that PyTorch finds writes to them
         ctx.save_for_backward(*saved)
         ctx.tierup = _Later(self, pullback.holding(()), held, positions, len(results))
         return tuple(outputs)

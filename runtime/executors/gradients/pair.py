@@ -108,6 +108,7 @@ class Pair:
         self._owner, self._halves, self.key, self.equal, self.names, self.results = owner, halves, key, equal, halves.names, halves.results
         self.describe = describe = ", ".join(halves.names[i] for i in halves.wrt)
         self.captures, self.seeds, self.wrt = halves.split.captures, halves.split.seeds, halves.wrt
+        self.watched = halves.split.watched
         self.written, self.apart, self.draws, self.flows = halves.written, halves.apart, halves.draws, halves.flows
         self._flags = 0 if halves.flows is None else len(halves.flows.flags)
         self.forward = owner.executor_of(f"{owner.name} (forward of {describe})", halves.forward)
