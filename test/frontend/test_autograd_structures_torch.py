@@ -67,7 +67,7 @@ def tensors(value):
 @pytest.mark.parametrize(
     ("program", "by_ours"),
     [
-        (lists, True), (a_dict, None), (certainly, True), (a_dict_that_is_written, False), (a_dict_that_is_gone_through, False),
+        (lists, True), (a_dict, None), (certainly, True), (a_dict_that_is_written, True), (a_dict_that_is_gone_through, False),
         (maybe, False), (tuples_in_a_list, False),
     ],
     ids=lambda p: getattr(p, "__name__", ""),
