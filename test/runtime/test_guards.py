@@ -29,7 +29,7 @@ BASE = np.zeros((4, 6), np.float32)
 @pytest.mark.parametrize(("spec", "arg", "reason", "what", "expected", "actual"), [
     (array(4), [1.0], Reason.WRONG_TYPE, "type", "numpy.ndarray", "list"),
     (array(4), np.ma.zeros(4, np.float32), Reason.WRONG_TYPE, "type", "numpy.ndarray", "MaskedArray"),
-    (array(4), np.zeros(4), Reason.WRONG_DTYPE, "dtype", "f32", "float64"),
+    (array(4), np.zeros(4), Reason.WRONG_DTYPE, "dtype", "f32", "f64"),
     (array(4), np.zeros(4, ">f4"), Reason.WRONG_DTYPE, "dtype", "f32", ">f4"),
     (array(4), np.zeros((4, 1), np.float32), Reason.WRONG_RANK, "rank", "1", "2"),
     (array(2, 4), np.zeros((2, 5), np.float32), Reason.WRONG_SIZE, "dim 1", "4", "5"),

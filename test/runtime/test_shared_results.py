@@ -203,7 +203,7 @@ def test_a_program_whose_results_share_memory_says_why_it_is_not_native() -> Non
     for _ in range(3):
         ours(np.ones((3, 2)), 2)
     assert not ours.stats().hits
-    assert "prim.Loop: two results may share memory" in ours.explain()
+    assert "a loop: two results may share memory" in ours.explain()
 
 
 def test_a_loop_that_runs_no_round_is_left_to_tier_0_by_a_check() -> None:
