@@ -75,3 +75,17 @@ def test_the_question_whether_an_array_is_writeable_costs_native_code_nothing() 
         f(y)
         assert y.tolist() == [1, 2, 2, 2]
     assert f.stats().hits == 2
+
+
+def test_copying_an_array_to_itself_writes_nothing_and_so_asks_for_no_permission() -> None:
+    @tierup.jit
+    def f(y: Any, mask: Any) -> Any:
+        np.copyto(y, y)
+        np.copyto(y, y, where=mask)
+        return y * 2
+
+    y = np.arange(4.0)
+    y.flags.writeable = False
+    for _ in range(3):
+        assert f(y, y > 1).tolist() == [0, 2, 4, 6]
+    assert f.stats().hits == 2

@@ -93,6 +93,8 @@ def broadcast(frame: Frame, node: ast.AST, *args: Value) -> Value:
 def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value = SAME_KIND, where: Value = TRUE) -> Value:
     if not isinstance(dst, Array):
         raise frame.error(node, f"np.copyto to {describe(dst)}")
+    if isinstance(src, Array) and src.ssa == dst.ssa and (where is TRUE or isinstance(where, Array) and where.dtype == np.bool_):
+        return NONE  # NumPy returns before it asks whether it may write
     array_operators.require_mutation(frame)
     stores.require_writeable(frame, dst)
     if not is_number(src):
