@@ -7,10 +7,10 @@ import linecache
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
@@ -172,14 +172,19 @@ def _front_end(target: FunctionType | GradientSpec, *, whole: bool = True) -> An
     """The module that builds graphs, `frontend.python.build`. It is imported when there is a graph to build: a process that has what
     earlier ones kept needs neither it nor MLIR. Where something ran out that it takes, Python answers the call, unless `whole`."""
     try:
-        with During(START_UP):
-            return loaded(lambda: import_module("tierup.frontend.python.build"))
+        return _builder()
     except Exception as e:
         if whole or not plans.is_passing(e):
             raise
         action = f"the Python function answered: what builds graphs cannot be imported now: {type(e).__name__}: {e}"
         events.emit(Event(EventKind.POSTPONED, target.__name__, 0, Reason.NO_RESOURCES, action=action))
         raise AnsweredElsewhere(PlainPython(function_of(target), action), for_now=True) from e
+
+
+@cache
+def _builder() -> ModuleType:
+    with During(START_UP):
+        return loaded(lambda: import_module("tierup.frontend.python.build"))
 
 
 def _remember(function: FunctionType) -> None:

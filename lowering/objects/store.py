@@ -54,6 +54,7 @@ LARGEST_ENTRY = 64 << 20
 LARGEST_DESCRIPTION = 1 << 16
 _MOST_MIB = 256  # beyond it the least recently used entries go, where TIERUP_CACHE_SIZE gives no other number
 _LEAST_BYTES = 1 << 12  # that a file takes, however short it is
+_unseen: dict[str, int] = {}  # bytes that this process has written to a folder since it looked at all entries there
 
 _log = logging.getLogger("tierup.cache")
 _reported: dict[str, None] = {}
@@ -158,7 +159,16 @@ def write(name: str, payload: bytes, description: bytes = b"") -> None:
         sealed = len(description).to_bytes(_LENGTH, "little") + description + payload
         beside = written(place, _MAGIC + _authentication(key, name, sealed) + sealed)
         put(beside, os.path.join(place, name + SUFFIX))  # whole or not at all, also for other processes
-        prune(place, bound())
+        _keep_within_bound(place, len(sealed))
+
+
+def _keep_within_bound(place: str, written: int) -> None:
+    """A look at all entries costs a stat of each: it comes with the first that a process writes, then with every hundredth of the bound."""
+    most = bound()
+    _unseen[place] = _unseen.get(place, most) + _room(written)
+    if _unseen[place] * 100 >= most:
+        _unseen[place] = 0
+        prune(place, most)
 
 
 def bound() -> int:
