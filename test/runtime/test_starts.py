@@ -214,7 +214,7 @@ def test_python_answers_a_call_while_the_front_end_cannot_be_imported(monkeypatc
     heard: list[Any] = []
     fresh = tierup.jit(rise)
     with monkeypatch.context() as short, tierup.events.subscribe(heard.append):
-        short.setattr(jit, "loaded", _no_file)
+        short.setattr(jit, "_builder", _no_file)
         np.testing.assert_array_equal(fresh(X), rise(X))
         with pytest.raises(OSError, match="open files"):
             tierup.jit(rise, strict=True)(X)
