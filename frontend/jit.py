@@ -32,7 +32,7 @@ from tierup.runtime.base.errors import NoSourceWarning
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import warn
 from tierup.runtime.code import plans
-from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, PlainPython
+from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, NeedsItems, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.variant import Built
 from tierup.runtime.programs import starts
@@ -135,6 +135,8 @@ def function_from(
             now: Built = front_end.built(target, place, shape, arguments, numbers, most, **how)
             return now if kept is None else replace(now, keep=kept.to_keep(shape, now))
         except UnsupportedSyntax as e:
+            if shape.has_whole_lists:
+                raise NeedsItems from e
             raise e.as_gradient() if isinstance(target, GradientSpec) else e from None
 
     def make(shape: CallShape, arguments: Mapping[str, object], numbers: frozenset[Access] = frozenset()) -> Built:
@@ -163,6 +165,7 @@ def function_from(
         raises=target.function if isinstance(target, GradientSpec) else None,
     )
     made.__tierup_function__ = target  # what programs that call it build
+    made.structures.whole_lists = not isinstance(target, GradientSpec)
     made.is_weighed = refused is None and not isinstance(target, GradientSpec)  # regions are weighed by who calls them
     made.leave_tensors_to(TensorArguments())
     return made

@@ -64,6 +64,7 @@ from tierup.frontend.python.building.values import (
     Complex,
     Const,
     DTypeOf,
+    Given,
     Grown,
     Grows,
     Mapping_,
@@ -323,6 +324,8 @@ class ProgramBuilder:
             return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
+        if isinstance(value, Given):
+            raise frame.error(None, f"returning {describe(value)}", "return a copy of it: list(...)")
         if isinstance(value, Grows):
             if any(value is other for other in self.returned):
                 raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")

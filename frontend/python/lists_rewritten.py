@@ -43,6 +43,23 @@ def copied(out: Any, at: int, numbers: Any, first: int, count: int, step: int) -
         out[at + k] = numbers[first + k * step]
 
 
+def place_of(numbers: Any, first: int, count: int, of: Any, value: Any) -> int:
+    """Where among so many items, numbers of a type, the first one is that equals a number; -1: nowhere."""
+    for k in range(count):
+        if of(numbers[first + k]) == value:
+            return k
+    return -1
+
+
+def times_of(numbers: Any, first: int, count: int, of: Any, value: Any) -> int:
+    """How many of so many items, numbers of a type, equal a number."""
+    found = 0
+    for k in range(count):
+        if of(numbers[first + k]) == value:
+            found = found + 1
+    return found
+
+
 def turned(numbers: Any, first: int, count: int) -> Any:
     """Turns round the order of so many numbers of an array."""
     for k in range(count // 2):

@@ -218,6 +218,7 @@ class StepKind(IntEnum):
     SAME = 9  # the slot holds what slot `to` does
     SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
     ABSENT = 11  # the dict `object` has no `name`
+    NUMBERS = 12  # the numbers of the slot's list, at least `count`, all instances of exactly `name`, as an array of the dtype `object`
 
 
 class Step(ctypes.Structure):

@@ -124,6 +124,15 @@ class ScalarSource:
 
 
 @dataclass(frozen=True, eq=False)
+class NumbersSource:
+    """A list of at least so many numbers of exactly one type (float, int or bool), as a new array of float64, int64 or bool."""
+
+    of: Source
+    kind: type
+    fewest: int
+
+
+@dataclass(frozen=True, eq=False)
 class SubscriptSource:
     """`of[key]`, read at every call: of an object that is no tuple, list or dict."""
 
@@ -131,7 +140,7 @@ class SubscriptSource:
     key: object
 
 
-Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource | SubscriptSource
+Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource | NumbersSource | SubscriptSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +194,8 @@ class Inputs:
     @property
     def has_trees(self) -> bool:
         """Whether something has to be taken apart, or to be of some class."""
-        return any(isinstance(c, Items) or c.is_type for c in self.constants) or any(isinstance(s, ScalarSource) for s in self.sources)
+        made = (ScalarSource, NumbersSource)
+        return any(isinstance(c, Items) or c.is_type for c in self.constants) or any(isinstance(s, made) for s in self.sources)
 
     @property
     def sources(self) -> tuple[Source, ...]:

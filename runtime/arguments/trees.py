@@ -1,7 +1,8 @@
 """The tree structure of a call's arguments and results, and its flat leaves.
 
 A program takes leaves: arrays and Python scalars. Tuples, lists and dicts of them are structure, which is static: one graph is
-built per `CallShape`. None, strings and objects are part of the structure, not leaves.
+built per `CallShape`. None, strings and objects are part of the structure, not leaves. A list of many numbers of one kind may be a leaf:
+the array of them, so that one graph serves lists of every length.
 
 Free of MLIR: read on every call that the native entry does not take.
 """
@@ -24,9 +25,11 @@ COMPLEX, SWAPPED = "complex", "in foreign byte order"
 STATIC_KINDS = ("none", "str", "object")
 
 INT64 = np.iinfo(np.int64)
+_OF_NUMBERS = (int, float, complex, np.generic)
 DEEPEST = 100  # walks of trees recurse
 MOST_NUMBERS, MOST_ALIKE = 100, 200  # numbers, and arrays of one shape, of a list: each is an argument of a graph, which compiles for long
 MOST_IN_ALL = 400  # numbers of lists within one another
+FEWEST_AS_ARRAY = 17  # numbers of a list that is a leaf: with fewer, programs have use for each, as an axis or a size
 
 S = TypeVar("S")
 
@@ -36,11 +39,11 @@ class Leaf:
     """One argument value.
 
     `kind`: "array" (numpy.ndarray), "scalar" (a NumPy scalar such as numpy.float32(1): a rank-0 array that is never written
-    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "other" (what only programs in MLIR take: lists), or static:
-    "none", "str", "object".
+    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "numbers" (a list of these, of one kind, as an array that is
+    made for the call), "other" (what only programs in MLIR take: lists), or static: "none", "str", "object".
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
-    `value`: the string of a "str", the type of an "object"; of arrays and NumPy scalars whether they are complex (COMPLEX), which has
-    a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python answers, else None.
+    `value`: the string of a "str", the type of an "object", the kind of "numbers"; of arrays and NumPy scalars whether they are complex
+    (COMPLEX), which has a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python answers, else None.
     """
 
     kind: str
@@ -79,16 +82,22 @@ class CallShape:
     parameters: tuple[tuple[str, Tree], ...]
 
     @staticmethod
-    def of(arguments: Mapping[str, object]) -> tuple[CallShape, list[object]]:
-        """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order.
+    def of(arguments: Mapping[str, object], *, whole_lists: bool = False) -> tuple[CallShape, list[object]]:
+        """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order. `whole_lists`:
+        whether lists of numbers are leaves.
 
         Raises TypeError naming the argument for a value that programs cannot take.
         """
         leaves: list[object] = []
-        return CallShape(tuple((name, flatten(value, leaves, name)) for name, value in arguments.items())), leaves
+        return CallShape(tuple((name, flatten(value, leaves, name, whole_lists=whole_lists)) for name, value in arguments.items())), leaves
+
+    @property
+    def has_whole_lists(self) -> bool:
+        """Whether a list of numbers is a leaf."""
+        return any(leaf.kind == "numbers" for name, tree in self.parameters for _, leaf in leaf_names(tree, name))
 
 
-def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree:
+def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, whole_lists: bool = False) -> Tree:
     """The tree of `value`; its leaves are appended to `leaves`. Raises TypeError, naming the path, for what programs cannot take."""
     kind = type(value)
     if kind is np.ndarray:
@@ -106,14 +115,17 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0) -> Tree
         return Leaf("none")
     if kind is str:
         return Leaf("str", value=value)
+    if kind is list and whole_lists and (numbers := numbers_of(value)) is not None:
+        leaves.append(numbers)
+        return _NUMBERS[numbers.dtype.kind]
     if kind is tuple or kind is list:
         _refuse_depth(name, depth)
         _refuse_many(name, value)
-        return _node(kind.__name__, [(str(i), v) for i, v in enumerate(value)], leaves, name, depth)
+        return _node(kind.__name__, [(str(i), v) for i, v in enumerate(value)], leaves, name, depth, whole_lists=whole_lists)
     if kind is dict:
         _refuse_depth(name, depth)
         _refuse_many(name, value.values())
-        return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value))
+        return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value), whole_lists=whole_lists)
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
         return Leaf("scalar", 0, _rules(value.dtype))
@@ -140,9 +152,27 @@ def _rules(dtype: np.dtype) -> str | None:
     return COMPLEX if dtype.kind == "c" else None
 
 
-def _node(kind: str, items: Sequence[tuple[str, Any]], leaves: list[object], name: str, depth: int, keys: tuple[object, ...] = ()) -> Node:
+NUMBER_TYPES = {"bool": bool, "int": int, "float": float}
+_NUMBERS = {np.dtype(kind).kind: Leaf("numbers", 1, name) for name, kind in NUMBER_TYPES.items()}
+
+
+def numbers_of(items: list[Any]) -> np.ndarray | None:
+    """A list as an array of float64, int64 or bool; None for a short one, and for one of other things, or of several kinds."""
+    kind = type(items[0]) if len(items) >= FEWEST_AS_ARRAY else None
+    if kind not in NUMBER_TYPES.values() or len(set(map(type, items))) > 1:
+        return None
+    try:
+        return np.array(items, kind)
+    except OverflowError:
+        return None
+
+
+def _node(
+    kind: str, items: Sequence[tuple[str, Any]], leaves: list[object], name: str, depth: int, keys: tuple[object, ...] = (), *,
+    whole_lists: bool,
+) -> Node:  # fmt: skip
     before = len(leaves)
-    made = tuple([flatten(v, leaves, f"{name}[{step}]", depth + 1) for step, v in items])
+    made = tuple([flatten(v, leaves, f"{name}[{step}]", depth + 1, whole_lists=whole_lists) for step, v in items])
     if len(leaves) - before > MOST_IN_ALL:
         numbers = sum(isinstance(v, (int, float)) or type(v) is np.ndarray and v.ndim == 0 for v in leaves[before:])
         _refuse(name, numbers, MOST_IN_ALL, "numbers")
@@ -165,7 +195,9 @@ def _refuse_many(name: str, items: Collection[object]) -> None:
     """Raises UnsupportedArgument for more numbers, or arrays of one shape, in a list or dict than a graph is made for: they are data."""
     if len(items) <= MOST_NUMBERS:
         return
-    numbers = sum(isinstance(v, (int, float, complex, np.generic)) for v in items)
+    if all(isinstance(v, _OF_NUMBERS) for v in islice(items, MOST_NUMBERS + 1)):  # most often: the others need no look
+        _refuse(name, len(items), MOST_NUMBERS, "items that are numbers")
+    numbers = sum(isinstance(v, _OF_NUMBERS) for v in items)
     shapes = Counter(v.shape for v in items if isinstance(v, np.ndarray))
     _refuse(name, numbers, MOST_NUMBERS, "numbers")
     _refuse(name, max(shapes.values(), default=0), MOST_ALIKE, "arrays of one shape")

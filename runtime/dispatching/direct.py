@@ -29,6 +29,7 @@ from tierup.lowering.entry.records import (
     Items,
     ItemSource,
     Made,
+    NumbersSource,
     Parameters,
     Positional,
     ScalarSource,
@@ -38,7 +39,19 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree, listed, output_leaves
+from tierup.runtime.arguments.trees import (
+    FEWEST_AS_ARRAY,
+    NUMBER_TYPES,
+    CallShape,
+    Node,
+    Output,
+    OutputNode,
+    OutputTree,
+    OutputUnion,
+    Tree,
+    listed,
+    output_leaves,
+)
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.programs.program import Program
 
@@ -71,8 +84,8 @@ def convention(
     """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None."""
     constants = tuple(c for c in constants if c.kind not in ("dtype", "index dtype"))  # guards of versions check those of all inputs
     parameters = _parameters(shape, signature, function)
-    ways = _Ways(shape, parameters, signature)
     try:
+        ways = _Ways(shape, parameters, signature)
         n_own = len(ways.flat)
         for constant in constants:
             ways.hold(constant, arguments)
@@ -121,7 +134,7 @@ class _Ways:
     """Where the leaves of a call come from, and what must hold of it. `sources`: by the ways that lead there."""
 
     def __init__(self, shape: CallShape, parameters: Parameters, signature: inspect.Signature) -> None:
-        """Takes the call's own leaves."""
+        """Takes the call's own leaves. Raises _NeedsPython."""
         self.flat: list[Source] = []
         self.checks: list[Constant | Items] = []
         self.sources: dict[hidden.Access, Source] = {}
@@ -153,6 +166,8 @@ class _Ways:
                 self.take(item, access.item(key))
         elif tree.kind == "scalar":
             self.flat.append(ScalarSource(source))
+        elif tree.kind == "numbers":
+            self.flat.append(NumbersSource(source, NUMBER_TYPES[str(tree.value)], FEWEST_AS_ARRAY))
         elif tree.kind in _PLAIN:
             self.flat.append(source)
         elif tree.is_static:
@@ -212,7 +227,7 @@ def _skeleton(tree: Tree) -> object:
     """What of a tree the guards of versions do not look at."""
     if isinstance(tree, Node):
         return tree.kind, tree.keys, *map(_skeleton, tree.items)
-    return (tree.kind, tree.value) if tree.is_static or tree.kind == "scalar" else None
+    return (tree.kind, tree.value) if tree.is_static or tree.kind in ("scalar", "numbers") else None
 
 
 def _skeleton_of_result(tree: OutputTree) -> object:

@@ -46,6 +46,10 @@ class AnsweredElsewhere(Exception):
         self.elsewhere, self.of_a_kind, self.for_now = elsewhere, of_a_kind, for_now
 
 
+class NeedsItems(Exception):
+    """What `build` raises for a graph of lists of numbers that are leaves, where it has none: others take their items, each by itself."""
+
+
 @dataclass
 class PlainPython:
     """The Python function itself, and why."""

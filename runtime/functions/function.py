@@ -27,6 +27,7 @@ from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
+from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import EventKind
@@ -36,7 +37,7 @@ from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
-from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, PlainPython
+from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsItems, PlainPython
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
@@ -141,6 +142,7 @@ class Function(Weighed, Generic[P, R]):
         self._fitted = fitted
         self._tensors: TensorCalls | None = None
         self._python, self._raises = python, raises
+        self.structures = Structures()
         self.unsupported_calls = 0  # answered by `python`, since no program takes their arguments
         self._build = build
         self._uncalled = uncalled
@@ -281,7 +283,7 @@ class Function(Weighed, Generic[P, R]):
         arguments = self._binding.bind(args, kwargs)
         if self._fitted is not None:
             arguments = self._fitted(arguments)
-        shape, leaves = CallShape.of(arguments)
+        shape, leaves = self.structures.of(arguments)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
@@ -293,7 +295,7 @@ class Function(Weighed, Generic[P, R]):
     def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """As `find`, for arguments by the names of all parameters."""
         variants, fitted = self._variants, dict(arguments) if self._fitted is None else self._fitted(arguments)
-        shape, leaves = CallShape.of(fitted)
+        shape, leaves = self.structures.of(fitted)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(fitted) if variant.holds(fitted) else None
             if hidden is not None:
@@ -303,7 +305,11 @@ class Function(Weighed, Generic[P, R]):
     def _new_for(
         self, variants: Variants, shape: CallShape, leaves: list[object], arguments: Mapping[str, object]
     ) -> tuple[Variant, tuple[Any, ...]]:
-        variant = self._new_variant(shape, variants.get(shape, ()), arguments)
+        try:
+            variant = self._new_variant(shape, variants.get(shape, ()), arguments)
+        except NeedsItems:
+            self.structures.refuse(shape)
+            return self.graph_for(arguments)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")

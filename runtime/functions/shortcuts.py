@@ -17,7 +17,19 @@ import numpy as np
 
 from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
-from tierup.runtime.arguments.trees import SWAPPED, CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
+from tierup.runtime.arguments.trees import (
+    NUMBER_TYPES,
+    SWAPPED,
+    CallShape,
+    Leaf,
+    Output,
+    OutputNode,
+    OutputTree,
+    Tree,
+    numbers_of,
+    output_leaves,
+    unflatten,
+)
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]
@@ -35,7 +47,7 @@ def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[Hi
     """A function of all arguments, each by position, that gives the leaves and then the hidden inputs, if arguments have this shape, the
     constants hold and the hidden inputs fit; else None. None where there is no such function."""
     text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
-    text.names.update(DEVICE=device_arrays, INDEX=index_dtype_of)
+    text.names.update(DEVICE=device_arrays, INDEX=index_dtype_of, numbers_of=numbers_of)
     leaves: list[str] = []
     text.parameters = {name: text.name() for name, _ in shape.parameters}
     try:
@@ -135,6 +147,10 @@ class _Text:
         elif leaf.kind == "scalar":
             self.unless(f"isinstance({variable}, generic)")
             self.lines.append(f"{variable} = asarray({variable})")
+        elif leaf.kind == "numbers":
+            self.unless(f"type({variable}) is list")
+            self.lines.append(f"{variable} = numbers_of({variable})")
+            self.unless(f"{variable} is not None and {variable}.dtype.kind == {np.dtype(NUMBER_TYPES[str(leaf.value)]).kind!r}")
         elif leaf.kind == "int":
             self.unless(f"type({variable}) is int and LOW <= {variable} <= HIGH")
         elif leaf.kind in ("float", "bool"):

@@ -246,7 +246,7 @@ class Emitter:
 
     def leaf_type(self, kind: builtins.str) -> ir.Type:
         """The type of an argument whose leaf is of this kind."""
-        return self.types.tensor if kind in ("array", "scalar") else self.type(kind)
+        return self.types.tensor if kind in ("array", "scalar", "numbers") else self.type(kind)
 
     # --- constants ---------------------------------------------------------------------------------------------------
 

@@ -12,13 +12,14 @@ from tierup.frontend.python.building.frame import Frame, GrowsList, Room, WillRa
 from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.source import definition
-from tierup.frontend.python.building.templates import is_handed_over
+from tierup.frontend.python.building.templates import OneScalar, dtypes_of, is_handed_over
 from tierup.frontend.python.building.values import (
     NONE,
     Array,
     Closure,
     Complex,
     Const,
+    Given,
     Growing,
     Mapping_,
     Perhaps,
@@ -171,6 +172,9 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
             input, value = next(ssa), access.read(arguments) if arguments else None
             dtype = None if frame.outside.knows_dtypes in (None, "no") else frame.outside.dtype(access, value)
             return foreign(value) or noted(frame, Array(input, tree.ndim, 0, dtype, tree.kind == "scalar"))
+        if tree.kind == "numbers":
+            kind = str(tree.value)
+            return Given(Array(next(ssa), 1, 1, dtypes_of(OneScalar(kind))[0], decays=False), kind)
         if tree.kind == "none":
             return NONE
         if tree.kind == "str":

@@ -20,6 +20,7 @@ from tierup.frontend.python.building.values import (
     Const,
     Container,
     DTypeOf,
+    Given,
     Growing,
     Grown,
     IntList,
@@ -81,7 +82,7 @@ class OneOther:
 class Structure:
     """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
     Python complex number, of two floats. A Grown, of arrays; `keys` has its item. A Closure, of its values; `keys` has all else of it. A
-    Reference, of its place; `keys` has the item."""
+    Reference, of its place; `keys` has the item. Given "numbers", of their array; `keys` has their kind."""
 
     kind: str
     items: tuple[Template, ...]
@@ -162,6 +163,8 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
         return Structure("slice", tuple(map(inner, (value.start, value.stop, value.step))))
     if isinstance(value, Reference):
         return reference_to(value.item)
+    if isinstance(value, Given):
+        return Structure("numbers", (inner(value.numbers),), (value.kind,))
     if isinstance(value, Complex) or generalise and is_complex_number(value):
         return _COMPLEX
     if generalise and is_number(value):
@@ -336,6 +339,8 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
         items = [*value.values.values()]
     elif isinstance(value, Reference):
         items = [value.place]
+    elif isinstance(value, Given):
+        items = [value.numbers]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -403,6 +408,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
         return Closure(target, dict(zip(names, items, strict=True)), scope, access, itself)  # type: ignore[arg-type]  # names
     if template.kind == "reference":
         return Reference(template.keys[0], items[0])
+    if template.kind == "numbers":
+        return Given(items[0], template.keys[0])  # type: ignore[arg-type]  # an array, and a kind
     if template.kind == "grown":
         return Grown(template.keys[0], tuple(items))  # type: ignore[arg-type]  # arrays
     if template.kind == "dict":

@@ -118,7 +118,16 @@ class Reference:
     place: Value
 
 
-Grows = Growing | Reference
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A list of numbers of one kind that came in: the array of them. Its items cannot change here."""
+
+    numbers: Array
+    kind: str
+
+
+Grows = Growing | Reference | Given
+"""Lists of which only the run knows how many items they have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +270,7 @@ class Vacant:
 
 
 _Structure = Sequence | Mapping_ | ShapeOf | IntList | DTypeOf | Slice
-_AtRunTime = Scalar | Complex | Array | Growing | Reference | Grown
+_AtRunTime = Scalar | Complex | Array | Growing | Reference | Given | Grown
 Value = Const | _AtRunTime | _Structure | Object | Method | Closure | Iterable_ | Unset | OneOf | Vacant
 
 VACANT = Vacant()
@@ -367,7 +376,7 @@ def describe(value: Value) -> str:
     names = {
         Mapping_: "a dict", ShapeOf: "a shape", IntList: "a shape", DTypeOf: "a dtype", Slice: "a slice", Iterable_: "an iterator",
         Method: "a method", Closure: "a function", Unset: "a name that may be unset", Foreign: "an array that programs cannot hold",
-        Growing: "a list that grows", Reference: "a list that grows", Grown: "a list that grew",
+        Growing: "a list that grows", Reference: "a list that grows", Grown: "a list that grew", Given: "a list that came in",
         OneOf: "a value whose kind only the run knows", Vacant: "no value",
     }  # fmt: skip
     if isinstance(value, Object):

@@ -17,7 +17,7 @@ from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Sca
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
 from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
-from tierup.frontend.python.operations.scalars import raise_if, to_float
+from tierup.frontend.python.operations.scalars import not_, raise_if, to_float
 
 _INT = np.dtype(np.int64)
 ELLIPSIS = Const(...)
@@ -39,6 +39,10 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
         dim += known_rank(frame, node, x, "np.take on a negative axis")
     index = as_array(frame, node, indices)
     if not isinstance(indices, Array) or index.rank == 0 and index.decays is True:  # NumPy truncates floats here, but none in arrays
+        if index.dtype is None or index.dtype.kind not in "iub":
+            finite = em.numpy("aten.all", [em.numpy("aten.isfinite", [index.ssa])])
+            is_other = not_(frame, em.numpy("aten.Bool.Tensor", [finite], em.types.bool))
+            raise_if(frame, is_other, "ValueUnanswerable", "np.take of places that are no numbers")
         operands = [index.ssa, em.int(dtypes.i64.code), em.bool(False), em.bool(False), em.none]
         index = replace(index, ssa=em.numpy("aten.to.dtype", operands), dtype=_INT)
     elif index.dtype is None or index.dtype.kind not in "iu":

@@ -35,6 +35,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
+    Given,
     Growing,
     Grows,
     Reference,
@@ -55,7 +56,7 @@ FEWEST = 4  # items that a list in a heap has room for once it moves
 FIRST, TIMES, MOST = 1024, 8, 1 << 26  # items of the first graph; how many times more the next has; more are Python's
 
 
-def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Grows:
+def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing | Reference:
     """The list that a display of items, a comprehension, a slice or a sum makes."""
     site = _site(frame, node)
     room = frame.outside.rooms.get(site)
@@ -68,7 +69,7 @@ def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Grows:
     return found
 
 
-def _empty_one(frame: Frame, node: ast.AST, room: Room, size: Value = ZERO) -> Grows:
+def _empty_one(frame: Frame, node: ast.AST, room: Room, size: Value = ZERO) -> Growing | Reference:
     """A list without items. In a heap it has room for `size`."""
     array_operators.require_mutation(frame)
     if room.in_heap:
@@ -103,7 +104,7 @@ def _read(frame: Frame, node: ast.AST, array: Array, index: Value) -> Scalar:
     return Scalar(frame.em.numpy("aten.Int.Tensor", [element.ssa], frame.em.types.int), "int")
 
 
-def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> Sequence | Grows | None:
+def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> Sequence | Growing | Reference | None:
     """`[item] * times`, or `times * [item]`; None for a list of more items, or of none. Raises UnsupportedSyntax where only the run knows
     how often: another try builds the list as one that grows."""
     if len(items) != 1 or not (is_number(times) and number_kind(times) == "int"):
@@ -124,7 +125,7 @@ def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> S
     return made_now
 
 
-def _of_length(frame: Frame, node: ast.AST, room: Room, length: Value) -> Grows:
+def _of_length(frame: Frame, node: ast.AST, room: Room, length: Value) -> Growing | Reference:
     """A list with so many items, which are yet to be written."""
     made = _empty_one(frame, node, room, length)
     if isinstance(made, Growing):
@@ -133,7 +134,7 @@ def _of_length(frame: Frame, node: ast.AST, room: Room, length: Value) -> Grows:
     return made
 
 
-def _count(frame: Frame, owner: Grows) -> Array:
+def _count(frame: Frame, owner: Growing | Reference) -> Array:
     return growing.fact(frame, owner, growing.LENGTH) if isinstance(owner, Reference) else owner.count
 
 
@@ -186,8 +187,16 @@ def or_grows(frame: Frame, node: ast.AST, owner: Value, value: Value | None) -> 
         raise refuse(frame, node, owner, owner.items[0] if value is None else value, e) from None
 
 
+def own(frame: Frame, node: ast.AST, owner: Grows) -> Growing | Reference:
+    """A list that may change. Raises UnsupportedSyntax for one that came in, of which programs have a copy."""
+    if isinstance(owner, Given):
+        raise frame.error(node, "a change of a list that came in", "build a new list and return it, or pass an array")
+    return owner
+
+
 def append(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     """`owner.append(value)`. Raises UnsupportedSyntax for an item of another kind than those before."""
+    owner = own(frame, node, owner)
     check_item(frame, node, owner, value)
     n = length(frame, owner)
     if isinstance(owner, Growing):
@@ -222,7 +231,7 @@ def _copy(frame: Frame, node: ast.AST, to: Grows, at: Value, owner: Grows, first
         frame.call_function(frame, node, lists_rewritten.copied, [target, at, buffer, first, count, step], {})
 
 
-def part(frame: Frame, node: ast.AST, owner: Grows, index: Slice) -> Grows:
+def part(frame: Frame, node: ast.AST, owner: Grows, index: Slice) -> Growing | Reference:
     """`owner[start:stop:step]`"""
     step = Const(1) if is_none(index.step) else index.step
     ends = [index.start, index.stop]
@@ -238,7 +247,7 @@ def part(frame: Frame, node: ast.AST, owner: Grows, index: Slice) -> Grows:
     return made
 
 
-def joined(frame: Frame, node: ast.AST, first: Sequence | Grows, second: Sequence | Grows) -> Grows:
+def joined(frame: Frame, node: ast.AST, first: Sequence | Grows, second: Sequence | Grows) -> Growing | Reference:
     """`first + second`, of which one grows."""
     like = second if isinstance(first, Sequence) else first
     assert not isinstance(like, Sequence)
@@ -262,11 +271,15 @@ def _room_like(frame: Frame, node: ast.AST, owner: Grows) -> Room:
     found = frame.outside.rooms.get(_site(frame, node))
     if found is not None:
         return found
+    if isinstance(owner, Given):
+        error = frame.error(node, "a list made of one that came in", "make an array of it: np.array(...)")
+        raise heaps.wanting(frame, node, error, {_site(frame, node): Room(growing.item_of(owner), 0)})
     return Room(owner.item, frame.heap(owner.item).most, in_heap=True) if isinstance(owner, Reference) else owner.room
 
 
 def pop(frame: Frame, node: ast.AST, owner: Grows) -> Value:
     """`owner.pop()`"""
+    owner = own(frame, node, owner)
     item, index = growing.last(frame, node, owner, "pop from empty list")
     if isinstance(owner, Growing):
         owner.appended += 1
@@ -276,6 +289,7 @@ def pop(frame: Frame, node: ast.AST, owner: Grows) -> Value:
 
 def reverse(frame: Frame, node: ast.AST, owner: Grows) -> None:
     """`owner.reverse()`"""
+    owner = own(frame, node, owner)
     first, count = growing.place(frame, node, owner, ZERO), length(frame, owner)
     for buffer in growing.buffers(frame, owner):
         frame.call_function(frame, node, lists_rewritten.turned, [buffer, first, count], {})
@@ -289,11 +303,12 @@ def extend(frame: Frame, node: ast.AST, owner: Grows, items: list[Value]) -> Non
 
 def store(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
     """`owner[index] = value`, of an int."""
+    owner = own(frame, node, owner)
     check_item(frame, node, owner, value)
     _write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
 
 
-def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
+def check_item(frame: Frame, node: ast.AST, owner: Growing | Reference, value: Value) -> None:
     """Raises UnsupportedSyntax for an item of another kind than those of the list."""
     item, wanted = growing.item_of(owner), heaps.Wanted()
     if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) == item:

@@ -281,4 +281,4 @@ def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
 
 def is_operand(value: Value) -> bool:
     """What an array operator takes on its other side."""
-    return is_array_like(value) or is_number(value) or is_complex_number(value) or isinstance(value, (Sequence, ShapeOf))
+    return is_array_like(value) or is_number(value) or is_complex_number(value) or isinstance(value, (Sequence, ShapeOf, Grows))

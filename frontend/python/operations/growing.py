@@ -1,11 +1,13 @@
 """What is read of a list that grows (appending.py): how many items it has, one of them, all of them as arrays. Of one in a heap, too
-(heaps.py): how far into the heap's arrays it begins says a row of the heap's."""
+(heaps.py): how far into the heap's arrays it begins says a row of the heap's. And of one that came in, as an array of its numbers."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
+    Given,
     Growing,
     Grown,
     Grows,
@@ -34,7 +37,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
-from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
+from tierup.runtime.arguments.trees import NUMBER_TYPES, Output, OutputNode, OutputTree
 
 _READ = {"int": "aten.Int.Tensor", "float": "aten.Float.Tensor", "bool": "aten.Bool.Tensor"}
 
@@ -56,12 +59,16 @@ def known(frame: Frame, owner: Reference, column: int) -> Scalar:
 
 def item_of(owner: Grows) -> Template:
     """The template of its items."""
+    if isinstance(owner, Given):
+        return OneScalar(owner.kind)
     found: Template = owner.item if isinstance(owner, Reference) else owner.room.item
     return found
 
 
 def buffers(frame: Frame, owner: Grows) -> tuple[Array, ...]:
     """The arrays that its numbers are in."""
+    if isinstance(owner, Given):
+        return (owner.numbers,)
     return frame.heap(owner.item).buffers if isinstance(owner, Reference) else owner.buffers
 
 
@@ -74,6 +81,8 @@ def length(frame: Frame, owner: Grows) -> Scalar:
     """`len(owner)`. Raises UnsupportedSyntax behind the path or the round of a loop that made it."""
     if isinstance(owner, Reference):
         return known(frame, owner, LENGTH)
+    if isinstance(owner, Given):
+        return Scalar(frame.em.numpy("aten.size.int", [owner.numbers.ssa, frame.em.int(0)], frame.em.types.int), "int")
     block, made_in = frame.em.ip.block, owner.count.ssa.owner
     made_in = made_in if isinstance(made_in, ir.Block) else made_in.operation.block
     while block != made_in:
@@ -104,7 +113,7 @@ def iterate(frame: Frame, node: ast.AST, owner: Grows) -> Iterable_:
             is_other = compare(frame, ast.NotEq, length(frame, owner), count).ssa
             raise_if(frame, is_other, "ValueUnanswerable", "a list that changes in a loop over it")
             frame.outside.made_by_python = frame.error(node, "a loop over a list that may change, in a function that writes its arguments")
-        elif owner.appended != before:
+        elif isinstance(owner, Growing) and owner.appended != before:
             raise frame.error(node, "a list that changes in a loop over it", "loop over a copy of it: list(...)")
 
     def item(i: Value) -> Value:
@@ -153,6 +162,22 @@ def position_of(frame: Frame, node: ast.AST, n: Value, index: Value, message: st
         outside = frame.em.scalar("aten.__or__.bool", list(ends), frame.em.types.bool)
     raise_if(frame, outside, "IndexError", message)
     return index
+
+
+def sought(frame: Frame, node: ast.AST, owner: Grows, value: Value, how: Callable[..., Any]) -> Scalar:
+    """What `lists_rewritten.place_of`, or `times_of`, gives of a number in a list of numbers. Raises UnsupportedSyntax for other lists and
+    values; Python, which knows whether it is one that the list has, looks for a NaN."""
+    item = item_of(owner)
+    if not (isinstance(item, OneScalar) and is_number(value)):
+        raise frame.error(node, f"{describe(value)} looked for in {describe(owner)}", "write any(v == x for v in xs)")
+    if isinstance(value, Scalar) and value.kind == "float" or isinstance(value, Const) and value.value != value.value:
+        is_nan = compare(frame, ast.NotEq, value, value).ssa
+        raise_if(frame, is_nan, "ValueUnanswerable", "a NaN looked for in a list")
+        frame.outside.made_by_python = frame.error(node, "a NaN looked for in a list, in a function that writes its arguments")
+    where = [place(frame, node, owner, ZERO), length(frame, owner)]
+    found = frame.call_function(frame, node, how, [*buffers(frame, owner), *where, Const(NUMBER_TYPES[item.kind]), value], {})
+    assert isinstance(found, Scalar)
+    return found
 
 
 def columns(frame: Frame, node: ast.AST | None, owner: Grows) -> list[Array]:

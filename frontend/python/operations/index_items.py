@@ -16,7 +16,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.ir.attributes import INDEX
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsStatic, WillRaise
-from tierup.frontend.python.building.values import Array, Const, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
+from tierup.frontend.python.building.values import Array, Const, Grows, Reversed, Scalar, Sequence, Slice, Value, describe, is_none
 from tierup.frontend.python.operations import arrays
 from tierup.frontend.python.operations.arrays import as_int
 from tierup.frontend.python.operations.scalars import check_zero_step, of_ints, raise_if
@@ -71,10 +71,12 @@ def _index_item(frame: Frame, node: ast.AST, item: Value) -> Value:
             return Scalar(as_int(frame, node, item), "int")
         _refuse_float(frame, item)
         return item
-    if isinstance(item, Sequence):
-        listed = arrays.as_index(frame, node, item)
+    if isinstance(item, (Sequence, Grows)):
+        listed = arrays.as_index(frame, node, item) if isinstance(item, Sequence) else arrays.as_array(frame, node, item)
         if listed.dtype is not None and listed.dtype.kind in "fc":
             raise WillRaise(IndexError(_NO_INDEX))
+        if listed.dtype is None:
+            raise_if(frame, frame.em.numpy("aten.is_floating_point", [listed.ssa], frame.em.types.bool), "IndexError", _NO_INDEX)
         return listed
     raise frame.error(node, f"{describe(item)} as an index")
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.frontend.python import lists_rewritten
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import NOT_GIVEN, Frame, NeedsStatic, Unjoinable, WillRaise
 from tierup.frontend.python.building.values import (
@@ -18,6 +19,7 @@ from tierup.frontend.python.building.values import (
     Closure,
     Const,
     DTypeOf,
+    Grows,
     Mapping_,
     Method,
     Object,
@@ -32,9 +34,9 @@ from tierup.frontend.python.building.values import (
     is_number,
     is_numpy_scalar,
 )  # fmt: skip
-from tierup.frontend.python.operations import array_operators, arrays, complex_scalars
+from tierup.frontend.python.operations import array_operators, arrays, complex_scalars, growing
 from tierup.frontend.python.operations.array_operators import REPEATED, USE, is_operand, refuse_repeats, truth
-from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, fits, not_
+from tierup.frontend.python.operations.scalars import FOLD, SYMBOLS, binary, compare, fits, not_, raise_if
 
 Operands = Operands_[Callable[[], Value]]
 FOLDABLE = (bool, int, float, complex, np.generic, frozenset)
@@ -230,8 +232,11 @@ def _contains(frame: Frame, node: ast.AST, item: Value, container: Value) -> Val
         return Const(item.value in container.items)
     if isinstance(container, Const) and isinstance(container.value, str) and isinstance(item, Const):
         return Const(item.value in container.value)
+    if isinstance(container, Grows):
+        place = growing.sought(frame, node, container, item, lists_rewritten.place_of)
+        return compare(frame, ast.GtE, place, Const(0))
     if isinstance(container, Sequence) and all(is_number(v) or isinstance(v, Const) for v in (item, *container.items)):
-        tests = [partial(compare_two, frame, node, ast.Eq, v, item) for v in container.items]
+        tests = [partial(_same_or_equal, frame, node, v, item) for v in container.items]
         return short_circuit(frame, node, False, tests) if tests else Const(False)
     raise frame.error(node, f"`in` of {describe(item)} and {describe(container)}", "write the comparison, for example np.any(x == v)")
 
@@ -245,5 +250,20 @@ def _equal_sequences(frame: Frame, node: ast.AST, a: Sequence | ShapeOf, b: Sequ
     items = [arrays.shape_items(frame, node, v) if isinstance(v, ShapeOf) else v.items for v in (a, b)]
     if kinds[0] != kinds[1] or len(items[0]) != len(items[1]):
         return Const(False)
-    tests = [partial(compare_two, frame, node, ast.Eq, x, y) for x, y in zip(*items, strict=True)]
+    tests = [partial(_same_or_equal, frame, node, x, y) for x, y in zip(*items, strict=True)]
     return short_circuit(frame, node, True, tests) if tests else Const(True)
+
+
+def _same_or_equal(frame: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """Whether two items are one object, or equal, as containers ask: a bool. Where both are NaN only Python knows whether they are one."""
+    if a is b:
+        return Const(True)
+    if isinstance(a, Array) or isinstance(b, Array):
+        raise frame.error(node, "an equality of lists or tuples with arrays in them", "use np.array_equal")
+    equal = compare_two(frame, node, ast.Eq, a, b)
+    if all(isinstance(v, Scalar) and v.kind == "float" for v in (a, b)):
+        nan_a, nan_b = (compare(frame, ast.NotEq, v, v).ssa for v in (a, b))
+        both = frame.em.scalar("aten.__and__.bool", [nan_a, nan_b], frame.em.types.bool)
+        raise_if(frame, both, "ValueUnanswerable", "whether two NaNs are one object")
+        frame.outside.made_by_python = frame.error(node, "an equality of NaNs in lists, in a function that writes its arguments")
+    return _truth(frame, node, equal)

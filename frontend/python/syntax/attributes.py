@@ -8,6 +8,7 @@ import types
 import numpy as np
 
 from tierup.frontend.errors import UnsupportedSyntax
+from tierup.frontend.python import lists_rewritten
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
@@ -29,15 +30,16 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_complex_number,
+    is_number,
     number_kind,
     parts_of_complex,
 )  # fmt: skip
 from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
-from tierup.frontend.python.operations import appending, complex_scalars
+from tierup.frontend.python.operations import appending, complex_scalars, growing
 from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of
-from tierup.frontend.python.operations.scalars import unary
+from tierup.frontend.python.operations.scalars import compare, raise_if, unary
 from tierup.frontend.python.operations.stores import require_own
 from tierup.frontend.python.syntax import helpers
 
@@ -192,8 +194,15 @@ def _list_method(frame: Frame, node: ast.AST, owner: Grows, name: str, args: lis
         return appending.part(frame, node, owner, Slice(NONE, NONE, NONE))
     elif name == "reverse" and not args:
         appending.reverse(frame, node, owner)
+    elif name == "count" and len(args) == 1:
+        return growing.sought(frame, node, owner, args[0], lists_rewritten.times_of)
+    elif name == "index" and len(args) == 1 and is_number(args[0]):
+        place = growing.sought(frame, node, owner, args[0], lists_rewritten.place_of)
+        raise_if(frame, compare(frame, ast.Lt, place, ZERO).ssa, "ValueUnanswerable", "a number that is not in a list")
+        frame.outside.made_by_python = frame.error(node, "a place in a list, in a function that writes its arguments")
+        return place
     else:
-        remedy = "lists that grow have .append, .extend, .pop of the last item, .copy and .reverse here"
+        remedy = "lists that grow have .append, .extend, .pop of the last item, .copy, .reverse, .count and .index here"
         raise frame.error(node, f"this call of the method `.{name}` of a list that grows", remedy)
     return NONE
 

@@ -11,8 +11,8 @@ import ctypes
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated.ir import F64, I1, I32, I64, NO, NULL, PTR, YES, Emitter, function
-from tierup.lowering.entry.generated.python import api, exception, incref, new_reference, the, type_of
+from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, NO, NULL, PTR, YES, Emitter, function
+from tierup.lowering.entry.generated.python import api, exception, incref, int_value, new_array, new_reference, the, type_of
 from tierup.lowering.entry.layout import Step, StepKind, Table
 from tierup.lowering.entry.records import SlowCause
 
@@ -129,6 +129,41 @@ def not_there(f: Emitter) -> None:
     f.b.ret(I64(SlowCause.HIDDEN))
 
 
+@function(I1, PTR, PTR)
+def all_are(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
+    """i1 all_are(list, type): whether all items are instances of exactly this type, and ints fit in 64 bits."""
+    is_int, value = f.equal(kind, the(f, "PyLong_Type")), f.variable(I64, I64(0))
+    start = f.load(items, layout.LIST_ITEMS, PTR)
+    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+        item = f.load(f.item(start, i), 0, PTR)
+        f.return_if(f.differ(type_of(f, item), kind), NO)
+        with f.when(is_int):
+            f.return_if(f.b.not_(f.call(int_value, item, value)), NO)
+    f.b.ret(YES)
+
+
+@function(PTR, PTR, PTR, PTR)
+def numbers(f: Emitter, items: ir.Value, kind: ir.Value, descr: ir.Value) -> None:
+    """ptr numbers(list, type, dtype): a new array of items of which `all_are` holds; null with an exception set."""
+    size = f.variable(I64, f.load(items, layout.OB_SIZE))
+    array = new_array(f, descr, I32(1), size, NULL, NULL, I32(0))
+    f.return_if(f.is_null(array), NULL)
+    start, data, value = f.load(items, layout.LIST_ITEMS, PTR), f.load(array, layout.ARRAY_DATA, PTR), f.variable(I64, I64(0))
+    with f.when(f.equal(kind, the(f, "PyFloat_Type"))):
+        with f.loop(f.load(size)) as i:
+            f.store(f.load(f.load(f.item(start, i), 0, PTR), layout.FLOAT_VALUE, F64), f.item(data, i))
+        f.b.ret(array)
+    with f.when(f.equal(kind, the(f, "PyLong_Type"))):
+        with f.loop(f.load(size)) as i:
+            f.call(int_value, f.load(f.item(start, i), 0, PTR), value)
+            f.store(f.load(value), f.item(data, i))
+        f.b.ret(array)
+    with f.loop(f.load(size)) as i:
+        is_true = f.equal(f.load(f.item(start, i), 0, PTR), the(f, "_Py_TrueStruct"))
+        f.store(f.b.zext(is_true, I8), f.item(data, i, 1))
+    f.b.ret(array)
+
+
 @function(I64, PTR, PTR)
 def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
     """i64 read(table, slots): take the steps; -1, or a SlowCause, or -2 with an exception set."""
@@ -167,6 +202,11 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             case(StepKind.SCALAR)
             unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
             put(api(f, "PyArray_FromScalar", subject, NULL))
+            case(StepKind.NUMBERS)
+            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
+            unless(f.b.not_(f.less(f.load(subject, layout.OB_SIZE), count)))
+            unless(f.call(all_are, subject, name))
+            put(f.call(numbers, subject, name, obj))
             case(StepKind.TUPLE)
             items(is_list=False)
             case(StepKind.LIST)

@@ -150,6 +150,14 @@ def new_reference(f: Emitter, obj: ir.Value) -> ir.Value:
     return obj
 
 
+def new_array(
+    f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value
+) -> ir.Value:
+    """A new numpy.ndarray, or null with an exception set. PyArray_NewFromDescr takes over a reference to the descriptor."""
+    incref(f, descr)
+    return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)
+
+
 def string(module: ir.Module, name: str, text: str) -> ir.GlobalVariable:
     """A C string constant."""
     data = bytearray(text.encode() + b"\0")

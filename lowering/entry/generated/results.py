@@ -11,7 +11,7 @@ from tierup.lowering.base import abi
 from tierup.lowering.entry import layout
 from tierup.lowering.entry.generated.guards import ARGUMENT_SIZE
 from tierup.lowering.entry.generated.ir import F64, I1, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, Function, function
-from tierup.lowering.entry.generated.python import api, decref, incref, new_reference, the
+from tierup.lowering.entry.generated.python import api, decref, incref, new_array, new_reference, the
 from tierup.lowering.entry.layout import Node, NodeKind, ResultRecord, Returned, RowStruct
 
 RECORD_SIZE, RESULT_SIZE = ctypes.sizeof(ResultRecord), ctypes.sizeof(abi.Result)
@@ -26,14 +26,6 @@ def decode(f: Emitter, code: ir.Value, registers: ir.Value) -> ir.Value:
     return f.load(value)
 
 
-def _new_array(
-    f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value
-) -> ir.Value:
-    """A new numpy.ndarray, or null with an exception set. PyArray_NewFromDescr takes over a reference to the descriptor."""
-    incref(f, descr)
-    return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)
-
-
 def _kept_flags(f: Emitter, flags: ir.Value, record: ir.Value) -> ir.Value:
     return f.b.and_(flags, f.b.trunc(f.get(record, ResultRecord, "flags"), I32))
 
@@ -45,7 +37,7 @@ def fresh(f: Emitter, record: ir.Value, sizes: ir.Value, result: ir.Value) -> No
     rank = f.get(record, ResultRecord, "rank")
     given = f.item(sizes, f.b.zext(rank, I64))
     strides = f.b.select(f.is_null(f.get(record, ResultRecord, "strides")), NULL, given)
-    array = _new_array(f, f.get(record, ResultRecord, "descr"), rank, sizes, strides, NULL, I32(0))
+    array = new_array(f, f.get(record, ResultRecord, "descr"), rank, sizes, strides, NULL, I32(0))
     f.return_if(f.is_null(array), NULL)
     f.store(f.load(array, layout.ARRAY_DATA, PTR), result, _DATA)
     f.store(f.load(array, layout.ARRAY_DIMS, PTR), result, _DIMS)
@@ -71,7 +63,7 @@ def view(f: Emitter, record: ir.Value, base: ir.Value, argument: ir.Value, sizes
     start = f.b.mul(decode(f, f.get(record, ResultRecord, "offset"), registers), itemsize)
     data = f.at(f.load(argument, 0, PTR), start)
     writeable = f.b.and_(f.load(base, layout.ARRAY_FLAGS, I32), I32(layout.WRITEABLE))
-    array = _new_array(f, f.load(base, layout.ARRAY_DESCR, PTR), rank32, sizes, strides, data, _kept_flags(f, writeable, record))
+    array = new_array(f, f.load(base, layout.ARRAY_DESCR, PTR), rank32, sizes, strides, data, _kept_flags(f, writeable, record))
     f.return_if(f.is_null(array), NULL)
     incref(f, base)
     failed = f.less(api(f, "PyArray_SetBaseObject", array, base), I32(0))
@@ -172,7 +164,7 @@ def allocated(f: Emitter, record: ir.Value, result: ir.Value) -> None:
     f.return_if(f.is_null(capsule), NULL)
     f.store(NULL, result, _DATA)
     descr, rank = f.get(record, ResultRecord, "descr"), f.get(record, ResultRecord, "rank")
-    array = _new_array(f, descr, rank, sizes, NULL, data, _kept_flags(f, I32(layout.CARRAY), record))
+    array = new_array(f, descr, rank, sizes, NULL, data, _kept_flags(f, I32(layout.CARRAY), record))
     with f.when(f.is_null(array)):
         f.call(decref, capsule)
         f.b.ret(NULL)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tierup.lowering.entry.layout import StepKind
 from tierup.lowering.entry.records import (
     AttributeSource,
@@ -16,6 +18,7 @@ from tierup.lowering.entry.records import (
     Inputs,
     Items,
     ItemSource,
+    NumbersSource,
     Positional,
     ScalarSource,
     Source,
@@ -62,6 +65,11 @@ class Steps:
                 return self._open(items) + index
             case ScalarSource(of):
                 return self._read(StepKind.SCALAR, self._slot(of))
+            case NumbersSource(of, kind, fewest):
+                dtype = np.dtype(kind)
+                self._keep.append(dtype)
+                slot = self._slot(of)
+                return self._take((StepKind.NUMBERS, slot, kind), StepKind.NUMBERS, slot, fewest, id(dtype), id(kind), fills=1)
             case GlobalSource(namespace, name, behind):
                 if behind is not None:
                     self._read(StepKind.ABSENT, obj=behind, name=name, count=0)
@@ -86,10 +94,10 @@ class Steps:
         self._keep.append(interned)
         return self._take((kind, slot, id(obj), name), kind, slot, count, id(obj), id(interned))
 
-    def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0) -> int:
-        """The first slot that a step fills; it is taken once."""
+    def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0, fills: int | None = None) -> int:
+        """The first slot that a step fills; it is taken once. `fills`: how many slots, where it is not `count`."""
         if known not in self._known:
             self._known[known] = self.n_slots
             self.taken.append((kind, slot, self.n_slots, count, obj, name))
-            self.n_slots += count
+            self.n_slots += count if fills is None else fills
         return self._known[known]

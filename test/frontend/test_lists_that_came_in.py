@@ -1,0 +1,190 @@
+"""Lists of numbers that are arguments: one graph for all lengths where nothing changes them, and Python's values, types and errors always."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tierup
+from tierup.runtime.arguments.trees import FEWEST_AS_ARRAY, MOST_NUMBERS
+
+
+def pairs(xs: Any, k: Any) -> Any:
+    n = 0
+    for i in range(len(xs)):
+        for j in range(i + 1, len(xs)):
+            if xs[i] + xs[j] > k:
+                n += 1
+    return n
+
+
+def prefixes(xs: Any, k: Any) -> Any:
+    out, total = [], 0
+    for i, x in enumerate(xs):
+        total += i * x
+        out.append(total / k)
+    return out
+
+
+def parts(xs: Any, k: Any) -> Any:
+    return xs[-1], xs[1:], xs[::2], xs[k:-k], xs + xs, list(xs), [x * 2 for x in xs if x > k]
+
+
+def arrays(xs: Any, k: Any) -> Any:
+    a = np.array(xs)
+    a[0] = k
+    return a, np.ones(len(xs)) + xs, np.multiply(xs, 2), np.array([xs, xs]), np.arange(9)[[k, k]]
+
+
+def sums(xs: Any, k: Any) -> Any:
+    return sum(xs), min(xs), max(xs), any(xs), all(x > k for x in xs), len(xs), not xs
+
+
+def sought(xs: Any, k: Any) -> Any:
+    return k in xs, xs[k] in xs, xs.count(xs[k]), xs.index(xs[k]), 10**9 not in xs
+
+
+def missing(xs: Any, k: Any) -> Any:
+    return xs.index(12345)
+
+
+def behind(xs: Any, k: Any) -> Any:
+    return xs[len(xs) + k]
+
+
+def third(ys: Any, k: Any) -> Any:
+    return ys[k] + len(ys)
+
+
+def handed(xs: Any, k: Any) -> Any:
+    inner = lambda i: xs[i] * 2
+    return third(xs, 3) + inner(k)
+
+
+def either(xs: Any, k: Any) -> Any:
+    ys = xs if len(xs) > 20 else [1, 2]
+    while ys and k < len(ys) and ys[k] < 50:
+        k += 1
+    return k
+
+
+WHOLE = [pairs, prefixes, parts, arrays, sums, sought, handed, either]
+
+
+def changed(xs: Any, k: Any) -> Any:
+    for i in range(len(xs) // 2):
+        xs[i], xs[-1 - i] = xs[-1 - i], xs[i]
+    xs.append(k)
+
+
+def itself(xs: Any, k: Any) -> Any:
+    return xs, k
+
+
+def printed(xs: Any, k: Any) -> Any:
+    print(len(xs))
+    return sum(xs) + k
+
+
+BY_ITEMS = [missing, behind, changed, itself, printed]
+
+
+class Odd(float):
+    pass
+
+
+def lists(chance: random.Random, n: int) -> Iterator[list[Any]]:
+    yield [chance.uniform(0, 100) for _ in range(n)]
+    yield [chance.randrange(100) for _ in range(n)]
+    yield [chance.random() > 0.5 for _ in range(n)]
+    floats = [chance.uniform(0, 100) for _ in range(n)]
+    yield [math.nan, *floats[1:-1], -0.0]
+    for odd in () if 20 < n <= MOST_NUMBERS else (3, Odd(2), 10**30):
+        yield [*floats[: n // 2], odd, *floats[n // 2 + 1 :]]
+
+
+def outcome(f: Callable[..., Any], xs: list[Any], k: int) -> Any:
+    """What a call gives, or raises, and what the list is then: by items and types, and whether an item of the result is the list."""
+    try:
+        found = f(xs, k)
+    except Exception as e:  # noqa: BLE001 - compared
+        return type(e), str(e), repr(xs)
+    items = found if isinstance(found, tuple) else (found,)
+    return [repr(i) if not isinstance(i, np.ndarray) else (i.dtype, repr(i.tolist())) for i in items], [type(i) for i in items], repr(xs), [i is xs for i in items]
+
+
+@pytest.mark.parametrize("function", [*WHOLE, *BY_ITEMS], ids=lambda f: f.__name__)
+def test_a_function_of_a_list_gives_what_python_gives(function: Callable[..., Any]) -> None:
+    decorated, chance = tierup.jit(function), random.Random(1)
+    for n in (FEWEST_AS_ARRAY, 40, 40, MOST_NUMBERS + 1, 4, FEWEST_AS_ARRAY - 1, 40):
+        for xs in lists(chance, n):
+            k = chance.choice([2, 3])
+            for _ in range(2):
+                assert outcome(decorated, list(xs), k) == outcome(function, list(xs), k), (n, xs)
+
+
+@pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)
+def test_lists_of_every_length_have_one_graph_and_one_version(function: Callable[..., Any]) -> None:
+    decorated, chance = tierup.jit(function), random.Random(2)
+    for n in (20, 20, 30, 300, 31, 500):
+        decorated([chance.uniform(0, 100) for _ in range(n)], 2)
+    assert len(decorated._executors) == 1
+    assert decorated.stats().versions <= 2  # of the first length, and of any
+    assert decorated.stats().hits >= 3
+
+
+def test_a_list_is_read_by_the_native_entry() -> None:
+    decorated = tierup.jit(pairs)
+    xs = [0.5] * 20
+    for _ in range(3):
+        decorated(xs, 1)
+    before = decorated.times.entries
+    for n in (20, 20):
+        decorated([0.25] * n, 1)
+    assert decorated.times.entries == before
+    decorated([0.25] * 19 + [1], 1)  # of two kinds
+    assert decorated.times.entries == before + 1
+
+
+def test_lists_in_lists_and_dicts_are_read_so_too() -> None:
+    @tierup.jit
+    def f(rows: Any, named: Any) -> Any:
+        return rows[1][len(rows[0]) - 1] + sum(named["weights"])
+
+    for n in (20, 20, 25, 40, 60):
+        rows, named = [[1.5] * n, list(range(n + 5))], {"weights": [2] * n, "name": "w"}
+        assert f(rows, named) == n - 1 + 2 * n
+    assert len(f._executors) == 1
+
+
+def test_lists_and_tuples_are_equal_as_their_items_are_to_python() -> None:
+    @tierup.jit
+    def f(xs: Any, ys: Any) -> Any:
+        return xs == ys, xs == list(xs), xs != ys, (xs[0], 1) == (ys[0], 1), xs[0] in ys
+
+    nan = math.nan
+    for xs, ys in [([1.0, 2.0], [1.0, 2.0]), ([nan, 1.0], [nan, 1.0]), ([np.float64(1), 2], [1.0, 2]), ([1, 2], [1.0, 2.0])]:
+        for _ in range(3):
+            want = f.__wrapped__(xs, ys)
+            assert f(xs, ys) == want
+            assert [type(v) for v in f(xs, ys)] == [type(v) for v in want]
+
+
+def test_places_of_take_and_of_indices_are_refused_as_numpy_refuses_lists_of_them() -> None:
+    @tierup.jit
+    def taken(xs: Any) -> Any:
+        return np.take(np.arange(9), xs)
+
+    @tierup.jit
+    def indexed(xs: Any) -> Any:
+        return np.arange(9)[xs]
+
+    for f in (taken, indexed):
+        for xs in ([1.0, math.nan], [math.inf, 1.0], [np.float64(1), np.float64(2)], [1, 2], [1.0] * 20, [1] * 20):
+            for _ in range(3):
+                assert outcome(lambda xs, _, f=f: f(xs), xs, 0) == outcome(lambda xs, _, f=f: f.__wrapped__(xs), xs, 0)
