@@ -6,6 +6,7 @@ import argparse
 import ast
 import dataclasses
 import functools
+import importlib.util
 import inspect
 import linecache
 import sys
@@ -262,3 +263,43 @@ def test_a_function_has_the_annotations_of_what_it_was_made_of() -> None:
     jitted = tierup.jit(f)
     assert jitted.__annotations__ == f.__annotations__ and typing.get_type_hints(jitted) == typing.get_type_hints(f)
     assert inspect.signature(jitted) == inspect.signature(f)
+
+
+def lambdas(k):
+    return (lambda v: v * k), [lambda v: v + w for w in (k,)], (lambda v, f=lambda v: v - 1: f(v) * k)  # fmt: skip
+
+
+inside_another = (lambda k: (lambda v: v * k))(3.0)
+of_two_alike = [lambda k: (lambda v: v + k), lambda k: (lambda v: v + k + 1)][1](2.0)
+
+
+@pytest.mark.parametrize("helper", [inside_another, of_two_alike, lambdas(2.0)[2]], ids=["inside another", "of two", "with one in its defaults"])
+def test_a_lambda_inside_another_on_its_line_is_the_one_that_is_called(helper):
+    @tierup.jit(weigh=False)
+    def f(x):
+        return helper(x) + 1
+
+    x = np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), helper(x) + 1)
+    assert f.stats().hits == 2, f.explain()
+
+
+def test_what_pythons_compiler_warns_of_is_said_once_when_the_code_is_imported(tmp_path):
+    (tmp_path / "warned.py").write_text(
+        "import re\n\nimport numpy as np\n\n\ndef f(x, s):\n    y = np.tanh(x)\n    n = len(re.findall('\\d+', s))\n    if n is 3:\n        y = y + 1\n    return y * n\n"
+    )
+    spec = importlib.util.spec_from_file_location("warned", tmp_path / "warned.py")
+    module = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        spec.loader.exec_module(module)
+    assert len(said) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        filters = list(warnings.filters)
+        jitted = tierup.jit(module.f, weigh=False)
+        for _ in range(4):
+            np.testing.assert_array_equal(jitted(np.ones(2), "1 22 333"), module.f(np.ones(2), "1 22 333"))
+        assert warnings.filters == filters
+    assert "re.findall" in jitted.explain()

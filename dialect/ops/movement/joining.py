@@ -10,6 +10,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.exceptions import ValueUnanswerable
 from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
@@ -170,6 +171,8 @@ def stack(tensors: Tensors, dim: int = 0) -> np.ndarray:
 
 @stack.under_numpy(form="joined")
 def _(tensors: Tensors, dim: int = 0) -> np.ndarray:
+    if len({x.shape for x in tensors}) > 1:  # np.array and np.stack, of which this is, have words of their own for that
+        raise ValueUnanswerable("all input arrays must have the same shape")
     return np.stack(tensors, dim)
 
 

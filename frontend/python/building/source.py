@@ -6,9 +6,11 @@ import ast
 import dis
 import inspect
 import linecache
+import warnings
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from tokenize import TokenError
@@ -100,7 +102,7 @@ def compiled(definition: Definition, like: FunctionType, inside: Mapping[str, Ce
     statement = ast.Expr(definition) if isinstance(definition, ast.Lambda) else definition
     outer = ast.FunctionDef("_", around, [*declared, statement], [], None, None)
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(outer, definition))], [])
-    code = compile(module, like.__code__.co_filename, "exec", futures_of(like.__code__), True)
+    code = _compiled(module, like.__code__)
     for inner in ("_", name):
         code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == inner)
     code = code.replace(co_qualname=like.__qualname__) if name == like.__name__ else code
@@ -143,8 +145,9 @@ def _found(function: FunctionType, lines: list[str]) -> Definition | None:
     first, file = code.co_firstlineno, code.co_filename
     if code.co_name == "<lambda>":
         try:
-            lambdas = (n for n in ast.walk(_parsed("".join(lines), file)) if isinstance(n, ast.Lambda) and n.lineno == first)
-            return next((n for n in lambdas if _matches(function, n)), None)
+            lambdas = [n for n in ast.walk(_parsed("".join(lines), file)) if isinstance(n, ast.Lambda) and n.lineno == first]
+            inner_first = reversed(lambdas)  # one that holds another holds its code, too
+            return next((n for n in inner_first if _matches(function, n)), None)
         except SyntaxError:
             return None
     below = lines[first - 1 :]
@@ -180,11 +183,33 @@ def _parsed(text: str, file: str = "<tierup>") -> ast.Module:
     (python/cpython#106905). Ours wait for one another; with a thread of somebody else's it is tried again. `file`: what warnings name."""
     for _ in range(_ATTEMPTS - 1):
         try:
-            with _one_at_a_time:
+            with _one_at_a_time, _nothing_said():
                 return ast.parse(text, file)
         except SystemError:
             continue
-    return ast.parse(text, file)
+    with _nothing_said():
+        return ast.parse(text, file)
+
+
+def _compiled(module: ast.Module, like: CodeType) -> CodeType:
+    """A module's code, of the other code's file and under its `from __future__ import`."""
+    with _nothing_said():
+        code: CodeType = compile(module, like.co_filename, "exec", futures_of(like), True)
+        return code
+
+
+@contextmanager
+def _nothing_said() -> Iterator[None]:
+    """Inside the `with`, Python's compiler warns of no code (`x is 3`, "\\d"): it did when the code was imported, and no call raises it
+    under `-W error`. The filters change in place: after `warnings.catch_warnings` each warning that was shown once is shown once more."""
+    filters: Any = warnings.filters
+    added = [("ignore", None, category, None, 0) for category in (SyntaxWarning, DeprecationWarning)]
+    filters[:0] = added
+    try:
+        yield
+    finally:
+        for one in added:
+            filters.remove(one)
 
 
 def _matches(function: FunctionType, tree: Definition) -> bool:
@@ -202,7 +227,7 @@ def _matches(function: FunctionType, tree: Definition) -> bool:
             declared = f" global {own}\n" if own.isidentifier() and own not in code.co_freevars else ""
             module = _parsed(f"{imports}def _({', '.join(code.co_freevars)}):\n{declared} {scope}: pass")
             module.body[-1].body[-1].body = [statement]  # type: ignore[attr-defined]  # a def of a class
-            if any(_same(made, code) for made in _codes(compile(module, code.co_filename, "exec", futures_of(code), True))):
+            if any(_same(made, code) for made in _codes(_compiled(module, code))):
                 _mangle(tree, name.lstrip("_"))
                 return True
     return False

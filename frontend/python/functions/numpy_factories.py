@@ -72,6 +72,8 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
     sizes, rank = int_list(frame, node, shape)
     if not is_none(dtype):
         value = cast(frame, node, value, dtype)
+    if value.rank is None or rank is None or value.rank > rank:
+        raise frame.error(node, "np.full of an array of more dimensions", "index away those of size 1: a[0]")
     spread = em.numpy("aten.broadcast_to", [value.ssa, sizes])
     return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
 
@@ -205,6 +207,8 @@ def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh
         return replace(strong(frame, node, value, known.numpy), decays=False)
     if is_complex_number(value):
         value = strong(frame, node, value)
+    if isinstance(dtype, Const):
+        dtype_code(frame, node, dtype)  # one that no program has is refused before parts that do not fit one another, which it may hold
     x = viewable(frame, node, value) if isinstance(value, Array) and not fresh else as_array(frame, node, value)
     made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
     if not is_none(dtype):

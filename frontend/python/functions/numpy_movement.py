@@ -27,13 +27,13 @@ CONSTANT_MODE = Const("constant")
 _as_pairs: Any = np.lib._arraypad_impl._as_pairs  # type: ignore[attr-defined]  # private: the widths that np.pad takes
 
 
-def _parts(frame: Frame, node: ast.AST, value: Value) -> list[Array]:
+def _parts(frame: Frame, node: ast.AST, value: Value, what: str = "concatenate") -> list[Array]:
     if isinstance(value, Array):
         raise frame.error(node, "joining the rows of one array", "give a tuple or list of arrays")
     if not isinstance(value, Sequence):
         raise frame.error(node, "a sequence of arrays that is not a tuple or list")
     if not value.items:
-        raise WillRaise(ValueError("need at least one array to concatenate"))
+        raise WillRaise(ValueError(f"need at least one array to {what}"))
     return [as_array(frame, node, v) for v in value.items]
 
 
@@ -64,7 +64,7 @@ def _common(parts: list[Array]) -> np.dtype | None:
 @function(np.stack)
 def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = ZERO) -> Value:
     em = frame.em
-    parts = _parts(frame, node, arrays)
+    parts = _parts(frame, node, arrays, "stack")
     ssa = em.numpy("aten.stack", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
     rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
     return Array(ssa, rank, 1 + max(p.at_least for p in parts), _common(parts), decays=False)

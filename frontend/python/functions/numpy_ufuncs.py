@@ -154,7 +154,7 @@ def _along_first(functions: dict[np.ufunc, Any], of_scalars: bool = True) -> Cal
 
 def _outer(frame: Frame, node: ast.AST, bound: Any, ufunc: np.ufunc, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if len(args) != 2:
-        raise WillRaise(TypeError(f"outer() takes 2 positional arguments but {len(args)} were given"))
+        raise WillRaise(TypeError("exactly two arguments expected"))
     a, b = (as_array(frame, node, v) for v in args)
     for _ in range(known_rank(frame, node, b, table.name_of(bound))):
         a = replace(a, ssa=frame.em.numpy("aten.unsqueeze", [a.ssa, frame.em.int(-1)]), rank=known_rank(frame, node, a, "outer") + 1)

@@ -72,8 +72,11 @@ def _classes(frame: Frame, node: ast.AST, class_or_tuple: Value) -> tuple[type, 
 
 @function(isinstance)
 def isinstance_(frame: Frame, node: ast.AST, obj: Value, class_or_tuple: Value) -> Value:
-    classes = _classes(frame, node, class_or_tuple)
-    return folded(frame, node, lambda: issubclass(class_of(frame, node, obj), classes))
+    classes, of = _classes(frame, node, class_or_tuple), class_of(frame, node, obj)
+    try:
+        return Const(issubclass(of, classes))
+    except TypeError as e:
+        raise WillRaise(TypeError(python_says(lambda: isinstance(object(), classes)))) from e
 
 
 @function(issubclass)

@@ -141,7 +141,10 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
     items = shape_items(frame, node, value) if isinstance(value, ShapeOf) else value.items
     static = _static(value)
     if static is not None:
-        array = np.array(static)
+        try:
+            array = np.array(static)
+        except ValueError as e:
+            raise WillRaise(e) from e
         return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)
     if not items:
         return Array(frame.em.literal(np.array([]), dtypes.f64), 1, dtype=np.dtype(np.float64), decays=False)

@@ -61,7 +61,10 @@ def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
     if isinstance(owner, IntList):
         return _load_int_list(frame, node, owner, index)
     if isinstance(owner, Const) and isinstance(index, Const) and isinstance(owner.value, (str, tuple)):
-        return Const(owner.value[index.value])
+        try:
+            return Const(owner.value[index.value])
+        except (IndexError, TypeError) as e:
+            raise WillRaise(e) from e
     raise frame.error(node, f"indexing {describe(owner)}")
 
 
@@ -69,7 +72,12 @@ def _constant_slice(frame: Frame, node: ast.AST, index: Slice) -> slice:
     parts = (index.start, index.stop, index.step)
     if not all(isinstance(p, Const) for p in parts):
         raise frame.error(node, "a slice of a tuple or list with bounds known only at run time", "use constants, or an array", NeedsStatic)
-    return slice(*(p.value for p in parts))  # type: ignore[union-attr]  # Consts
+    given = slice(*(p.value for p in parts))  # type: ignore[union-attr]  # Consts
+    try:
+        given.indices(0)
+    except (TypeError, ValueError) as e:
+        raise WillRaise(e) from e
+    return given
 
 
 def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -> Value:
@@ -81,8 +89,9 @@ def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -
             return _number_at(frame, node, owner, numbers, index)
         remedy = "use a constant index or iterate over it; np.stack makes one array that any index takes"
         raise frame.error(node, f"{describe(index)} as the index of a {owner.kind}", remedy, NeedsStatic)
+    items = tuple(owner.items) if owner.kind == "tuple" else list(owner.items)  # each kind has an error of its own
     try:
-        found: Value = owner.items[index.value]
+        found: Value = items[index.value]
         return found
     except (IndexError, TypeError) as e:
         raise WillRaise(e) from e

@@ -50,6 +50,7 @@ from tierup.frontend.python.syntax.calls import call
 from tierup.frontend.python.syntax.expressions import assign_target, condition, evaluate, evaluate_any, function_inside, right_operand
 from tierup.frontend.stopping import no_grad
 from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.base.errors import UnsupportedArgument
 
 
 def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
@@ -59,14 +60,7 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
         node = statements[i]
         frame.at(node)
         try:
-            if isinstance(node, loops.Step):
-                end = node.run(statements[i + 1 :], tail)
-            else:
-                handler = _HANDLERS.get(type(node))
-                if handler is None:
-                    construct, remedy = _REFUSED.get(type(node), (f"this statement ({type(node).__name__})", ""))
-                    raise frame.error(node, construct, remedy)
-                end = handler(frame, node, statements[i + 1 :], tail)
+            end = _built(frame, node, statements[i + 1 :], tail)
         except WillRaise as e:
             if frame.trying == frame.em.depth:
                 raise
@@ -87,6 +81,27 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
         elif end is not None:
             return end
     return None
+
+
+def _built(frame: Frame, node: Any, rest: list[Any], tail: bool) -> Ends | None:
+    """How one statement ends. What the front end fails at, for whatever reason, is refused: Python runs the statement."""
+    try:
+        if isinstance(node, loops.Step):
+            return node.run(rest, tail)
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            construct, remedy = _REFUSED.get(type(node), (f"this statement ({type(node).__name__})", ""))
+            raise frame.error(node, construct, remedy)
+        return handler(frame, node, rest, tail)
+    except (UnsupportedSyntax, UnsupportedArgument):
+        raise
+    except _DEFECTS as e:
+        construct = f"this statement, at which the front end failed ({type(e).__name__}: {e})"
+        raise frame.error(node, construct, "report it: the defect is tierup's") from e
+
+
+# what a defect raises; an exception of another kind may be a signal handler's
+_DEFECTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
 
 
 def _look_inside(frame: Frame, node: ast.stmt) -> None:
