@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tierup.runtime.arguments.guards import overlaps_itself
+from tierup.runtime.arguments.nearby import Array, Nearby
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,18 @@ class Publication:
 
     def _apart(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
         """Results, those of them copied that should be apart: where values are what they are, a copy of a value may be the value."""
-        others = [value for value in flat if isinstance(value, np.ndarray)]
+        others = Nearby[Array]()
+        for value in flat:
+            if isinstance(value, np.ndarray):
+                others.add(value, value)
         made = []
         for i, value in enumerate(user):
             alias = self.aliases[i] if self.aliases else ""
             if alias == "fresh" and isinstance(value, np.ndarray):
                 copied = not value.flags.writeable and i not in (*self.read_only, *self.perhaps_read_only)
-                if copied or any(np.may_share_memory(value, other) for other in others):
+                if copied or others.of(value):
                     value = value.copy()
-                others.append(value)
+                others.add(value, value)
             made.append(value)
         return tuple(made)
 

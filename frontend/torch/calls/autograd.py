@@ -190,7 +190,7 @@ class _Call:
             places[k] = "output", len(outputs)
             # What is a part of a value that is kept is no view of it to autograd, but counts writes with it.
             near = [kept for kept in inner if not kept[0].flags.owndata] if value.flags.owndata else inner
-            part = shared_memory.tensor_of(value, near) if near else None
+            part = shared_memory.Known(near).tensor_of(value) if near else None
             outputs.append(torch_tensors.tensor(value) if part is None else part.detach())
             positions.append(k)
         self.places, self.arrays = places, results
@@ -207,7 +207,7 @@ class _Call:
             return torch_tensors.tensor(value.copy())  # what it was before the write
         else:
             near = [*zip(self.leaves, self.tensors, strict=True), *made]
-        found = shared_memory.tensor_of(value, near) if near else None
+        found = shared_memory.Known(near).tensor_of(value) if near else None
         if found is not None:
             return found.detach()  # it is what its memory is, but no view, of which autograd asks more
         return inner[id(value)][1] if id(value) in inner else torch_tensors.tensor(value)

@@ -6,7 +6,8 @@ by PyTorch under its autograd: then writes through either are seen by both, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.runtime.arguments.guards import overlaps_itself
+from tierup.runtime.arguments.nearby import Nearby
 from tierup.runtime.interpreter.parameters import Parameter
 
 Array = np.ndarray[Any, Any]
@@ -70,34 +72,54 @@ def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[An
     if all(a.flags.owndata for a in arrays):
         return tuple([torch_tensors.to_tensors(value) for value in found])
     arrays.sort(key=priority)
-    known: list[tuple[Array, torch.Tensor]] = []  # arrays that are tensors already
+    known = Known()  # arrays that are tensors already
     for leaf, given in zip(leaves, tensors, strict=True):
         for array, tensor in zip(leaf, given, strict=True) if isinstance(given, (list, tuple)) else ((leaf, given),):
             if isinstance(tensor, torch.Tensor):
-                known.append((array, tensor))
+                known.add(array, tensor)
     roots = [_root(a) for a in arrays]
+    parts = Counter(map(id, roots))
     for array, root in zip(arrays, roots, strict=True):
-        tensor = tensor_of(array, known)
-        if tensor is None and root is not array and sum(r is root for r in roots) > 1:  # they are parts of what is no result
-            known.append((root, torch_tensors.tensor(root)))
-            tensor = tensor_of(array, known)
+        tensor = known.tensor_of(array)
+        if tensor is None and root is not array and parts[id(root)] > 1:  # they are parts of what is no result
+            known.add(root, torch_tensors.tensor(root))
+            tensor = known.tensor_of(array)
         tensor = torch_tensors.tensor(array) if tensor is None else tensor
-        known.append((array, tensor.detach() if any(found[i] is array for i in detached) else tensor))
-    made = {id(array): tensor for array, tensor in known}
-    return tuple([torch_tensors.to_tensors(value, made) for value in found])
+        known.add(array, tensor.detach() if any(found[i] is array for i in detached) else tensor)
+    return tuple([torch_tensors.to_tensors(value, known.latest) for value in found])
 
 
-def tensor_of(array: Array, known: Sequence[tuple[Any, Any]]) -> torch.Tensor | None:
-    """The tensor of an array, or the view of one that the array is. `known`: arrays, and the tensors on the same memory. None where it lies
-    in none of these."""
-    for other, tensor in known:
-        if other is array:
-            return tensor
-    root = _root(array)
-    owners = [(a, t) for a, t in known if isinstance(t, torch.Tensor) and _root(a) is root]
-    if not owners and not root.flags.owndata:
-        owners = [(a, t) for a, t in known if isinstance(t, torch.Tensor) and np.may_share_memory(a, array)]
-    return next((part for a, t in owners if (part := part_of(t, a, array)) is not None), None)
+class Known:
+    """Arrays, and the tensors on the same memory."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
+        self._first: dict[int, Any] = {}  # by the arrays' ids, as the rest
+        self.latest: dict[int, Any] = {}
+        self._of_root: dict[int, list[tuple[Array, torch.Tensor]]] = {}
+        self._nearby = Nearby[tuple[Array, torch.Tensor]]()
+        self._held: list[Any] = []  # an id is an array's as long as it lives
+        for array, tensor in pairs:
+            self.add(array, tensor)
+
+    def add(self, array: Any, tensor: Any) -> None:
+        """An array and its tensor; other values that stand for themselves."""
+        self._first.setdefault(id(array), tensor)
+        self.latest[id(array)] = tensor
+        self._held.append(array)
+        if isinstance(tensor, torch.Tensor):
+            self._of_root.setdefault(id(_root(array)), []).append((array, tensor))
+            self._nearby.add(array, (array, tensor))
+
+    def tensor_of(self, array: Array) -> torch.Tensor | None:
+        """The tensor of an array, or the view of one that the array is. None where it lies in none of these."""
+        if id(array) in self._first:
+            found: torch.Tensor | None = self._first[id(array)]
+            return found
+        root = _root(array)
+        owners = self._of_root.get(id(root), [])
+        if not owners and not root.flags.owndata:
+            owners = self._nearby.of(array)
+        return next((part for a, t in owners if (part := part_of(t, a, array)) is not None), None)
 
 
 def _root(array: Array) -> Array:
