@@ -8,13 +8,13 @@ becomes
     %safe = torch.prim.If %ok -> %n, else 0                  // the program goes on: nothing outside is read
     %0 = torch.prim.ListConstruct %safe, %int4
 
-and so for views, reshapes, broadcasts and fresh tensors whose list has a number that is no constant, for eye, and for aranges of ints, of
-which torch's are not to end before they start; and for the element of a tensor whose sizes only the run knows to be 1. What has more than
-`MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory: native code notices neither that there is none nor that a number of
-bytes overflows. A size of -1 that only the run knows fails the check: tier 0 answers. Where type inference knows all sizes, as it does
-those made of arguments' sizes, it has said what must be equal, and the compiler checks that before anything else: ops marked `tierup.tied`
-are left alone, and where one may be negative, `tierup.known`, only signs are looked at. Sizes that are certain (`tierup.certain`) stay as
-they are where the check of another fails.
+and so for views, reshapes, broadcasts, repeats and fresh tensors whose list has a number that is no constant, for eye, and for aranges of
+ints, of which torch's are not to end before they start; and for the element of a tensor whose sizes only the run knows to be 1. What has
+more than `MOST_ELEMENTS` is left to tier 0, which asks NumPy for the memory: native code notices neither that there is none nor that a
+number of bytes overflows. A size of -1 that only the run knows fails the check: tier 0 answers. Where type inference knows all sizes, as
+it does those made of arguments' sizes, it has said what must be equal, and the compiler checks that before anything else: ops marked
+`tierup.tied` are left alone, and where one may be negative, `tierup.known`, only signs are looked at. Sizes that are certain
+(`tierup.certain`) stay as they are where the check of another fails.
 """
 
 from __future__ import annotations
@@ -147,6 +147,18 @@ def _fresh(op: ir.Operation, sizes: list[ir.Value]) -> list[ir.Value]:
     return [_or_else(ok, size, zero) if size in given and i not in _certain(op) else size for i, size in enumerate(sizes)]
 
 
+def _repeat(op: ir.Operation, counts: list[ir.Value]) -> list[ir.Value]:
+    """How many times the tensor stands along each axis."""
+    x = op.operands[0]
+    known = t.sizes_of(x)
+    assert known is not None
+    zero = t.integer(0)
+    given = [count for count in counts if t.known_int(count) is None]
+    lengths = [t.size(x, i) for i in range(len(known[0]))]
+    ok = _asserted([*(t.Number(n) >= zero for n in given), _is_small(op, [*counts, *lengths])], "a count is negative, or it is too large")
+    return [_or_else(ok, n, zero) if n in given and i not in _certain(op) else n for i, n in enumerate(counts)]
+
+
 def _eye(op: ir.Operation) -> None:
     """The number of rows, and that of columns where it has one of its own."""
     sizes = sizes_given(op)
@@ -236,5 +248,6 @@ _HANDLERS: dict[str, tuple[int, _Check]] = {
     **{f"aten.{name}": (1, _expand) for name in ("expand", "broadcast_to", "expand_copy")},
     "aten.unflatten.int": (2, _unflatten),
     **{f"aten.{name}": (0, _fresh) for name in ("zeros", "ones", "empty.memory_format", "full")},
+    **{f"aten.{name}": (1, _repeat) for name in ("repeat", "tile")},
     **{f"aten.new_{name}": (1, _fresh) for name in ("zeros", "ones", "empty", "full")},
 }

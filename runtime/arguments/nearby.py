@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Nearby(Generic[T]):
-    """What belongs to arrays, in the order in which they were added. As `np.may_share_memory` it asks for the first and the last byte of each,
+    """What belongs to arrays, in the order in which they were added. As `np.may_share_memory` it asks for the first and the last byte,
     but of each array once: asking it of all pairs of a hundred arrays takes longer than what computes them."""
 
     def __init__(self) -> None:

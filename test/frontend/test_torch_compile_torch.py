@@ -74,6 +74,20 @@ def test_a_batch_that_varies_is_one_static_graph_and_one_with_a_symbol():
     assert (dynamic.stats().calls, dynamic.stats().compiles) == (6, 2)
 
 
+def test_as_many_copies_as_a_batch_has_samples_are_one_dynamic_version():
+    """As relative positions are repeated for each sample and head: what comes behind has its rank."""
+
+    def program(x):
+        ours = torch.arange(6.0).view(1, 2, 3).repeat(x.shape[0], 1, 1)
+        return (x @ ours.transpose(1, 2)).relu() + ours.tile(2 * x.shape[0], 1)[:, :2].sum()
+
+    ours = compiled(program, dynamic=True)
+    for n in (4, 4, 6, 9, 5):
+        agree(ours, program, torch.randn(n, 8, 3))
+    (graph,) = graphs()
+    assert (graph.stats().hits, graph.versions[-1].speculation.kind) == (3, "dynamic"), graph.explain()
+
+
 def test_sizes_are_asked_of_tensors_and_not_handed_over():
     ours = compiled(lambda x: x.reshape(x.shape[0] * 2, -1) / x.shape[0], dynamic=True)
     for n in (2, 2, 3, 3, 4, 5):

@@ -23,7 +23,7 @@ CALLS = (
     "np.array_split(x[:n],k)[0]", "np.interp(0.5,x[:n],y[:k])", "np.median(x[:n])", "np.percentile(x[:n],50)", "np.cumsum(x[:n])",
     "np.diff(x[:n])", "np.convolve(x[:n],y[:k])", "np.take(x[:n],[1])", "x[:n][1]", "x[:n][-1]", "x[:n][k]", "np.sort(x[:n])",
     "np.searchsorted(x[:n],0.5)", "np.einsum('i,i->',x[:n],y[:k])", "np.tensordot(a[:n],b[:k],1)", "np.roll(x[:n],1)",
-    "np.repeat(x[:n],k)", "np.tile(x[:n],2)", "np.pad(x[:n],1,mode='edge')", "np.pad(x[:n],(1,1),mode='wrap')",
+    "np.repeat(x[:n],k)", "np.tile(x[:n],2)", "np.tile(a[:n],(k,2))", "np.pad(x[:n],1,mode='edge')", "np.pad(x[:n],(1,1),mode='wrap')",
     "np.pad(x[:n],1,mode='reflect')", "np.ptp(x[:n])", "np.mean(x[:n])", "np.prod(x[:n])", "np.average(x[:n],weights=y[:k])",
     "np.cov(x[:n],y[:k])", "np.corrcoef(x[:n],y[:k])", "np.histogram(x[:n])[0]", "np.linspace(0,1,n)", "np.arange(n)[k]",
     "np.swapaxes(a[:n],0,1)+b[:k]", "np.kron(x[:n],y[:k])", "np.trapezoid(x[:n],y[:k])", "np.gradient(x[:n])", "np.unwrap(x[:n])",

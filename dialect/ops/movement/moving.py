@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
@@ -47,17 +46,17 @@ def negated(g: Backward, which: str) -> ir.Value:
 
 
 def _tile(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    repeats: Sequence[Dim] = read.sizes(rest[0])
+    repeats = read.sizes_or_none(rest[0])
     if any(isinstance(r, int) and r < 0 for r in repeats):
         raise ShapeError(f"Trying to create tensor with negative dimension: repeats {list(repeats)}")
     rank = max(len(of), len(repeats))
     whole = (*(1,) * (rank - len(of)), *of)
     times = (*(1,) * (rank - len(repeats)), *repeats)
-    return tuple(a * b for a, b in zip(whole, times, strict=True))
+    return tuple(ctx.fresh() if b is None else a * b for a, b in zip(whole, times, strict=True))
 
 
 def _repeat(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
-    if len(read.sizes(rest[0])) < len(of):
+    if len(read.sizes_or_none(rest[0])) < len(of):
         raise ShapeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return _tile(ctx, of, rest)
 

@@ -26,15 +26,14 @@ def _read(c: Call, x: Tensor, lengths: list[Size], source: Callable[[list[ir.Val
 
 
 def _repeat(c: Call) -> Tensor:
-    x, counts = c.tensor(0), c.ints(1)
-    if counts is None:
-        raise NotHandled
-    counts = [1] * (x.rank - len(counts)) + counts  # tile may name fewer axes
+    x, listed = c.tensor(0), c.sizes_list(1)
+    counts = [*[1] * (x.rank - len(listed)), *listed]  # tile may name fewer axes
     lead = len(counts) - x.rank
     lengths = [n if i < lead else x.length(i - lead) * n for i, n in enumerate(counts)]
 
     def source(at: list[ir.Value]) -> list[Size]:
-        return [at[i + lead] if counts[i + lead] == 1 else 0 if x.sizes[i] == 1 else at[i + lead] % x.length(i) for i in range(x.rank)]
+        once = [type(n) is int and n == 1 for n in counts[lead:]]
+        return [at[i + lead] if once[i] else 0 if x.sizes[i] == 1 else at[i + lead] % x.length(i) for i in range(x.rank)]
 
     return _read(c, x, lengths, source)
 
