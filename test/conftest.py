@@ -74,6 +74,14 @@ def _no_guesses(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(autouse=True)
+def _defects_show(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the front end fails at is raised, where users have Python run the statement; tests of that have `LEAVES_DEFECTS = True`."""
+    statements = sys.modules.get("tierup.frontend.python.syntax.statements")
+    if statements is not None and not getattr(request.module, "LEAVES_DEFECTS", False):
+        monkeypatch.setattr(statements, "DEFECTS", ())
+
+
+@pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
     """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it: from its file's generators, too."""
     seed = _seed(request.node.nodeid)

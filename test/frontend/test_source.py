@@ -303,3 +303,21 @@ def test_what_pythons_compiler_warns_of_is_said_once_when_the_code_is_imported(t
             np.testing.assert_array_equal(jitted(np.ones(2), "1 22 333"), module.f(np.ones(2), "1 22 333"))
         assert warnings.filters == filters
     assert "re.findall" in jitted.explain()
+
+
+def with_functions_inside(x, shown):
+    class Inside:
+        def method(self): ...
+
+    print(end="")
+    shown += [Inside, Inside.method, lambda: x, with_functions_inside.__qualname__]
+    return np.tanh(x) + 1
+
+
+def test_what_is_made_inside_a_function_that_is_cut_is_called_as_undecorated():
+    found = []
+    for function in (tierup.jit(with_functions_inside, weigh=False), with_functions_inside):
+        shown = []
+        function(np.ones(2), shown)
+        found.append([one if isinstance(one, str) else (one.__qualname__, one.__module__) for one in shown])
+    assert found[0] == found[1]

@@ -12,6 +12,7 @@ import tierup
 from tierup.frontend.python.syntax import statements
 
 X = np.arange(3.0) + 1
+LEAVES_DEFECTS = True
 
 # Expressions of x that raise whatever x holds.
 TABLE = """
@@ -40,7 +41,8 @@ def _outcome(function, k):
 
 
 @pytest.mark.parametrize("expression", drawn("unreached errors", EXPRESSIONS, 12))
-def test_an_error_is_raised_where_the_program_gets_there(expression, tmp_path):
+def test_an_error_is_raised_where_the_program_gets_there(expression, tmp_path, monkeypatch):
+    monkeypatch.setattr(statements, "DEFECTS", ())
     body = f"def f(x, k):\n    y = x * 2\n    if k:\n        y = y, {expression}\n    return y\n"
     plain = function_of(body, tmp_path)
     jitted = tierup.jit(function_of(body, tmp_path), optimize=False)

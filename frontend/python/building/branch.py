@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
-from tierup.dialect.base.exceptions import name_of
+from tierup.dialect.base.exceptions import Unanswerable, name_of, unanswerable
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, Unjoinable, WillRaise
@@ -195,10 +196,18 @@ def select(
 
 
 def raise_error(frame: Frame, error: Exception) -> None:
-    """Emit the raising of a built-in exception, or one of NumPy's AxisError and UFuncTypeError."""
+    """Emit the raising of a built-in exception, or one of NumPy's AxisError and UFuncTypeError. What it says is a text: Python makes a
+    KeyError of a number, what else has other arguments, and exceptions of other classes."""
     is_numpys = isinstance(error, np.exceptions.AxisError) or name_of(error) == "UFuncTypeError"
     message = str(error) if is_numpys else str(error.args[0]) if error.args else ""
+    says_text = not error.args or len(error.args) == 1 and type(error.args[0]) is str
+    if not is_numpys and not isinstance(error, Unanswerable) and not (says_text and _is_built_in(type(error))):
+        error = unanswerable(next(filter(_is_built_in, type(error).__mro__)))(message)
     frame.em.raise_now(name_of(error), message)
+
+
+def _is_built_in(cls: type) -> bool:
+    return getattr(builtins, cls.__name__, None) is cls
 
 
 def for_each(frame: Frame, node: ast.AST | None, name: str, build: Callable[[], Value]) -> Value:

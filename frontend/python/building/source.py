@@ -105,10 +105,22 @@ def compiled(definition: Definition, like: FunctionType, inside: Mapping[str, Ce
     code = _compiled(module, like.__code__)
     for inner in ("_", name):
         code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == inner)
-    code = code.replace(co_qualname=like.__qualname__) if name == like.__name__ else code
+    code = _renamed(code, code.co_qualname, like.__qualname__)
     made = FunctionType(code, like.__globals__, name, None, tuple(cells[n] for n in code.co_freevars))
     made.__module__, made.__qualname__ = like.__module__, like.__qualname__
     return made
+
+
+def _renamed(code: CodeType, was: str, now: str) -> CodeType:
+    """Code with another qualified name, and all code in it; a class's body says its own."""
+
+    def constant(value: Any) -> Any:
+        if isinstance(value, CodeType):
+            return _renamed(value, was, now)
+        is_own = not code.co_flags & inspect.CO_OPTIMIZED and value == code.co_qualname
+        return now + value[len(was) :] if is_own else value
+
+    return code.replace(co_qualname=now + code.co_qualname[len(was) :], co_consts=tuple(map(constant, code.co_consts)))
 
 
 def parse(function: FunctionType) -> Source:

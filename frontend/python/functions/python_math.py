@@ -19,6 +19,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
+    Grows,
     Scalar,
     Sequence,
     ShapeOf,
@@ -41,8 +42,8 @@ def as_float(frame: Frame, node: ast.AST, x: Value, of: Callable[[Any], object])
 
 def operand(frame: Frame, node: ast.AST, x: Value, of: Callable[[Any], object]) -> Array:
     """What a function of Python's is given that takes numbers, or an array as one: no list or tuple, which NumPy's functions take."""
-    if isinstance(x, (Sequence, ShapeOf)):
-        empty: object = [] if isinstance(x, Sequence) and x.kind == "list" else ()
+    if isinstance(x, (Sequence, ShapeOf, Grows)):
+        empty: object = [] if isinstance(x, Grows) or isinstance(x, Sequence) and x.kind == "list" else ()
         raise WillRaise(TypeError(python_says(lambda: of(empty))))
     return as_array(frame, node, x)
 

@@ -32,7 +32,8 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.python.operations import complex_scalars, growing
 from tierup.frontend.python.operations.arrays import KIND_DTYPES, as_array, beside, is_one, is_scalar, one_like, weak
-from tierup.frontend.python.operations.scalars import number, python_says, raise_if, to_bool, to_float
+from tierup.frontend.python.operations.complex_arrays import refuse_complex
+from tierup.frontend.python.operations.scalars import SYMBOLS, number, python_says, raise_if, to_bool, to_float
 
 UFUNCS: dict[type, np.ufunc] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
@@ -142,6 +143,9 @@ def binary(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Array:
     a, b = (beside(frame, node, v, other) for v, other in ((a, b), (b, a)))
     a = a if is_number(a) else as_array(frame, node, a)
     b = b if is_number(b) else as_array(frame, node, b)
+    for one in (a, b) if op in (ast.FloorDiv, ast.Mod) else ():
+        if isinstance(one, Array) and one.may_be_scalar:  # of arrays the ufunc says why it cannot, of scalars the operator does
+            refuse_complex(frame, node, one, f"`{SYMBOLS[op]}`")
     if op is ast.Pow and isinstance(a, Array) and a.rank == 0 and a.decays:
         a = without_bools(frame, a, b)
     name, operands = _form(frame, op, _FORMS[op], a, b)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
@@ -152,7 +153,12 @@ def _load_int_list(frame: Frame, node: ast.AST, owner: IntList, index: Value) ->
 
 
 def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Value:
-    items = take_apart(frame, node, index)
+    try:
+        items = take_apart(frame, node, index)
+    except WillRaise as e:
+        if owner.may_be_scalar:  # NumPy's scalars have words of their own
+            raise WillRaise(unanswerable(IndexError)(str(e))) from e
+        raise
     if owner.rank == 0 and owner.decays is True and any(isinstance(i, (Slice, Scalar)) or _is_number(i) for i in items.left + items.right):
         raise WillRaise(IndexError("invalid index to scalar variable."))
     if not has_index_arrays(items):
@@ -223,5 +229,5 @@ def _unpack_array(frame: Frame, node: ast.AST, value: Array, count: int) -> list
     too_many = em.scalar("aten.gt.int", [length, em.int(count)], em.types.bool)
     raise_if(frame, too_many, "ValueError", _unpack_message(count + 1, count))
     too_few = em.scalar("aten.lt.int", [length, em.int(count)], em.types.bool)
-    raise_if(frame, too_few, "ValueError", f"not enough values to unpack (expected {count})")
+    raise_if(frame, too_few, "ValueUnanswerable", f"not enough values to unpack (expected {count})")
     return [_load_array(frame, node, value, Const(i)) for i in range(count)]

@@ -11,6 +11,7 @@ from functools import cache, partial, reduce
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.branch import each, select
@@ -93,10 +94,11 @@ def _write_back(frame: Frame, view: Array) -> None:
 def _refuse_scalar(frame: Frame, owner: Array) -> None:
     """Raises TypeError where NumPy has a scalar, whose items nobody can assign."""
     message = f"'numpy.{owner.dtype or 'generic'}' object does not support item assignment"
+    of = TypeError if owner.dtype is not None else unanswerable(TypeError)
     if owner.rank == 0 and owner.decays is True:
-        raise WillRaise(TypeError(message))
+        raise WillRaise(of(message))
     if owner.may_be_scalar:
-        raise_if(frame, arrays.is_scalar(frame, owner), "TypeError", message)
+        raise_if(frame, arrays.is_scalar(frame, owner), of.__name__, message)
 
 
 @cache

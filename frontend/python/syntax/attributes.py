@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python import lists_rewritten
 from tierup.frontend.python.building import table
@@ -62,6 +63,9 @@ def load(frame: Frame, node: ast.AST, owner: Value, name: str) -> Value:
     if name in fields and isinstance(owner, Sequence):
         return owner.items[fields.index(name)]
     if isinstance(owner, (Sequence, Mapping_, Grows)):
+        of = list if isinstance(owner, Grows) else python_objects.class_of(frame, node, owner)
+        if not hasattr(of, name):
+            raise WillRaise(AttributeError(f"{of.__name__!r} object has no attribute {name!r}"))
         return Method(owner, name)
     if isinstance(owner, Slice) and name in ("start", "stop", "step"):
         return {"start": owner.start, "stop": owner.stop, "step": owner.step}[name]
@@ -105,7 +109,8 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
     if name in table.METHODS:
         return Method(x, name)
     if not hasattr(np.ndarray, name):
-        raise WillRaise(AttributeError(f"'numpy.ndarray' object has no attribute '{name}'"))
+        of = unanswerable(AttributeError) if x.may_be_scalar else AttributeError  # NumPy's scalars say of what type they are
+        raise WillRaise(of(f"'numpy.ndarray' object has no attribute '{name}'"))
     raise table.unknown_method(frame, node, name)
 
 

@@ -95,13 +95,13 @@ def _built(frame: Frame, node: Any, rest: list[Any], tail: bool) -> Ends | None:
         return handler(frame, node, rest, tail)
     except (UnsupportedSyntax, UnsupportedArgument):
         raise
-    except _DEFECTS as e:
+    except DEFECTS as e:
         construct = f"this statement, at which the front end failed ({type(e).__name__}: {e})"
         raise frame.error(node, construct, "report it: the defect is tierup's") from e
 
 
 # what a defect raises; an exception of another kind may be a signal handler's
-_DEFECTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+DEFECTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
 
 
 def _look_inside(frame: Frame, node: ast.stmt) -> None:
