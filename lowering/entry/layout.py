@@ -142,6 +142,7 @@ class NodeKind(IntEnum):
     COMPLEX = 7  # of two floats
     UNION = 6  # of `count`, the first is an int that says which of the others it is
     CALL = 8  # what `object` gives for them as arguments
+    ONLY = 9  # the next CALL gives None unless result number `count` is the int `object`: a node that puts nothing there
 
 
 class Node(ctypes.Structure):
@@ -218,7 +219,10 @@ class StepKind(IntEnum):
     SAME = 9  # the slot holds what slot `to` does
     SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
     ABSENT = 11  # the dict `object` has no `name`
-    NUMBERS = 12  # the numbers of the slot's list, at least `count`, all instances of exactly `name`, as an array of the dtype `object`
+    # of the slot's list, as new arrays in `count` slots, at least `name` numbers; `object`: the type of the numbers of each, and its dtype
+    NUMBERS = 12  # its items
+    ROWS = 13  # where the lists in it begin, and the last one ends; their items
+    PLACES = 14  # of the tuples in it, place by place
 
 
 class Step(ctypes.Structure):

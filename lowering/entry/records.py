@@ -59,13 +59,14 @@ class Form(Enum):
 class Made:
     """A result in which others are: a "tuple", "list" or "dict" of `items`, each a result of its own; "next": the program's next result;
     "again": its result `value`, which stands there already; "object": `value` itself; "complex": of two floats; "union": of `items`, the
-    first is an int that says which of the others; "call": what `value` gives for `items`. What is left of the program's results is
-    dropped."""
+    first is an int that says which of the others; "call": what `value` gives for `items`, in the alternatives of unions that `only`
+    says by their results' numbers: others have no such items. What is left of the program's results is dropped."""
 
     kind: str
     items: tuple[Made, ...] = ()
     keys: tuple[object, ...] = ()
     value: object = None
+    only: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,12 +125,23 @@ class ScalarSource:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbersSource:
-    """A list of at least so many numbers of exactly one type (float, int or bool), as a new array of float64, int64 or bool."""
+class Columns:
+    """A list with at least so many numbers, as new arrays of float64, int64 or bool. `holds`: None for numbers, `list` for lists of them
+    (the first array says where each begins, and where the last one ends), `tuple` for tuples of them. `types`: of the numbers in each
+    array, float, int or bool, exactly."""
 
     of: Source
-    kind: type
+    holds: type | None
+    types: tuple[type, ...]
     fewest: int
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSource:
+    """The array at a position of these."""
+
+    columns: Columns
+    index: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +152,7 @@ class SubscriptSource:
     key: object
 
 
-Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource | NumbersSource | SubscriptSource
+Source = Positional | GlobalSource | CellSource | AttributeSource | ItemSource | ScalarSource | ColumnSource | SubscriptSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +206,7 @@ class Inputs:
     @property
     def has_trees(self) -> bool:
         """Whether something has to be taken apart, or to be of some class."""
-        made = (ScalarSource, NumbersSource)
+        made = (ScalarSource, ColumnSource)
         return any(isinstance(c, Items) or c.is_type for c in self.constants) or any(isinstance(s, made) for s in self.sources)
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
+from tierup.runtime.arguments.columns import Kind, columns_of, kinds_in
 from tierup.runtime.base.errors import UnsupportedArgument
 
 COMPLEX, SWAPPED = "complex", "in foreign byte order"
@@ -27,9 +28,8 @@ STATIC_KINDS = ("none", "str", "object")
 INT64 = np.iinfo(np.int64)
 _OF_NUMBERS = (int, float, complex, np.generic)
 DEEPEST = 100  # walks of trees recurse
-MOST_NUMBERS, MOST_ALIKE = 100, 200  # numbers, and arrays of one shape, of a list: each is an argument of a graph, which compiles for long
-MOST_IN_ALL = 400  # numbers of lists within one another
-FEWEST_AS_ARRAY = 17  # numbers of a list that is a leaf: with fewer, programs have use for each, as an axis or a size
+MOST_NUMBERS, MOST_ALIKE = 50, 200  # numbers, and arrays of one shape, of a list: each is an argument of a graph, which compiles for long
+MOST_IN_ALL = 100  # numbers of lists within one another
 
 S = TypeVar("S")
 
@@ -39,8 +39,8 @@ class Leaf:
     """One argument value.
 
     `kind`: "array" (numpy.ndarray), "scalar" (a NumPy scalar such as numpy.float32(1): a rank-0 array that is never written
-    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "numbers" (a list of these, of one kind, as an array that is
-    made for the call), "other" (what only programs in MLIR take: lists), or static: "none", "str", "object".
+    in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "numbers" (of a list, of one kind, in an array that is made
+    for the call), "other" (what only programs in MLIR take: lists), or static: "none", "str", "object".
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
     `value`: the string of a "str", the type of an "object", the kind of "numbers"; of arrays and NumPy scalars whether they are complex
     (COMPLEX), which has a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python answers, else None.
@@ -64,7 +64,7 @@ class Leaf:
 @dataclass(frozen=True)
 class Node:
     """A tuple, list or dict; `keys` are a dict's, in its order. A complex number of Python's: its real and its imaginary part, which are
-    its attributes."""
+    its attributes. A "whole" list of lists or tuples of numbers, as arrays (columns.py): `keys` has the kind of its items."""
 
     kind: str
     items: tuple[Tree, ...]
@@ -115,9 +115,9 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, whol
         return Leaf("none")
     if kind is str:
         return Leaf("str", value=value)
-    if kind is list and whole_lists and (numbers := numbers_of(value)) is not None:
-        leaves.append(numbers)
-        return _NUMBERS[numbers.dtype.kind]
+    if kind is list and whole_lists and (columns := columns_of(value)) is not None:
+        leaves += columns[1]
+        return _whole(columns[0])
     if kind is tuple or kind is list:
         _refuse_depth(name, depth)
         _refuse_many(name, value)
@@ -152,19 +152,11 @@ def _rules(dtype: np.dtype) -> str | None:
     return COMPLEX if dtype.kind == "c" else None
 
 
-NUMBER_TYPES = {"bool": bool, "int": int, "float": float}
-_NUMBERS = {np.dtype(kind).kind: Leaf("numbers", 1, name) for name, kind in NUMBER_TYPES.items()}
-
-
-def numbers_of(items: list[Any]) -> np.ndarray | None:
-    """A list as an array of float64, int64 or bool; None for a short one, and for one of other things, or of several kinds."""
-    kind = type(items[0]) if len(items) >= FEWEST_AS_ARRAY else None
-    if kind not in NUMBER_TYPES.values() or len(set(map(type, items))) > 1:
-        return None
-    try:
-        return np.array(items, kind)
-    except OverflowError:
-        return None
+def _whole(kind: Kind) -> Tree:
+    """The tree of a list that is read as arrays."""
+    if isinstance(kind, str):
+        return Leaf("numbers", 1, kind)
+    return Node("whole", tuple([Leaf("numbers", 1, inner) for inner in kinds_in(kind)]), (kind,))
 
 
 def _node(
@@ -232,6 +224,9 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
         return
     if tree.kind == "complex":
         yield from zip((f"{name}.real", f"{name}.imag"), tree.items, strict=True)
+        return
+    if tree.kind == "whole":
+        yield from ((f"{name}[:][{i}]", leaf) for i, leaf in enumerate(tree.items) if isinstance(leaf, Leaf))
         return
     steps = [repr(k) for k in tree.keys] if tree.kind == "dict" else [str(i) for i in range(len(tree.items))]
     for step, item in zip(steps, tree.items, strict=True):

@@ -2,7 +2,7 @@
 
     def mean(xs): ...                  graph(xs: array of any number of floats)
     mean([0.5] * 300)          ->      graph(xs[0]: float, ..., xs[17]: float)    # where the one above is refused
-                                       Python, with more than 100 items           # as above
+                                       Python, with more than 50 items           # as above
 
 As arrays, lists of every length have one graph and one version, and are read as fast as memory is. Their items cannot change there: a
 function that changes its list, gives it to somebody, or returns it is built by items.

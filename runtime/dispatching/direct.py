@@ -22,6 +22,8 @@ from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,
+    Columns,
+    ColumnSource,
     Constant,
     Form,
     GlobalSource,
@@ -29,7 +31,6 @@ from tierup.lowering.entry.records import (
     Items,
     ItemSource,
     Made,
-    NumbersSource,
     Parameters,
     Positional,
     ScalarSource,
@@ -39,9 +40,8 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
+from tierup.runtime.arguments.columns import FEWEST, NUMBER_TYPES, Kind, kinds_in
 from tierup.runtime.arguments.trees import (
-    FEWEST_AS_ARRAY,
-    NUMBER_TYPES,
     CallShape,
     Node,
     Output,
@@ -160,6 +160,8 @@ class _Ways:
             self.checks.append(Constant(source, complex, is_type=True))
             for name, item in zip(tree.keys, tree.items, strict=True):
                 self.take(item, access.attribute(str(name)))
+        elif isinstance(tree, Node) and tree.kind == "whole":
+            self._columns(source, tree.keys[0])  # type: ignore[arg-type]  # a Kind
         elif isinstance(tree, Node):
             self._open(source, access, _CONTAINERS[tree.kind], _keys(tree))
             for key, item in zip(_keys(tree), tree.items, strict=True):
@@ -167,13 +169,21 @@ class _Ways:
         elif tree.kind == "scalar":
             self.flat.append(ScalarSource(source))
         elif tree.kind == "numbers":
-            self.flat.append(NumbersSource(source, NUMBER_TYPES[str(tree.value)], FEWEST_AS_ARRAY))
+            self._columns(source, str(tree.value))
         elif tree.kind in _PLAIN:
             self.flat.append(source)
         elif tree.is_static:
             self.checks.append(Constant(source, tree.value, is_type=tree.kind == "object"))
         else:
             raise _NeedsPython
+
+    def _columns(self, source: Source, kind: Kind) -> None:
+        """The arrays of a list. Raises _NeedsPython for lists in lists in a list, and tuples in them."""
+        if not isinstance(kind, str) and not all(isinstance(inner, str) for inner in kind[1:]):
+            raise _NeedsPython
+        holds = None if isinstance(kind, str) else _CONTAINERS[kind[0]]
+        columns = Columns(source, holds, tuple(NUMBER_TYPES[of] for of in kinds_in(kind)), FEWEST)
+        self.flat += [ColumnSource(columns, i) for i in range(len(columns.types))]
 
     def _open(self, source: Source, access: hidden.Access, kind: type, keys: tuple[object, ...]) -> None:
         items = Items(source, kind, keys)
@@ -240,23 +250,24 @@ def _skeleton_of_result(tree: OutputTree) -> object:
     return tree.decays
 
 
-def _made(tree: OutputTree, decays: list[bool], dropped: set[int]) -> Made:
+def _made(tree: OutputTree, decays: list[bool], dropped: set[int], only: tuple[tuple[int, int], ...] = ()) -> Made:
     """What the user gets, and of each of the program's results whether it decays; `dropped`: those that may be gone once they were put into
-    a union. Raises _NeedsPython."""
+    a union. `only`: the results of unions that it is in, and their alternatives. Raises _NeedsPython."""
     if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
-        return Made(tree.kind, tuple(_made(item, decays, dropped) for item in tree.items), tree.keys)
+        return Made(tree.kind, tuple(_made(item, decays, dropped, only) for item in tree.items), tree.keys)
     if isinstance(tree, OutputNode) and tree.kind == "each":
         columns = [Made("next") for _ in output_leaves(tree)]
         decays.extend(False for _ in columns)
         [item] = tree.items
         is_plain = isinstance(item, Output) and not item.decays
-        return Made("call", tuple(columns), value=methodcaller("tolist") if is_plain else partial(listed, item))
+        return Made("call", tuple(columns), value=methodcaller("tolist") if is_plain else partial(listed, item), only=only)
     if isinstance(tree, OutputNode) and tree.kind == "complex":
-        return Made("complex", tuple(_made(item, decays, dropped) for item in tree.items))
+        return Made("complex", tuple(_made(item, decays, dropped, only) for item in tree.items))
     if isinstance(tree, OutputUnion):
         decays.append(False)
         start = len(decays)
-        made = Made("union", (Made("next"), *(_made(item, decays, dropped) for item in tree.alternatives)))
+        inner = [_made(item, decays, dropped, (*only, (start - 1, i))) for i, item in enumerate(tree.alternatives)]
+        made = Made("union", (Made("next"), *inner))
         dropped.update(range(start, len(decays)))
         return made
     if isinstance(tree, Output) and tree.kind == "const":

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from tierup.runtime.arguments.columns import columns_of
 from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
 from tierup.runtime.arguments.trees import (
-    NUMBER_TYPES,
     SWAPPED,
     CallShape,
     Leaf,
@@ -26,7 +26,6 @@ from tierup.runtime.arguments.trees import (
     OutputNode,
     OutputTree,
     Tree,
-    numbers_of,
     output_leaves,
     unflatten,
 )
@@ -47,7 +46,7 @@ def matcher(shape: CallShape, constants: Sequence[Constant], hidden: Sequence[Hi
     """A function of all arguments, each by position, that gives the leaves and then the hidden inputs, if arguments have this shape, the
     constants hold and the hidden inputs fit; else None. None where there is no such function."""
     text = _Text({"ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "LOW": int(_INT64.min), "HIGH": int(_INT64.max)})
-    text.names.update(DEVICE=device_arrays, INDEX=index_dtype_of, numbers_of=numbers_of)
+    text.names.update(DEVICE=device_arrays, INDEX=index_dtype_of, columns_of=columns_of)
     leaves: list[str] = []
     text.parameters = {name: text.name() for name, _ in shape.parameters}
     try:
@@ -127,6 +126,10 @@ class _Text:
         if isinstance(tree, Leaf):
             self._leaf(tree, variable, leaves)
             return
+        if tree.kind == "whole":
+            self._whole(tree.keys[0], variable)
+            leaves += [f"{variable}[1][{i}]" for i in range(len(tree.items))]
+            return
         if tree.kind == "complex":
             self.unless(f"type({variable}) is complex")
             parts = [(item, f"{variable}.{name}") for name, item in zip(tree.keys, tree.items, strict=True)]
@@ -141,6 +144,11 @@ class _Text:
             self.lines.append(f"{inner} = {place}")
             self.expect(item, inner, leaves)
 
+    def _whole(self, kind: object, variable: str) -> None:
+        self.unless(f"type({variable}) is list")
+        self.lines.append(f"{variable} = columns_of({variable})")
+        self.unless(f"{variable} is not None and {variable}[0] == {self.name(kind)}")
+
     def _leaf(self, leaf: Leaf, variable: str, leaves: list[str]) -> None:
         if leaf.kind == "array" and leaf.ndim is not None:
             self.unless(f"(type({variable}) is ndarray or type({variable}) in DEVICE) and {variable}.ndim == {leaf.ndim}")
@@ -148,9 +156,8 @@ class _Text:
             self.unless(f"isinstance({variable}, generic)")
             self.lines.append(f"{variable} = asarray({variable})")
         elif leaf.kind == "numbers":
-            self.unless(f"type({variable}) is list")
-            self.lines.append(f"{variable} = numbers_of({variable})")
-            self.unless(f"{variable} is not None and {variable}.dtype.kind == {np.dtype(NUMBER_TYPES[str(leaf.value)]).kind!r}")
+            self._whole(leaf.value, variable)
+            self.lines.append(f"{variable} = {variable}[1][0]")
         elif leaf.kind == "int":
             self.unless(f"type({variable}) is int and LOW <= {variable} <= HIGH")
         elif leaf.kind in ("float", "bool"):

@@ -184,3 +184,22 @@ def test_any_steps_in_a_loop_leave_the_list_that_python_has(
     lines = "\n".join(steps).format(a=a, b=b).replace("\n", "\n    ")
     body = f"out = {start.format(b=b)}\ns = 0.0\nfor i, v in enumerate(x):\n    {lines}\nreturn out, s, len(out)"
     check(body, tmp_path_factory.mktemp("lists"), (FEW, FEW, 0, FEW))
+
+
+def test_a_list_that_only_one_of_two_results_has_is_made_where_it_is_the_result() -> None:
+    @tierup.jit
+    def f(x: Any, n: int) -> Any:
+        made = []
+        for i in range(n):
+            made.append((i, float(x[i])))
+        if n > 2:
+            return {"pairs": made, "n": n}
+        if n == 0:
+            return made, 1.5
+        return x + 1
+
+    x = np.arange(4.0)
+    for n in (3, 3, 3, 1, 1, 1, 0, 0, 0, 3, 1):
+        got, want = f(x, n), f.__wrapped__(x, n)
+        assert repr(got) == repr(want)
+    assert f.stats().hits >= 3

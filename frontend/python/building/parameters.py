@@ -12,9 +12,10 @@ from tierup.frontend.python.building.frame import Frame, GrowsList, Room, WillRa
 from tierup.frontend.python.building.gradient_spec import function_of
 from tierup.frontend.python.building.knowledge import noted
 from tierup.frontend.python.building.source import definition
-from tierup.frontend.python.building.templates import OneScalar, dtypes_of, is_handed_over
+from tierup.frontend.python.building.templates import OneScalar, Structure, Template, is_handed_over
 from tierup.frontend.python.building.values import (
     NONE,
+    ZERO,
     Array,
     Closure,
     Complex,
@@ -31,6 +32,7 @@ from tierup.frontend.python.building.values import (
     parts_of,
 )
 from tierup.runtime.arguments.binding import refusal, signature_of
+from tierup.runtime.arguments.columns import Kind, dtype_of, kinds_in
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Tree
 
@@ -173,8 +175,7 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
             dtype = None if frame.outside.knows_dtypes in (None, "no") else frame.outside.dtype(access, value)
             return foreign(value) or noted(frame, Array(input, tree.ndim, 0, dtype, tree.kind == "scalar"))
         if tree.kind == "numbers":
-            kind = str(tree.value)
-            return Given(Array(next(ssa), 1, 1, dtypes_of(OneScalar(kind))[0], decays=False), kind)
+            return _given(frame, [next(ssa)], str(tree.value))
         if tree.kind == "none":
             return NONE
         if tree.kind == "str":
@@ -182,6 +183,8 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
         if tree.kind == "object":
             return frame.outside_value(None, access.read(arguments), access)
         return Scalar(next(ssa), tree.kind)
+    if tree.kind == "whole":
+        return _given(frame, [next(ssa) for _ in tree.items], tree.keys[0])  # type: ignore[arg-type]  # a Kind
     if tree.kind == "complex":
         frame.meets_complex(None, f"`{access}`, a complex number")
         return Complex(*(Scalar(next(ssa), "float") for _ in tree.items))
@@ -190,6 +193,23 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
     if tree.kind == "dict":
         return Mapping_(dict(zip(tree.keys, items, strict=True)), external=True)
     return Sequence(tree.kind, items, external=True)
+
+
+def _given(frame: Frame, buffers: list[ir.Value], kind: Kind) -> Given:
+    """A list that is read as arrays."""
+    arrays = [Array(ssa, 1, 1, dtype_of(k), decays=False) for ssa, k in zip(buffers, kinds_in(kind), strict=True)]
+    em = frame.em
+    size = em.numpy("aten.size.int", [buffers[0], em.int(0)], em.types.int)
+    if not isinstance(kind, str) and kind[0] == "list":  # where they begin, and the end
+        size = em.scalar("aten.sub.int", [size, em.int(1)], em.types.int)
+    return Given(tuple(arrays), _item(kind), ZERO, Scalar(size, "int"))
+
+
+def _item(kind: Kind) -> Template:
+    if isinstance(kind, str):
+        return OneScalar(kind)
+    items = tuple(map(_item, kind[1:]))
+    return Structure("rows", (), items) if kind[0] == "list" else Structure("tuple", items)
 
 
 def external(value: Value) -> Value:

@@ -82,7 +82,8 @@ class OneOther:
 class Structure:
     """A tuple, list or dict of others; `keys` of a dict, or the class of a named tuple. A OneOf ("either"), its tag first. A Slice. A
     Python complex number, of two floats. A Grown, of arrays; `keys` has its item. A Closure, of its values; `keys` has all else of it. A
-    Reference, of its place; `keys` has the item. Given "numbers", of their array; `keys` has their kind."""
+    Reference, of its place; `keys` has the item. "whole" Given, of its fields; `keys` has the item, "rows" of others
+    where it is a list."""
 
     kind: str
     items: tuple[Template, ...]
@@ -164,7 +165,7 @@ def template_of(value: Value, *, generalise: bool = False) -> Template:
     if isinstance(value, Reference):
         return reference_to(value.item)
     if isinstance(value, Given):
-        return Structure("numbers", (inner(value.numbers),), (value.kind,))
+        return Structure("whole", tuple(map(inner, (*value.buffers, value.begin, value.count))), (value.item,))
     if isinstance(value, Complex) or generalise and is_complex_number(value):
         return _COMPLEX
     if generalise and is_number(value):
@@ -340,7 +341,7 @@ def lower(em: Emitter, value: Value, template: Template) -> list[ir.Value]:
     elif isinstance(value, Reference):
         items = [value.place]
     elif isinstance(value, Given):
-        items = [value.numbers]
+        items = [*value.buffers, value.begin, value.count]
     else:
         items = list(value.items.values()) if isinstance(value, Mapping_) else value.items  # type: ignore[union-attr]  # else a Sequence
     return [s for item, t in zip(items, template.items, strict=True) for s in lower(em, item, t)]
@@ -408,8 +409,8 @@ def raise_(template: Template, ssa: Iterator[ir.Value], region: int, writes: int
         return Closure(target, dict(zip(names, items, strict=True)), scope, access, itself)  # type: ignore[arg-type]  # names
     if template.kind == "reference":
         return Reference(template.keys[0], items[0])
-    if template.kind == "numbers":
-        return Given(items[0], template.keys[0])  # type: ignore[arg-type]  # an array, and a kind
+    if template.kind == "whole":
+        return Given(tuple(items[:-2]), template.keys[0], *items[-2:])  # type: ignore[arg-type]  # arrays
     if template.kind == "grown":
         return Grown(template.keys[0], tuple(items))  # type: ignore[arg-type]  # arrays
     if template.kind == "dict":

@@ -120,10 +120,13 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A list of numbers of one kind that came in: the array of them. Its items cannot change here."""
+    """A list of numbers, or of tuples or lists of them, that came in: the arrays of all (runtime/arguments/columns.py), the template of an
+    item, the place of the first one, and how many there are. Its items cannot change here."""
 
-    numbers: Array
-    kind: str
+    buffers: tuple[Array, ...]
+    item: Any
+    begin: Value
+    count: Value
 
 
 Grows = Growing | Reference | Given

@@ -273,6 +273,8 @@ def _room_like(frame: Frame, node: ast.AST, owner: Grows) -> Room:
         return found
     if isinstance(owner, Given):
         error = frame.error(node, "a list made of one that came in", "make an array of it: np.array(...)")
+        if growing.lists_in(owner.item):
+            raise error
         raise heaps.wanting(frame, node, error, {_site(frame, node): Room(growing.item_of(owner), 0)})
     return Room(owner.item, frame.heap(owner.item).most, in_heap=True) if isinstance(owner, Reference) else owner.room
 

@@ -28,6 +28,7 @@ from tierup.frontend.python.building.values import (
     describe,
     is_complex_number,
     is_number,
+    is_numpy_scalar,
     number_kind,
     parts_of_complex,
 )  # fmt: skip
@@ -148,6 +149,11 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
         return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)
     if not items:
         return Array(frame.em.literal(np.array([]), dtypes.f64), 1, dtype=np.dtype(np.float64), decays=False)
+    if any(isinstance(item, Sequence) for item in items) and (nested := _nesting(value)) is not None:
+        try:
+            np.array(nested)
+        except ValueError as e:  # an inhomogeneous shape
+            raise WillRaise(e) from e
     parts = [strong(frame, node, item) if is_complex_number(item) else as_array(frame, node, item) for item in items]
     ssa = frame.em.numpy("aten.stack", [frame.em.tensor_list([p.ssa for p in parts]), frame.em.int(0)])
     rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
@@ -165,6 +171,14 @@ def as_index(frame: Frame, node: ast.AST | None, value: Sequence) -> Array:
         return as_array(frame, node, value)
     none = np.zeros(np.shape(static), np.int64)
     return Array(frame.em.literal(none, dtypes.i64), none.ndim, dtype=none.dtype, decays=False)
+
+
+def _nesting(value: Value) -> Any:
+    """Lists in lists as they are, with 0 for each number; None where something else is in them."""
+    if is_number(value) or is_numpy_scalar(value) or isinstance(value, Array) and value.rank == 0:
+        return 0
+    items = [_nesting(v) for v in value.items] if isinstance(value, Sequence) else [None]
+    return None if None in items else items
 
 
 def _static(value: Value) -> Any:

@@ -37,7 +37,8 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
-from tierup.runtime.arguments.trees import NUMBER_TYPES, Output, OutputNode, OutputTree
+from tierup.runtime.arguments.columns import NUMBER_TYPES
+from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 
 _READ = {"int": "aten.Int.Tensor", "float": "aten.Float.Tensor", "bool": "aten.Bool.Tensor"}
 
@@ -59,30 +60,28 @@ def known(frame: Frame, owner: Reference, column: int) -> Scalar:
 
 def item_of(owner: Grows) -> Template:
     """The template of its items."""
-    if isinstance(owner, Given):
-        return OneScalar(owner.kind)
-    found: Template = owner.item if isinstance(owner, Reference) else owner.room.item
+    found: Template = owner.room.item if isinstance(owner, Growing) else owner.item
     return found
 
 
 def buffers(frame: Frame, owner: Grows) -> tuple[Array, ...]:
     """The arrays that its numbers are in."""
-    if isinstance(owner, Given):
-        return (owner.numbers,)
     return frame.heap(owner.item).buffers if isinstance(owner, Reference) else owner.buffers
 
 
 def place(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     """Where in its arrays the item of an index is, which counts from the beginning."""
-    return binary(frame, node, ast.Add, known(frame, owner, START), index) if isinstance(owner, Reference) else index
+    if isinstance(owner, Growing) or isinstance(owner, Given) and owner.begin is ZERO:
+        return index
+    return binary(frame, node, ast.Add, known(frame, owner, START) if isinstance(owner, Reference) else owner.begin, index)
 
 
-def length(frame: Frame, owner: Grows) -> Scalar:
+def length(frame: Frame, owner: Grows) -> Value:
     """`len(owner)`. Raises UnsupportedSyntax behind the path or the round of a loop that made it."""
     if isinstance(owner, Reference):
         return known(frame, owner, LENGTH)
     if isinstance(owner, Given):
-        return Scalar(frame.em.numpy("aten.size.int", [owner.numbers.ssa, frame.em.int(0)], frame.em.types.int), "int")
+        return owner.count
     block, made_in = frame.em.ip.block, owner.count.ssa.owner
     made_in = made_in if isinstance(made_in, ir.Block) else made_in.operation.block
     while block != made_in:
@@ -125,11 +124,21 @@ def iterate(frame: Frame, node: ast.AST, owner: Grows) -> Iterable_:
 
 def _item(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     em, item, at = frame.em, item_of(owner), place(frame, node, owner, index)
+    if isinstance(item, Structure) and item.kind == "rows":
+        assert isinstance(owner, Given)
+        starts, *inner = owner.buffers
+        begin, end = (_start(frame, starts, i) for i in (at, binary(frame, node, ast.Add, at, Const(1))))
+        return Given(tuple(inner), item.keys[0], begin, binary(frame, node, ast.Sub, end, begin))
     found = []
     for leaf, buffer in zip(leaves(item), buffers(frame, owner), strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
         found.append(number_in(frame, element, leaf.kind).ssa if isinstance(leaf, OneScalar) else element)
     return raise_(item, iter(found), em.region, em.writes)
+
+
+def _start(frame: Frame, starts: Array, at: Value) -> Scalar:
+    element = frame.em.numpy("aten.select.int", [starts.ssa, frame.em.int(0), to_int(frame, at)])
+    return Scalar(frame.em.numpy("aten.Int.Tensor", [element], frame.em.types.int), "int")
 
 
 def last(frame: Frame, node: ast.AST, owner: Grows, message: str) -> tuple[Value, Value]:
@@ -194,8 +203,11 @@ def columns(frame: Frame, node: ast.AST | None, owner: Grows) -> list[Array]:
 
 def as_array(frame: Frame, node: ast.AST | None, owner: Grows) -> Array:
     """np.array(owner), of items of one dtype. An empty list, which is one of float64 to NumPy, is Python's where they are of another."""
-    found = columns(frame, node, owner)
     item = item_of(owner)
+    if isinstance(item, Structure) and item.kind == "rows":
+        assert isinstance(owner, Given)
+        return _of_rows(frame, node, owner, item)
+    found = columns(frame, node, owner)
     is_flat = not isinstance(item, Structure)
     is_pair = isinstance(item, Structure) and item.kind == "tuple" and not any(isinstance(part, Structure) for part in item.items)
     if len({c.dtype for c in found}) != 1 or not (is_flat or is_pair):
@@ -210,9 +222,27 @@ def as_array(frame: Frame, node: ast.AST | None, owner: Grows) -> Array:
     return replace(found[0], ssa=ssa, rank=2)
 
 
+def _of_rows(frame: Frame, node: ast.AST | None, owner: Given, item: Structure) -> Array:
+    """np.array of a list of lists of numbers. Python raises, or makes an array of lists, where they are not all of one length."""
+    em = frame.em
+    if owner.begin is not ZERO or not isinstance(item.keys[0], OneScalar):
+        raise frame.error(node, "an array of a list of lists of lists that came in", "pass an array")
+    starts, numbers = (buffer.ssa for buffer in owner.buffers)
+    zero, one, step = em.int(0), em.int(1), em.int(1)
+    n = to_int(frame, owner.count)
+    ends, begins = (em.numpy("aten.slice.Tensor", [starts, zero, *part, step]) for part in ((one, em.none), (zero, n)))
+    each = em.numpy("aten.sub.Tensor", [ends, begins, one])
+    first = em.numpy("aten.Int.Tensor", [em.numpy("aten.select.int", [each, zero, zero])], em.types.int)
+    differ = em.numpy("aten.Bool.Tensor", [em.numpy("aten.any", [em.numpy("aten.ne.Scalar", [each, first])])], em.types.bool)
+    raise_if(frame, differ, "ValueUnanswerable", "an array of lists of several lengths")
+    frame.outside.made_by_python = frame.error(node, "an array of a list of lists, in a function that writes its arguments")
+    ssa = em.numpy("aten.reshape", [em.numpy("aten.clone", [numbers, zero]), em.int_list([n, first])])
+    return replace(owner.buffers[1], ssa=ssa, rank=2, min_rank=2)
+
+
 def lists_in(item: Template) -> bool:
     """Whether there are lists in an item of a list."""
-    return isinstance(item, Structure) and (item.kind == "reference" or any(map(lists_in, item.items)))
+    return isinstance(item, Structure) and (item.kind in ("reference", "rows") or any(map(lists_in, item.items)))
 
 
 def grown(frame: Frame, value: Value) -> Value:

@@ -39,7 +39,7 @@ from tierup.frontend.python.operations.index_items import (
     where_integers,
     with_index_arrays,
 )
-from tierup.frontend.python.operations.scalars import raise_if
+from tierup.frontend.python.operations.scalars import compare, raise_if
 
 
 def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
@@ -207,6 +207,11 @@ def unpack(frame: Frame, node: ast.AST, value: Value, count: int) -> list[Value]
         return [Scalar(r, "int") for r in op.results]
     if isinstance(value, Array):
         return _unpack_array(frame, node, value, count)
+    if isinstance(value, Grows):
+        is_other = compare(frame, ast.NotEq, growing.length(frame, value), Const(count)).ssa
+        raise_if(frame, is_other, "ValueUnanswerable", "an unpacking of a list of another length")
+        frame.outside.made_by_python = frame.error(node, "an unpacking of a list, in a function that writes its arguments")
+        return [growing.load(frame, node, value, Const(i)) for i in range(count)]
     items = arrays.shape_items(frame, node, value) if isinstance(value, ShapeOf) else getattr(value, "items", None)
     if isinstance(value, Mapping_):
         items = [Const(k) for k in value.items]

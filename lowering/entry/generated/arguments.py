@@ -11,7 +11,7 @@ import ctypes
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, NO, NULL, PTR, YES, Emitter, function
+from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, function
 from tierup.lowering.entry.generated.python import api, exception, incref, int_value, new_array, new_reference, the, type_of
 from tierup.lowering.entry.layout import Step, StepKind, Table
 from tierup.lowering.entry.records import SlowCause
@@ -129,39 +129,98 @@ def not_there(f: Emitter) -> None:
     f.b.ret(I64(SlowCause.HIDDEN))
 
 
+@function(I1, PTR, PTR, inline=True)
+def is_number(f: Emitter, obj: ir.Value, kind: ir.Value) -> None:
+    """i1 is_number(object, type): whether it is exactly of this type, float, int or bool, and fits in 64 bits."""
+    f.return_if(f.differ(type_of(f, obj), kind), NO)
+    f.return_if(f.differ(kind, the(f, "PyLong_Type")), YES, likely=True)
+    f.b.ret(f.call(int_value, obj, f.variable(I64, I64(0))))
+
+
+@function(VOID, PTR, PTR, PTR, I64, inline=True)
+def put_number(f: Emitter, obj: ir.Value, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
+    """void put_number(object, type, data, at): write what `is_number` holds of as element `at` of float64, int64 or bool."""
+    with f.when(f.equal(kind, the(f, "PyFloat_Type")), likely=True):
+        f.store(f.load(obj, layout.FLOAT_VALUE, F64), f.item(data, at))
+        f.b.ret_void()
+    with f.when(f.equal(kind, the(f, "PyLong_Type")), likely=True):
+        f.call(int_value, obj, f.item(data, at))
+        f.b.ret_void()
+    f.store(f.b.zext(f.equal(obj, the(f, "_Py_TrueStruct")), I8), f.item(data, at, 1))
+    f.b.ret_void()
+
+
 @function(I1, PTR, PTR)
 def all_are(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
-    """i1 all_are(list, type): whether all items are instances of exactly this type, and ints fit in 64 bits."""
-    is_int, value = f.equal(kind, the(f, "PyLong_Type")), f.variable(I64, I64(0))
-    start = f.load(items, layout.LIST_ITEMS, PTR)
+    """i1 all_are(list, type): whether `is_number` holds of all items."""
     with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        item = f.load(f.item(start, i), 0, PTR)
-        f.return_if(f.differ(type_of(f, item), kind), NO)
-        with f.when(is_int):
-            f.return_if(f.b.not_(f.call(int_value, item, value)), NO)
+        f.return_if(f.b.not_(f.call(is_number, item_of(f, items, i), kind)), NO)
     f.b.ret(YES)
 
 
-@function(PTR, PTR, PTR, PTR)
-def numbers(f: Emitter, items: ir.Value, kind: ir.Value, descr: ir.Value) -> None:
-    """ptr numbers(list, type, dtype): a new array of items of which `all_are` holds; null with an exception set."""
-    size = f.variable(I64, f.load(items, layout.OB_SIZE))
-    array = new_array(f, descr, I32(1), size, NULL, NULL, I32(0))
-    f.return_if(f.is_null(array), NULL)
-    start, data, value = f.load(items, layout.LIST_ITEMS, PTR), f.load(array, layout.ARRAY_DATA, PTR), f.variable(I64, I64(0))
-    with f.when(f.equal(kind, the(f, "PyFloat_Type"))):
-        with f.loop(f.load(size)) as i:
-            f.store(f.load(f.load(f.item(start, i), 0, PTR), layout.FLOAT_VALUE, F64), f.item(data, i))
-        f.b.ret(array)
-    with f.when(f.equal(kind, the(f, "PyLong_Type"))):
-        with f.loop(f.load(size)) as i:
-            f.call(int_value, f.load(f.item(start, i), 0, PTR), value)
-            f.store(f.load(value), f.item(data, i))
-        f.b.ret(array)
-    with f.loop(f.load(size)) as i:
-        is_true = f.equal(f.load(f.item(start, i), 0, PTR), the(f, "_Py_TrueStruct"))
-        f.store(f.b.zext(is_true, I8), f.item(data, i, 1))
-    f.b.ret(array)
+@function(VOID, PTR, PTR, PTR, I64)
+def put_all(f: Emitter, items: ir.Value, kind: ir.Value, data: ir.Value, first: ir.Value) -> None:
+    """void put_all(list, type, data, first): write all items, from element `first` on."""
+    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+        f.call(put_number, item_of(f, items, i), kind, data, f.b.add(first, i))
+    f.b.ret_void()
+
+
+@function(I64, PTR, PTR)
+def count_in_rows(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
+    """i64 count_in_rows(list, type): how many numbers there are in a list of lists; -1 where there is something else."""
+    total = f.variable(I64, I64(0))
+    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+        row = item_of(f, items, i)
+        f.return_if(f.differ(type_of(f, row), the(f, "PyList_Type")), I64(-1))
+        f.return_if(f.b.not_(f.call(all_are, row, kind)), I64(-1))
+        f.store(f.b.add(f.load(total), f.load(row, layout.OB_SIZE)), total)
+    f.b.ret(f.load(total))
+
+
+@function(VOID, PTR, PTR, PTR, PTR)
+def put_rows(f: Emitter, items: ir.Value, kind: ir.Value, starts: ir.Value, numbers: ir.Value) -> None:
+    """void put_rows(list, type, starts, numbers): write where each list in a list begins and the last one ends, and all their items."""
+    at, starts, numbers = f.variable(I64, I64(0)), f.load(starts, layout.ARRAY_DATA, PTR), f.load(numbers, layout.ARRAY_DATA, PTR)
+    count = f.load(items, layout.OB_SIZE)
+    with f.loop(count) as i:
+        row, first = item_of(f, items, i), f.load(at)
+        f.store(first, f.item(starts, i))
+        f.call(put_all, row, kind, numbers, first)
+        f.store(f.b.add(first, f.load(row, layout.OB_SIZE)), at)
+    f.store(f.load(at), f.item(starts, count))
+    f.b.ret_void()
+
+
+@function(I1, PTR, PTR, I64)
+def are_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value) -> None:
+    """i1 are_tuples(list, kinds, places): whether all items are tuples of so many numbers, of the types that stand in `kinds`."""
+    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+        item = item_of(f, items, i)
+        f.return_if(f.differ(type_of(f, item), the(f, "PyTuple_Type")), NO)
+        f.return_if(f.differ(f.load(item, layout.OB_SIZE), places), NO)
+        with f.loop(places) as j:
+            f.return_if(f.b.not_(f.call(is_number, place_of(f, item, j), f.load(f.item(kinds, j, 16), 0, PTR))), NO)
+    f.b.ret(YES)
+
+
+@function(VOID, PTR, PTR, I64, PTR)
+def put_places(f: Emitter, items: ir.Value, kind: ir.Value, place: ir.Value, array: ir.Value) -> None:
+    """void put_places(list, type, place, array): write the number at one place of each tuple."""
+    data = f.load(array, layout.ARRAY_DATA, PTR)
+    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+        f.call(put_number, place_of(f, item_of(f, items, i), place), kind, data, i)
+    f.b.ret_void()
+
+
+def item_of(f: Emitter, items: ir.Value, i: ir.Value) -> ir.Value:
+    """An item of a list, a borrowed reference."""
+    return f.load(f.item(f.load(items, layout.LIST_ITEMS, PTR), i), 0, PTR)
+
+
+def place_of(f: Emitter, items: ir.Value, i: ir.Value) -> ir.Value:
+    """An item of a tuple, a borrowed reference."""
+    return f.load(f.item(f.at(items, layout.TUPLE_ITEMS), i), 0, PTR)
 
 
 @function(I64, PTR, PTR)
@@ -169,6 +228,7 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
     """i64 read(table, slots): take the steps; -1, or a SlowCause, or -2 with an exception set."""
     steps = f.get(table, Table, "steps")
     place, key, value = f.variable(I64, I64(0)), f.variable(PTR, NULL), f.variable(PTR, NULL)
+    length = f.variable(I64, I64(0))
     with f.loop(f.get(table, Table, "n_steps")) as i:
         step = f.item(steps, i, ctypes.sizeof(Step))
         obj, name, to, count = (f.get(step, Step, n) for n in ("object", "name", "to", "count"))
@@ -188,6 +248,16 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             with f.loop(n) as j:
                 f.store(new_reference(f, f.load(f.item(start, j), 0, PTR)), f.item(slots, f.b.add(to, j)))
 
+        def kind_at(column: int | ir.Value, obj: ir.Value = obj) -> ir.Value:
+            return f.load(f.item(obj, column, 16), 0, PTR)
+
+        def made(column: int | ir.Value, size: ir.Value, obj: ir.Value = obj, to: ir.Value = to) -> ir.Value:
+            """The array of a column, yet to be written, in its slot."""
+            f.store(size, length)
+            array = new_array(f, f.load(f.item(obj, column, 16), 8, PTR), I32(1), length, NULL, NULL, I32(0))
+            put(array, f.b.add(to, I64(column) if isinstance(column, int) else column))
+            return array
+
         with f.cases(f.get(step, Step, "kind")) as case:
             case(StepKind.GLOBAL)
             borrowed = api(f, "PyDict_GetItemWithError", obj, name)
@@ -203,10 +273,27 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
             put(api(f, "PyArray_FromScalar", subject, NULL))
             case(StepKind.NUMBERS)
+            fewest = f.b.ptrtoint(name, I64)
             unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
-            unless(f.b.not_(f.less(f.load(subject, layout.OB_SIZE), count)))
-            unless(f.call(all_are, subject, name))
-            put(f.call(numbers, subject, name, obj))
+            size = f.load(subject, layout.OB_SIZE)
+            unless(f.b.not_(f.less(size, fewest)))
+            unless(f.call(all_are, subject, kind_at(0)))
+            f.call(put_all, subject, kind_at(0), f.load(made(0, size), layout.ARRAY_DATA, PTR), I64(0))
+            case(StepKind.ROWS)
+            fewest = f.b.ptrtoint(name, I64)
+            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
+            total = f.call(count_in_rows, subject, kind_at(1))
+            unless(f.b.not_(f.less(total, fewest)))
+            starts = made(0, f.b.add(f.load(subject, layout.OB_SIZE), I64(1)))
+            f.call(put_rows, subject, kind_at(1), starts, made(1, total))
+            case(StepKind.PLACES)
+            fewest = f.b.ptrtoint(name, I64)
+            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
+            size = f.load(subject, layout.OB_SIZE)
+            unless(f.b.not_(f.less(f.b.mul(size, count), fewest)))
+            unless(f.call(are_tuples, subject, obj, count))
+            with f.loop(count) as j:
+                f.call(put_places, subject, kind_at(j), j, made(j, size))
             case(StepKind.TUPLE)
             items(is_list=False)
             case(StepKind.LIST)

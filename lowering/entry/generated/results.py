@@ -259,14 +259,18 @@ def join_parts(f: Emitter, items: ir.Value) -> None:
     f.b.ret(made)
 
 
-@function(PTR, PTR, PTR)
-def give_over(f: Emitter, node: ir.Value, items: ir.Value) -> None:
-    """ptr give_over(node, items): what the node's object gives for the items, which it takes over; or null."""
-    count = f.get(node, Node, "count")
-    made = api(f, "PyObject_Vectorcall", f.get(node, Node, "object"), items, count, NULL)
+@function(PTR, PTR, PTR, I1)
+def give_over(f: Emitter, node: ir.Value, items: ir.Value, skipped: ir.Value) -> None:
+    """ptr give_over(node, items, skipped): what the node's object gives for the items, which it takes over; None if skipped; or null."""
+    count, made = f.get(node, Node, "count"), f.variable(PTR, the(f, "_Py_NoneStruct"))
+    with f.b.if_else(skipped, likely=False) as (no, yes):
+        with no:
+            incref(f, f.load(made, 0, PTR))
+        with yes:
+            f.store(api(f, "PyObject_Vectorcall", f.get(node, Node, "object"), items, count, NULL), made)
     with f.loop(count) as i:
         f.call(decref, f.load(f.item(items, i), 0, PTR))
-    f.b.ret(made)
+    f.b.ret(f.load(made, 0, PTR))
 
 
 @function(PTR, PTR, PTR)
@@ -275,6 +279,7 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     objects, n_nodes = f.at(frame, f.get(version, RowStruct, "objects_at")), f.get(version, RowStruct, "n_nodes")
     stack = f.stack(f.b.mul(n_nodes, I64(8)))
     height, taken, made = f.variable(I64, I64(0)), f.variable(I64, I64(0)), f.variable(PTR, NULL)
+    skipped = f.variable(I1, NO)
 
     def drop_rest() -> None:
         with f.loop(f.get(version, RowStruct, "n_user_results"), start=f.load(taken)) as k:
@@ -298,17 +303,23 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             f.store(f.call(join_parts, f.item(stack, f.load(height))), made)
             case(NodeKind.CALL)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
-            f.store(f.call(give_over, node, f.item(stack, f.load(height))), made)
+            f.store(f.call(give_over, node, f.item(stack, f.load(height)), f.load(skipped, 0, I1)), made)
+            f.store(NO, skipped)
+            case(NodeKind.ONLY)  # the int is on the stack still
+            found = api(f, "PyLong_AsLongLong", f.load(f.item(objects, f.get(node, Node, "count")), 0, PTR))
+            is_other = f.differ(found, f.b.ptrtoint(f.get(node, Node, "object"), I64))
+            f.store(f.b.or_(f.load(skipped, 0, I1), is_other), skipped)
             case(NodeKind.UNION)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(choose, node, f.item(stack, f.load(height))), made)
-        with f.when(f.is_null(f.load(made, 0, PTR)), likely=False):
-            with f.loop(f.load(height)) as k:
-                f.call(decref, f.load(f.item(stack, k), 0, PTR))
-            drop_rest()
-            f.b.ret(NULL)
-        f.store(f.load(made, 0, PTR), f.item(stack, f.load(height)))
-        f.store(f.b.add(f.load(height), I64(1)), height)
+        with f.when(f.differ(f.get(node, Node, "kind"), I64(NodeKind.ONLY)), likely=True):
+            with f.when(f.is_null(f.load(made, 0, PTR)), likely=False):
+                with f.loop(f.load(height)) as k:
+                    f.call(decref, f.load(f.item(stack, k), 0, PTR))
+                drop_rest()
+                f.b.ret(NULL)
+            f.store(f.load(made, 0, PTR), f.item(stack, f.load(height)))
+            f.store(f.b.add(f.load(height), I64(1)), height)
     drop_rest()
     f.b.ret(f.load(stack, 0, PTR))
 

@@ -158,6 +158,7 @@ class NativeRow:
         for item in tree.items:
             self._put_nodes(item, nodes)
         self._keep.append(tree)
+        nodes += [(layout.NodeKind.ONLY, union, alternative) for union, alternative in tree.only]
         obj = self._int64s(list(map(id, tree.keys))) if tree.kind == "dict" else id(tree.value)
         count = tree.value if tree.kind == "again" else len(tree.items)
         nodes.append((layout.NodeKind[tree.kind.upper()], count, obj))  # type: ignore[arg-type]  # a number

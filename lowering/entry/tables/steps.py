@@ -13,12 +13,13 @@ from tierup.lowering.entry.layout import StepKind
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,
+    Columns,
+    ColumnSource,
     Constant,
     GlobalSource,
     Inputs,
     Items,
     ItemSource,
-    NumbersSource,
     Positional,
     ScalarSource,
     Source,
@@ -26,6 +27,7 @@ from tierup.lowering.entry.records import (
 )
 
 _Step = tuple[int, int, int, int, int, int]  # the fields of layout.Step
+_OF_COLUMNS: dict[type | None, StepKind] = {None: StepKind.NUMBERS, list: StepKind.ROWS, tuple: StepKind.PLACES}
 _KINDS: dict[type, StepKind] = {tuple: StepKind.TUPLE, list: StepKind.LIST, dict: StepKind.DICT}
 
 
@@ -65,11 +67,8 @@ class Steps:
                 return self._open(items) + index
             case ScalarSource(of):
                 return self._read(StepKind.SCALAR, self._slot(of))
-            case NumbersSource(of, kind, fewest):
-                dtype = np.dtype(kind)
-                self._keep.append(dtype)
-                slot = self._slot(of)
-                return self._take((StepKind.NUMBERS, slot, kind), StepKind.NUMBERS, slot, fewest, id(dtype), id(kind), fills=1)
+            case ColumnSource(columns, index):
+                return self._columns(columns) + index
             case GlobalSource(namespace, name, behind):
                 if behind is not None:
                     self._read(StepKind.ABSENT, obj=behind, name=name, count=0)
@@ -89,15 +88,21 @@ class Steps:
         self._keep.append(keys)
         return self._take((kind, slot, items.keys), kind, slot, len(items.keys), ctypes.addressof(keys))
 
+    def _columns(self, columns: Columns) -> int:
+        slot, kind = self._slot(columns.of), _OF_COLUMNS[columns.holds]
+        pairs = pointers(made := [part for of in columns.types for part in (of, np.dtype(of))])
+        self._keep += [pairs, made]
+        return self._take((kind, slot, columns.types), kind, slot, len(columns.types), ctypes.addressof(pairs), columns.fewest)
+
     def _read(self, kind: StepKind, slot: int = 0, obj: object = None, name: str = "", count: int = 1) -> int:
         interned = sys.intern(name)
         self._keep.append(interned)
         return self._take((kind, slot, id(obj), name), kind, slot, count, id(obj), id(interned))
 
-    def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0, fills: int | None = None) -> int:
-        """The first slot that a step fills; it is taken once. `fills`: how many slots, where it is not `count`."""
+    def _take(self, known: object, kind: StepKind, slot: int, count: int, obj: int, name: int = 0) -> int:
+        """The first slot that a step fills; it is taken once."""
         if known not in self._known:
             self._known[known] = self.n_slots
             self.taken.append((kind, slot, self.n_slots, count, obj, name))
-            self.n_slots += count if fills is None else fills
+            self.n_slots += count
         return self._known[known]
