@@ -85,8 +85,23 @@ def test_an_argument_whose_dtype_drifts(clock: Clock) -> None:
     said = said_of(step)
     assert said.startswith("Slow because dtypes drift from call to call: `x` is ") and line_of(step) in said
     assert "f64 in " in said and "f32 in " in said and "i64 in " in said and "`a` is " in said and "float in " in said
-    assert "Do: give each argument one dtype before the call: x = np.asarray(x, np." in said
+    assert "Do: give each argument one dtype before the call: x = np.asarray(x, np.float64) and a = float(a)." in said  # which hold them all
     adds_up(step, clock)
+
+
+def test_a_list_whose_numbers_are_ints_now_and_floats_then(clock: Clock) -> None:
+    @tierup.jit
+    def pairs(xs):
+        n = 0
+        for i in range(len(xs)):
+            for j in range(i + 1, len(xs)):
+                if xs[i] + xs[j] > 1:
+                    n += 1
+        return n
+
+    for i in range(20):
+        clock.call(pairs, [[1, 2.5][i % 2]] * 40)
+    assert "Do: give each argument one dtype before the call: xs = [float(v) for v in xs]." in said_of(pairs)
 
 
 def test_a_list_that_grows(clock: Clock) -> None:

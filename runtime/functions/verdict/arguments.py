@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
+from tierup.dialect.base import dtypes
 from tierup.dialect.base.spelling import printable, short_time
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, TIER0
 from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.trees import Leaf, Node, Tree
+from tierup.runtime.arguments.trees import Leaf, Node, Tree, leaf_names
 from tierup.runtime.functions.verdict.cause import Cause, Facts, listed
 
 _MANY_LEAVES = 32
@@ -52,7 +55,9 @@ def drifting_dtypes(facts: Facts) -> Iterator[Cause]:
     seconds = facts.beyond_first(others) + facts.of_graphs() + facts.seconds[TIER0] * (0.5 if misses else 0.0)
     said = "; ".join(f"`{name}` is {listed([f'{kind} in {n} calls' for kind, n in c.most_common()])}" for name, c in drifting.items())
     versions = len({tuple(map(kind_of, v.speculation.specs)) for _, v, _ in facts.versions})
-    remedies = [_made(name, counts.most_common(1)[0][0]) for name, counts in drifting.items()]
+    trees = [(name, tree) for parameters, _ in facts.variants for name, tree in parameters]
+    of_lists = {path for name, tree in trees for path, leaf in leaf_names(tree, name) if leaf.kind == "numbers"}
+    remedies = [_made(name, list(counts), in_list=name in of_lists) for name, counts in drifting.items()]
     made = f", which took {versions} versions" if versions > 1 else ""
     yield Cause(
         f"dtypes drift from call to call: {said}{made}",
@@ -61,11 +66,19 @@ def drifting_dtypes(facts: Facts) -> Iterator[Cause]:
     )  # fmt: skip
 
 
-def _made(name: str, kind: str) -> str:
-    long = {"f": "float", "i": "int", "u": "uint"}
-    dtype = kind.removeprefix("np.")
-    full = f"{long.get(dtype[0], '')}{dtype[1:]}" if dtype[1:].isdigit() else dtype
-    return f"{name} = {kind}({name})" if kind in ("int", "float", "bool") else f"{name} = np.asarray({name}, np.{full})"
+def _made(name: str, kinds: list[str], *, in_list: bool) -> str:
+    """How an argument gets the one kind that holds what all of these do. `in_list`: it is the numbers of a list."""
+    if in_list:
+        items = name.split("[", 1)[0]
+        return f"{items} = [float(v) for v in {items}]" if items == name else f"numbers of one kind in `{items}`"
+    if set(kinds) <= _NUMBERS.keys():
+        return f"{name} = {max(kinds, key=list(_NUMBERS).index)}({name})"
+    known = [dtypes.BY_NAME[plain].numpy for kind in kinds if (plain := kind.removeprefix("np.")) in dtypes.BY_NAME]
+    held = np.result_type(*known, *(_NUMBERS[kind] for kind in kinds if kind in _NUMBERS))
+    return f"{name} = np.asarray({name}, np.{held.name})"
+
+
+_NUMBERS = {"bool": np.bool_, "int": np.int64, "float": np.float64}
 
 
 def growing_containers(facts: Facts) -> Iterator[Cause]:
@@ -102,7 +115,7 @@ def differing_lengths(facts: Facts) -> str:
 
 
 def _containers(name: str, tree: Tree) -> Iterator[tuple[str, str, int]]:
-    if isinstance(tree, Leaf) or tree.kind == "complex":
+    if isinstance(tree, Leaf) or tree.kind in ("complex", "whole"):
         return
     yield name, tree.kind, len(tree.items)
     for i, item in enumerate(tree.items):
