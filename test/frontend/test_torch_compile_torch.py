@@ -74,6 +74,16 @@ def test_a_batch_that_varies_is_one_static_graph_and_one_with_a_symbol():
     assert (dynamic.stats().calls, dynamic.stats().compiles) == (6, 2)
 
 
+def test_attention_of_any_width_is_native():
+    """`dynamic=True` makes a symbol of the width of the heads too, whose root scales: PyTorch writes `(1 / width ** 0.5) ** 0.5`."""
+    ours = compiled(F.scaled_dot_product_attention, dynamic=True)
+    for n in (6, 6, 6, 5, 5, 7, 7):
+        agree(ours, F.scaled_dot_product_attention, *(torch.randn(2, 3, 4 * n, n + 4) for _ in range(3)))
+    (graph,) = graphs()
+    assert (graph.stats().misses, graph.versions[-1].speculation.kind) == (1, "dynamic"), graph.explain()
+    assert "in tier 0: aten" not in graph.explain(), graph.explain()
+
+
 def test_as_many_copies_as_a_batch_has_samples_are_one_dynamic_version():
     """As relative positions are repeated for each sample and head: what comes behind has its rank."""
 

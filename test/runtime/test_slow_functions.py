@@ -243,6 +243,22 @@ def test_very_many_leaves(clock: Clock) -> None:
     adds_up(stepped, clock)
 
 
+def test_many_arguments_of_their_own_are_not_told_to_be_put_together(clock: Clock) -> None:
+    """As PyTorch's graphs have, to which each parameter is an argument."""
+    @tierup.jit
+    def total(
+        a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9,
+        c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1, d2, d3, d4, d5, d6, d7, d8, d9,
+    ):  # fmt: skip
+        left = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 + b8 + b9
+        return left + c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7 + c8 + c9 + d0 + d1 + d2 + d3 + d4 + d5 + d6 + d7 + d8 + d9
+
+    for _ in range(4):
+        clock.call(total, *[np.ones((2, 2))] * 40)
+    assert "np.stack" not in total.explain()
+    adds_up(total, clock)
+
+
 def test_a_check_that_fails_call_after_call(clock: Clock) -> None:
     @tierup.jit
     def picked(x, i):

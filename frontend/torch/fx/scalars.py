@@ -115,9 +115,11 @@ def _power(builder: Builder, operands: list[ir.Value], exponent: Any) -> ir.Valu
         return functools.reduce(lambda a, b: em.scalar(f"aten.mul.{kind}", [a, b], em.types.scalars[kind]), [base] * int(exponent))
     if not isinstance(base.owner, ir.Block) and base.owner.operation.name == "torch.aten.Float.Scalar":
         base = base.owner.operation.operands[0]
-    if (base.type, power.type) == (em.types.int, em.types.float):
-        return em.scalar("aten.pow.int_float", [base, power], em.types.float)
-    raise UnsupportedProgram("a float to a power that is not 1 to 8, or a size to an int that is not, is not supported")
+    kinds = {em.types.int: "int", em.types.float: "float"}
+    if base.type == em.types.int and power.type != em.types.float or base.type not in kinds or power.type not in kinds:
+        raise UnsupportedProgram("a size to the power of an int that is not 1 to 8 is not supported")
+    name = "aten.pow.float" if base.type == power.type else f"aten.pow.{kinds[base.type]}_{kinds[power.type]}"
+    return em.scalar(name, [base, power], em.types.float)
 
 
 def _either(builder: Builder, condition: ir.Value, values: list[ir.Value]) -> ir.Value:

@@ -261,6 +261,8 @@ def many_leaves(facts: Facts) -> Iterator[Cause]:
     if executor is not None and count >= _MANY_LEAVES:
         roots = Counter(name.partition("[")[0] for name in executor.program.names)
         name, most = roots.most_common(1)[0]
+        if most < _MANY_LEAVES // 2:
+            return  # as of PyTorch's graphs, to which each parameter is an argument: there is nothing to put together
         items = f"list({name}.values())" if any(n.startswith(f"{name}['") for n in executor.program.names) else name
         parts = (GRAPHS, COMPILING, LOADING, OVERHEAD)
         yield Cause(
