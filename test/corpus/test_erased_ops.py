@@ -32,7 +32,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("program", "way"),
-    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"erased {way}", PROGRAMS, 10)],
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"erased {way}", PROGRAMS, 15)],
 )
 def test_no_pass_reads_an_op_that_was_erased(program: Program, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERUP_CACHE", "0")

@@ -161,7 +161,7 @@ def assert_same(name: str, found: object, wanted: object) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", drawn("rewritten", CASES, -(-len(CASES) // 24)), ids=lambda c: f"{c[0]}-{c[1]}")
+@pytest.mark.parametrize("case", drawn("rewritten", CASES, -(-len(CASES) // 15)), ids=lambda c: f"{c[0]}-{c[1]}")
 def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
     name, kind = case
     function = function_of(BODIES[name])
