@@ -6,10 +6,12 @@ import ast
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from running import function_of
 
 import tierup
 from tierup.frontend.errors import position
@@ -184,3 +186,23 @@ def _split(text: str, refused: str) -> str:
 ])  # fmt: skip
 def test_what_is_taken_out_of_a_statement(text: str, refused: str, expected: str) -> None:
     assert _split(text, refused) == expected
+
+
+KEPT_ITERATORS = {
+    "taken out": "return [f'{a:.3f} {b}' for i, (a, b) in enumerate(zip(y, x))], np.exp(y).sum()",
+    "named": "z = enumerate(zip(y, x))\n    return [f'{a:.3f} {b}' for i, (a, b) in z], np.exp(y).sum()",
+    "in a loop": "out = []\n    for a, b in zip(reversed(y), map(float, x)):\n        out.append(f'{a:.3f} {b}')\n    return out, np.exp(y).sum()",
+    "of a call": "return ', '.join(map(str, filter(None, np.round(y, 3)))), np.exp(y).sum()",
+}
+
+
+@pytest.mark.parametrize("body", KEPT_ITERATORS.values(), ids=KEPT_ITERATORS)
+def test_a_function_is_cut_a_few_times_and_no_more(body: str, tmp_path: Path) -> None:
+    function = function_of(f"def f(x):\n    y = np.tanh(x) * 2\n    {body}\n", tmp_path)
+    jitted, x = tierup.jit(function), np.linspace(-1, 1, 5)
+    for _ in range(24):
+        assert jitted(x)[0] == function(x)[0]
+    made = len(jitted.elsewhere.functions)
+    for _ in range(24):
+        jitted(x)
+    assert len(jitted.elsewhere.functions) == made <= 6

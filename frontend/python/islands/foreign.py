@@ -117,7 +117,8 @@ def take_out(statement: ast.stmt, where: Position | None, scope: Scope, fresh: C
                 return Taken([*taking.before, made], taking.before[-1])
             if not is_named:
                 return Taken([*taking.before, made], made) if taking.before else None
-    if isinstance(statement, ast.Assign) and chain[-2] in statement.targets and _works(statement.value):
+    target = chain[-2]  # of a name it is the value that is refused, wherever the error stands
+    if isinstance(statement, ast.Assign) and target in statement.targets and not isinstance(target, ast.Name) and _works(statement.value):
         taking = _Taking(scope, fresh, False)
         made = taking.alone(statement)
         return Taken([*taking.before, made], made)
