@@ -178,3 +178,18 @@ def test_topk_agrees_with_torch(largest: bool) -> None:
     for k, dim in itertools.product((0, 1, 3, 4, 6, 7, -1), (0, -1, 2)):
         check(Sample("aten.topk", (distinct, k, dim, largest, True), 0.0))
     check(Sample("aten.topk", (np.ones((), np.float32), 1, 0, largest, True), 0.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_topk_of_many_takes_the_first_of_equal_ones(dtype: type) -> None:
+    """As a stable sort has them. PyTorch's own topk takes any of them."""
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 5, (3, 40, 2)).astype(dtype)
+    if dtype is np.float32:
+        x[rng.random(x.shape) < 0.3] = np.nan
+    for k, largest in itertools.product((1, 3, 9, 10, 11), (False, True)):
+        values, positions = kernel("aten.topk")(x, k, 1, largest, True)
+        wanted = torch.sort(torch.from_numpy(x), stable=True, dim=1, descending=largest)
+        np.testing.assert_array_equal(values, wanted.values[:, :k].numpy())
+        np.testing.assert_array_equal(positions, wanted.indices[:, :k].numpy())
+        assert values.flags.c_contiguous and positions.flags.c_contiguous
