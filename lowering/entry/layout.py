@@ -266,6 +266,9 @@ class Table(ctypes.Structure):
     ]
 
 
+OTHERS = ("other_0", "other_1", "other_2", "other_3")  # arguments of one call rarely have more classes of their own
+
+
 class Forward(ctypes.Structure):
     """A Python function that answers in a table's place."""
 
@@ -274,7 +277,7 @@ class Forward(ctypes.Structure):
         ("otherwise", c_void_p),  # a callable for calls beyond `most`, and for those that may have PyTorch's tensors
         ("calls", c_int64),  # that `answer` took
         ("most", c_int64),
-        ("other", c_void_p),  # a type whose instances are no tensors, nor hold any that count
+        *((name, c_void_p) for name in OTHERS),  # types whose instances are no tensors, nor hold any that count
     ]
 
 

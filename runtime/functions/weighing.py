@@ -119,7 +119,7 @@ class Weighed(DirectCalls, Report):
             if self.concerns_tensors(args, kwargs):
                 return self.in_python(call, args, kwargs)
             if forward is not None:
-                forward.let_pass(args)
+                forward.let_pass((*args, *kwargs.values()))
             return call(*args, **kwargs)
 
         forward = self.forward(call, otherwise, _ENDLESS)
@@ -376,6 +376,6 @@ class QuickerPython(PlainPython):
             function.take_back(self)
             return function.weigh(args, kwargs)
         if forward is not None:
-            forward.let_pass(args)
+            forward.let_pass((*args, *kwargs.values()))
         next(self._calls)  # one step of the interpreter: no thread's call is lost
         return self._plain(*args, **kwargs)

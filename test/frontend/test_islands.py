@@ -93,6 +93,24 @@ def test_a_function_with_nothing_to_compile_is_plain_python_and_says_so_once(mon
     assert jitted._by_forward is not None and jitted._by_forward.calls >= 90  # no line of ours is between
 
 
+class Counter:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+
+def test_plain_python_is_called_at_once_with_objects_of_several_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def push(counter: Counter, value: Any, *, level: Any) -> None:
+        counter.seen.append((value, level))
+
+    monkeypatch.setattr(worth, "_TINY", 0.5)  # whatever the machine is at
+    jitted, counter = tierup.jit(push), Counter()
+    calls = [(np.float64(i), level) for i in range(100) for level in (EventKind.CUT, Weighed)]
+    for value, level in calls:
+        jitted(counter, value, level=level)
+    assert counter.seen == calls
+    assert jitted._by_forward is not None and jitted._by_forward.calls >= 180, jitted.explain()
+
+
 def test_strings_of_every_kind_do_not_make_graphs_without_end() -> None:
     def shorter(a: str, b: str, x: Any) -> Any:
         return x * (len(a) if len(a) < len(b) else len(b))

@@ -28,10 +28,12 @@ def is_known(f: Emitter, obj: ir.Value) -> None:
 
 
 @function(I1, PTR, PTR, inline=True)
-def is_harmless(f: Emitter, obj: ir.Value, other: ir.Value) -> None:
-    """i1 is_harmless(object, type): what is known, or of that type, or a list or tuple of what is known."""
+def is_harmless(f: Emitter, obj: ir.Value, record: ir.Value) -> None:
+    """i1 is_harmless(object, Forward): what is known, or of a type of the record's, or a list or tuple of what is known."""
     kind = type_of(f, obj)
-    f.return_if(f.b.or_(f.call(is_known, obj), f.equal(kind, other)), I1(1))
+    f.return_if(f.call(is_known, obj), I1(1))
+    for other in layout.OTHERS:
+        f.return_if(f.equal(kind, f.get(record, Forward, other)), I1(1))
     is_list, is_tuple = f.equal(kind, the(f, "PyList_Type")), f.equal(kind, the(f, "PyTuple_Type"))
     f.return_if(f.b.not_(f.b.or_(is_list, is_tuple)), I1(0))
     items = f.variable(PTR, f.at(obj, layout.TUPLE_ITEMS))
@@ -50,9 +52,9 @@ def forward(f: Emitter, callable_: ir.Value, args: ir.Value, nargsf: ir.Value, k
         f.store(f.b.add(f.load(count), f.load(kwnames, layout.OB_SIZE)), count)
 
     def answer(record: ir.Value) -> ir.Value:
-        known, other = f.variable(I1, I1(1)), f.get(record, Forward, "other")
+        known = f.variable(I1, I1(1))
         with f.loop(f.load(count)) as i:
-            f.store(f.b.and_(f.load(known, 0, I1), f.call(is_harmless, f.load(f.item(args, i), 0, PTR), other)), known)
+            f.store(f.b.and_(f.load(known, 0, I1), f.call(is_harmless, f.load(f.item(args, i), 0, PTR), record)), known)
         number = f.b.add(f.get(record, Forward, "calls"), I64(1))
         here = f.b.and_(f.load(known, 0, I1), f.b.icmp_signed("<=", number, f.get(record, Forward, "most")))
         with f.when(here, likely=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,21 @@ _LOOKED_INTO = (np.ndarray, float, int, bool, str, type(None), list, tuple, dict
 
 class Forward:
     """Lets `answer` take the next `most` calls. `otherwise` takes those after them, and calls whose arguments are not all arrays, numbers,
-    strings, None, lists or tuples of these, or of the type that was let pass: they may be, or hold, PyTorch's tensors."""
+    strings, None, lists or tuples of these, or of a type that was let pass: they may be, or hold, PyTorch's tensors."""
 
     def __init__(self, answer: Callable[..., Any], most: int, otherwise: Callable[..., Any]) -> None:
         self._answer, self._otherwise = answer, otherwise  # held here, for the structure
         self._struct = layout.Forward(id(answer), id(otherwise), 0, most)
+        self._passing: dict[str, type] = {}  # held here, for the structure
+        self._slots = cycle(layout.OTHERS)
 
     def let_pass(self, args: Sequence[Any]) -> None:
-        """The arguments of a call that had no tensors: the next may have an object of this class, too."""
-        for each in args:
-            if type(each) not in _LOOKED_INTO:
-                self._other = type(each)  # held here, for the structure
-                self._struct.other = id(self._other)
+        """The arguments of a call that had no tensors: the next may have objects of their classes, too."""
+        for cls in {type(each) for each in args}:
+            if cls not in _LOOKED_INTO and cls not in self._passing.values():
+                slot = next(self._slots)
+                setattr(self._struct, slot, id(cls))
+                self._passing[slot] = cls  # the one before goes last
 
     @property
     def calls(self) -> int:
