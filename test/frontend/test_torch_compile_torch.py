@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -72,6 +73,26 @@ def test_a_batch_that_varies_is_one_static_graph_and_one_with_a_symbol():
     assert (static.stats().hits, static.stats().compiles) == (2, 1)
     assert [v.speculation.kind for v in dynamic.versions] == ["static", "dynamic"]
     assert (dynamic.stats().calls, dynamic.stats().compiles) == (6, 2)
+
+
+def test_rows_at_indices_and_their_gradient_are_native_beside_what_is_not():
+    """A bias looked up in a table, as in windowed attention, of which a part is dropped: only the draw is left to tier 0."""
+    table, where = torch.randn(9, 4, requires_grad=True), torch.arange(12).reshape(3, 4) % 9
+
+    def program(table, x):
+        biased = table[where].sum(1) * x
+        return biased * torch.rand(3, 1).floor().add(1) + table[where[0]].sum()
+
+    ours = compiled(program)
+    for _ in range(4):
+        x, found = torch.randn(3, 4), []
+        for each in (ours, program):
+            torch.manual_seed(0)
+            found.append(torch.autograd.grad(each(table, x).square().sum(), table)[0])
+        torch.testing.assert_close(*found)
+    forward, backward = graphs()
+    assert set(re.findall(r"in tier 0: (aten\.\S+)", forward.explain())) == {"aten.rand"}, forward.explain()
+    assert (forward.stats().hits, backward.stats().hits) == (2, 3), backward.explain()
 
 
 def test_attention_of_any_width_is_native():

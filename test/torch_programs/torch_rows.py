@@ -110,6 +110,6 @@ ROWS = [
     Row("experts", networks.Experts, lambda r, n: (f32(r, n, 6),), corpus=_split(2), trains=True),
     Row("unet", networks.UNet, lambda r, n: (f32(r, 2, 3, 2 * n, 8),), trains=True),
     Row("vae", networks.VAE, lambda r, n: (f32(r, n, 10),), by_torch=("aten.randn_like",), draws=True, corpus=_split(2), trains=True),
-    Row("suppression", lambda: networks.suppress, lambda r, n: (_boxes(r, n), r.random(n, np.float32)), corpus=_split(3)),
+    Row("suppression", lambda: networks.suppress, lambda r, n: (_boxes(r, n), r.random(n, np.float32)), corpus=_split(2)),
     Row("greedy", lambda: networks.greedy, lambda r, n: (f32(r, n, n), 10)),
 ]

@@ -28,11 +28,12 @@ _PLAIN = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.none", 
 
 
 def is_copied(op: ir.Operation) -> bool:
-    """Whether groups take copies of the op instead of the op: constants, and lists that nobody writes."""
+    """Whether groups take copies of the op instead of the op: constants, values by another type, and lists that nobody writes."""
     if op.name.startswith(_LITERALS):
         return True
-    if op.name == "torch.derefine":
-        return str(op.operands[0].type) in _PLAIN  # a number as !torch.number, None as an optional: the copy is the number, the None
+    if op.name == "torch.derefine":  # a number as !torch.number, None or a tensor as an optional: the copy is the operand
+        text = str(op.operands[0].type)
+        return text in _PLAIN or text.startswith("!torch.vtensor")
     return op.name == "torch.prim.ListConstruct" and all(only_reads(u.owner.operation) for u in op.results[0].uses)
 
 

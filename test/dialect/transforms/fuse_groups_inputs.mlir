@@ -115,3 +115,25 @@ func.func private @raises(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor {
   %0 = torch.aten.select.int %x, %zero, %nine : !torch.vtensor<[4],f32>, !torch.int, !torch.int -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+
+// A tensor as an optional, which a list of indices holds, is the tensor in a group.
+// CHECK-LABEL: func.func @list_of_optionals
+// CHECK: [[S:%.+]], %{{.+}} = torch.aten.sort
+// CHECK-NEXT: "tierup.fusion_group"([[S]], %arg1)
+// CHECK-NEXT: ^bb0([[X:%.+]]: {{.*}}, [[I:%.+]]: {{.*}}):
+// CHECK: [[L:%.+]] = torch.prim.ListConstruct [[I]] : (!torch.vtensor<[2],si64>) -> !torch.list<optional<vtensor>>
+// CHECK: torch.aten.index.Tensor [[X]], [[L]]
+// CHECK: torch.aten.exp
+// CHECK: tierup.yield
+func.func @list_of_optionals(%x: !torch.vtensor<[3],f32>, %i: !torch.vtensor<[2],si64>) -> !torch.vtensor<[2],f32> {
+  %zero = torch.constant.int 0
+  %false = torch.constant.bool false
+  %s, %p = torch.aten.sort %x, %zero, %false : !torch.vtensor<[3],f32>, !torch.int, !torch.bool -> !torch.vtensor<[3],f32>, !torch.vtensor<[3],si64>
+  %o = torch.derefine %i : !torch.vtensor<[2],si64> to !torch.optional<vtensor>
+  %l = torch.prim.ListConstruct %o : (!torch.optional<vtensor>) -> !torch.list<optional<vtensor>>
+  %y = torch.aten.index.Tensor %s, %l : !torch.vtensor<[3],f32>, !torch.list<optional<vtensor>> -> !torch.vtensor<[2],f32>
+  %e = torch.aten.exp %y : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
+  return %e : !torch.vtensor<[2],f32>
+}
