@@ -17,7 +17,7 @@ PAIRS = ("same", "view", "shifted", "transposed")
 
 @dataclass(frozen=True)
 class Parameter:
-    """`dtype`: of an array with these dims; or int, pyfloat, pybool, pycomplex for a number."""
+    """`dtype`: of an array with these dims; or int, pyfloat, pybool, pycomplex for a number; ints, floats, bools, rows, tuples for a list."""
 
     name: str
     dtype: str
@@ -39,7 +39,7 @@ class Call:
 
 
 def parameters(
-    chance: random.Random, dtypes: tuple[str, ...] = DTYPES, weights: tuple[int, ...] = WEIGHTS, *, complex_numbers: bool = False
+    chance: random.Random, dtypes: tuple[str, ...] = DTYPES, weights: tuple[int, ...] = WEIGHTS, *, complex_numbers: bool = False, lists: bool = False
 ) -> list[Parameter]:
     made: list[Parameter] = []
     for name in ("x", "y", "z")[: chance.choice((1, 2, 2, 3))]:
@@ -53,6 +53,8 @@ def parameters(
             made.append(Parameter(name, dtype))
     if complex_numbers and chance.random() < 0.15:
         made.append(Parameter("c", "pycomplex"))
+    if lists:
+        made = [*made[: chance.choice((0, 1, 1))], *(Parameter(name, chance.choice(LISTS)) for name in ("l", "h")[: chance.choice((1, 1, 2))])]
     return made
 
 
@@ -89,7 +91,7 @@ def arguments(made: list[Parameter], call: Call) -> list[Any]:
     given: list[Any] = []
     for i, p in enumerate(made):
         if p.dims is None:
-            given.append(_number(p, rng))
+            given.append(_list(p, rng, call) if p.dtype in LISTS else _number(p, rng))
             continue
         shape = tuple(call.sizes[d] if isinstance(d, str) else d for d in p.dims)
         if call.pair is not None and call.pair[1] == i:
@@ -97,6 +99,27 @@ def arguments(made: list[Parameter], call: Call) -> list[Any]:
         else:
             given.append(laid_out(elements(rng, shape, call.dtypes.get(i, p.dtype), call.special), call.layouts.get(i, "plain")))
     return given
+
+
+LISTS = ("ints", "floats", "bools", "rows", "tuples")
+_LENGTHS = (0, 1, 3, 16, 18, 40, 60)  # by a size: some of them too short to be an argument as one array
+
+
+def _list(p: Parameter, rng: np.random.Generator, call: Call) -> list[Any]:
+    """A list of numbers, or of lists or tuples of them; with `special` one of its numbers is of another kind."""
+    made = {"ints": lambda: int(rng.integers(-3, 5)), "floats": lambda: float(rng.integers(-8, 9)) / 4, "bools": lambda: bool(rng.integers(2))}
+    size = call.sizes["n"]
+    if p.dtype in made:
+        found: list[Any] = [made[p.dtype]() for _ in range(_LENGTHS[size])]
+        if call.special and found:
+            found[int(rng.integers(len(found)))] = [float("nan"), 1, 2.5, True, 1 << 70][int(rng.integers(5))]
+        return found
+    if p.dtype == "rows":
+        number = made["ints" if call.seed % 3 else "floats"]
+        return [[number() for _ in range(size + int(rng.integers(0, 3)) * (call.seed % 2))] for _ in range(size + 2)]
+    kinds = [made["ints"], made["ints"], made["floats"]]
+    pairs: list[Any] = [tuple(number() for number in kinds) for _ in range(_LENGTHS[size] // 2)]
+    return pairs[:-1] + [(1, 2)] if call.special and pairs else pairs
 
 
 def _number(p: Parameter, rng: np.random.Generator) -> Any:

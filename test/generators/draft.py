@@ -39,6 +39,7 @@ class Draft:
     number: list[int] = field(default_factory=lambda: [0])
     islands: bool = False  # whether there are statements that are not translated
     keywords: bool = False  # whether there are functions and arguments that few programs have
+    lists: bool = False  # whether lists are arguments
 
     # --- what there is -----------------------------------------------------------------------------------------------------
 
@@ -79,7 +80,7 @@ class Draft:
 
     def inner(self, write: Callable[[Draft], Any], extra: dict[str, Any] | None = None, *, loop: bool = False) -> Lines:
         """The lines of a block, written on copies of the values here."""
-        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number, self.islands, self.keywords)
+        block = Draft(self.chance, copied({**self.env, **(extra or {})}), [], self.depth + 1, self.loops or loop, self.raises, self.number, self.islands, self.keywords, self.lists)
         write(block)
         return block.lines or ["pass"]
 

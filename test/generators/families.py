@@ -32,7 +32,7 @@ def statement(family: str, weight: float = 1.0) -> Callable[[Statement], Stateme
 
 def grow(draft: Draft, count: int, weights: dict[str, float]) -> None:
     """Write up to `count` statements. `weights`: how often each family is asked, 1 for those not named."""
-    asked_for = {"islands": draft.islands, "keywords": draft.keywords}
+    asked_for = {"islands": draft.islands, "keywords": draft.keywords, "lists": draft.lists}
     rows = [r for r in ROWS if (draft.depth < 2 or r.family not in ("control", "islands")) and asked_for.get(r.family, True)]
     shares = [r.weight * weights.get(r.family, 1.0) for r in rows]
     for _ in range(count):

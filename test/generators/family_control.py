@@ -60,6 +60,8 @@ def early(d: Draft) -> bool:
     if d.depth or d.loops:
         return False
     names = d.names(lambda v: is_array(v))
+    if not names:
+        raise Nothing
     result = d.chance.choice(names) + d.of("", " * 2", " + 1")
     text = condition(d)
     if d.keep([f"early_ = bool({text})"], lambda name: False):

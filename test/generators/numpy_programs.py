@@ -13,6 +13,7 @@ import family_functions  # noqa: F401
 import family_indexing  # noqa: F401
 import family_islands  # noqa: F401
 import family_keywords  # noqa: F401
+import family_lists  # noqa: F401
 import family_movement  # noqa: F401
 import family_products  # noqa: F401
 import family_reductions  # noqa: F401
@@ -38,17 +39,17 @@ class NumpyProgram:
     seed: object
 
 
-def numpy_program(seed: object, most: int = 10, *, islands: bool = False, keywords: bool = False) -> NumpyProgram:
+def numpy_program(seed: object, most: int = 10, *, islands: bool = False, keywords: bool = False, lists: bool = False) -> NumpyProgram:
     """`islands`: with statements that are not translated, and a list in which they note what happens; `keywords`: of functions and arguments
-    that few programs have."""
-    chance = random.Random(f"numpy {seed}" + " islands" * islands + " keywords" * keywords)
-    made = parameters(chance, complex_numbers=True)
+    that few programs have; `lists`: of lists that are arguments."""
+    chance = random.Random(f"numpy {seed}" + " islands" * islands + " keywords" * keywords + " lists" * lists)
+    made = parameters(chance, complex_numbers=True, lists=lists)
     planned = calls(chance, made)
     values = dict(zip((p.name for p in made), arguments(made, planned[0]), strict=True))
-    draft = Draft(chance, values, raises=chance.choice((0.0, 0.0, 0.05)), islands=islands, keywords=keywords)
+    draft = Draft(chance, values, raises=chance.choice((0.0, 0.0, 0.05)), islands=islands, keywords=keywords, lists=lists)
     if islands:
         draft.keep(["log = []"])
-    grow(draft, chance.randint(1, most), {**chance.choice(THEMES), **({"islands": 3.0} if islands else {}), **({"keywords": 20.0} if keywords else {})})
+    grow(draft, chance.randint(1, most), {**chance.choice(THEMES), **({"islands": 3.0} if islands else {}), **({"keywords": 20.0} if keywords else {}), **({"lists": 40.0} if lists else {})})
     last = f"return ({results(draft)}), log" if islands else f"return {results(draft)}"
     source = "\n".join([f"def f({', '.join(p.name for p in made)}):", *indented([*draft.lines, last])]) + "\n"
     source = source.replace("break  # return ", "return ")  # drawn in no function

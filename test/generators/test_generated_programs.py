@@ -20,10 +20,10 @@ MANY = 400 if IS_EXHAUSTIVE else 30
 FIRST = 1_000_000 * SEED
 
 
-def tally(numbers: range, sets: list[dict[str, object]], *, keywords: bool = False) -> running.Tally:
+def tally(numbers: range, sets: list[dict[str, object]], **what: bool) -> running.Tally:
     found = running.Tally()
     for number in numbers:
-        running.run(numpy_program(number, keywords=keywords), sets, found)
+        running.run(numpy_program(number, **what), sets, found)
     for finding in found.findings:
         raise AssertionError(f"seed {finding.program.seed} under {finding.options}, call {finding.call}: {finding.what}\n{finding.program.source}")
     assert found.calls > 10 * found.programs and found.refused < found.programs / 2
@@ -37,6 +37,11 @@ def test_generated_programs_without_code_do_what_numpy_does() -> None:
 def test_generated_programs_of_rare_functions_and_arguments_do_what_numpy_does() -> None:
     tally(range(FIRST, FIRST + MANY // 2), [{"optimize": False}, {"bailout_depth": 0}], keywords=True)
     tally(range(FIRST, FIRST + MANY // 20), [{"level": 1}], keywords=True)
+
+
+def test_generated_programs_of_lists_do_what_python_does() -> None:
+    tally(range(FIRST, FIRST + MANY // 2), [{"optimize": False}], lists=True)
+    tally(range(FIRST, FIRST + MANY // 10), [{"level": 1, "weigh": False}], lists=True)
 
 
 def test_generated_programs_compiled_do_what_numpy_does() -> None:

@@ -93,6 +93,12 @@ def keywords_kind(seed: int, report: Report) -> None:
     _run_numpy(seed, report, keywords=True)
 
 
+@kind("lists", 3)
+def lists_kind(seed: int, report: Report) -> None:
+    """Programs whose arguments are lists."""
+    _run_numpy(seed, report, lists=True)
+
+
 @kind("islands", 4)
 def islands_kind(seed: int, report: Report) -> None:
     """The same with statements that are not translated, which Python runs between native regions."""
@@ -102,13 +108,13 @@ def islands_kind(seed: int, report: Report) -> None:
         _run_numpy(seed, report, islands=True)
 
 
-def _run_numpy(seed: int, report: Report, *, islands: bool = False, keywords: bool = False) -> None:
+def _run_numpy(seed: int, report: Report, **what: bool) -> None:
     import reproducer
     import running
     from checking import Refused
     from numpy_programs import numpy_program
 
-    program = numpy_program(seed, islands=islands, keywords=keywords)
+    program = numpy_program(seed, **what)
     tally = running.Tally()
     told = False
     with tempfile.TemporaryDirectory(prefix="tierup-soak-") as folder:

@@ -1,0 +1,44 @@
+"""Lists of numbers, of lists and of tuples of numbers that are arguments: read, looked through, changed, returned, handed on."""
+
+from __future__ import annotations
+
+from draft import Draft, Nothing
+from families import statement
+
+# L: a list of numbers; V: what is made; w, a_, b_: local names
+OF_NUMBERS = (
+    "V = 0\nfor w in L:\n    V = V + w", "V = 0\nfor a_ in range(len(L)):\n    for b_ in range(a_):\n        if L[a_] > L[b_]:\n            V = V + 1", "V = L[-1]", "V = L[1:]",
+    "V = L[::-1]", "V = [w * 2 for w in L if w > 0]", "V = sum(L)", "V = max(L)", "V = len(L)", "V = sorted(L)", "V = L.count(L[0])", "V = L.index(L[-1])", "V = 3 in L",
+    "V = np.array(L)", "V = np.array(L) + 1", "V = L + [1]", "V = L + L", "V = tuple(L)", "L[0] = 2", "L.append(1)", "V = L", "V = L.copy()\nV.append(L[0])", "V = L == list(L)",
+    "V = [w for w in reversed(L)]", "V = any(w > 1 for w in L)", "V = dict(enumerate(L))", "L.sort()", "L.reverse()", "V = L.pop()", "V, *b_ = L", "V = L if len(L) > 20 else [1]",
+    "V = 0\nwhile V < len(L) and L[V] < 1:\n    V = V + 1", "V = [L[0]] * len(L)", "V = []\nfor w in L:\n    V.append(w + 1)", "V = list(map(abs, L))", "V = [a_ * b_ for a_, b_ in zip(L, L[1:])]",
+    "V = 0\nfor a_, b_ in enumerate(L):\n    if b_ > 0:\n        V = a_\n        break", "V = L[len(L) // 2]", "V = L[len(L)]", "V = not L", "V = (L[0], L[-1])", "V = L[0] / L[1]", "V = L[0] // L[1]",
+    "g_ = lambda k: L[k] + 1\nV = g_(0) + g_(-1)", "V = np.arange(70.0)[L]", "L[1], L[0] = L[0], L[1]", "V = [L, len(L)]", "V = np.zeros(len(L)) + L", "V = min(L, default=0)",
+)  # fmt: skip
+OF_LISTS = (
+    "V = 0\nfor b_ in L:\n    for w in b_:\n        V = V + w", "V = L[1][-1]", "V = [sum(b_) for b_ in L]", "V = [b_[:] for b_ in L]", "V = len(L[0])", "V = L[0]", "V = np.array(L)", "L[0][0] = 1",
+    "V = [[L[b_][a_] for b_ in range(len(L))] for a_ in range(len(L[0]))]", "V = L[0]\nfor b_ in L:\n    if b_ and b_[0] > V[0]:\n        V = b_", "V = L[1:]", "V = L[0] + L[1]", "V = L",
+    "V = 0\nfor a_ in range(1, len(L)):\n    for b_ in range(len(L[a_])):\n        if b_ < len(L[a_ - 1]) and L[a_][b_] > L[a_ - 1][b_]:\n            V = V + 1", "V = [max(b_, default=0) for b_ in L]",
+    "V = [list(b_) for b_ in L]\nV[0][0] = V[1][1]", "L[0].append(1)", "V = [w for b_ in L for w in b_ if w]", "V = [len(b_) for b_ in L]", "V = L[1][1:]", "V = sorted(L[0])", "V = list(zip(*L))",
+)  # fmt: skip
+OF_TUPLES = (
+    "V = 0\nfor a_, b_, w in L:\n    V = V + a_ * w - b_", "V = L[0]", "V = [w for _, _, w in L]", "V = L[-1][2]", "V = [0.0] * 9\nfor a_, b_, w in L:\n    V[a_] = V[a_] + w", "V = sorted(L)", "V = L[1:3]",
+    "V = max(w for _, _, w in L)", "V = [b_ for b_ in L if b_[0] > 1]", "V = np.array(L)", "V = {a_: w for a_, _, w in L}", "V = L\nV.append(V[0])", "V = len(L)", "a_, b_ = L[0]\nV = a_", "V = L[0] + L[1]",
+)  # fmt: skip
+
+
+def _kind(value: object) -> tuple[str, ...]:
+    """Which statements a list takes: by what its first item is."""
+    if type(value) is not list or not value:
+        return ()
+    return {list: OF_LISTS, tuple: OF_TUPLES}.get(type(value[0]), OF_NUMBERS)
+
+
+@statement("lists")
+def of_a_list(d: Draft) -> bool:
+    name = d.pick(lambda v: bool(_kind(v)))
+    v = d.new()
+    if v == name:
+        raise Nothing
+    text = d.of(*_kind(d.env[name])).replace("L", name).replace("V", v)
+    return d.keep(text.splitlines(), lambda n: n == v)
