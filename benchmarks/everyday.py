@@ -60,12 +60,14 @@ def ratio(function: Callable[..., Any], arguments_of: Callable[[np.random.Genera
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent.parent / "test" / "everyday"))
-    from everyday_programs import PROGRAMS
+    import everyday_programs
+    import list_programs
 
+    programs = {**everyday_programs.PROGRAMS, **list_programs.PROGRAMS}
     warnings.simplefilter("ignore")
     rows = []
-    for name in sys.argv[1:] or PROGRAMS:
-        found, one, who = ratio(*PROGRAMS[name])
+    for name in sys.argv[1:] or programs:
+        found, one, who = ratio(*programs[name])
         low, middle, high = statistics.quantiles(found, n=4)
         rows.append((middle, f"| `{name}` | {one * 1e6:.0f} us | {middle:.2f} ({low:.2f} - {high:.2f}) | {who} |"))
         print(rows[-1][1], flush=True)

@@ -9,13 +9,14 @@ import types
 
 import daily_programs
 import everyday_programs
+import list_programs
 import mixed_programs
 import numpy as np
 import order_programs
 import pytest
 import python_programs
 
-TABLES = (daily_programs, everyday_programs, mixed_programs, order_programs, python_programs)
+TABLES = (daily_programs, everyday_programs, list_programs, mixed_programs, order_programs, python_programs)
 HERE = {m.__file__ for m in TABLES}
 _MODULES = {m.__name__ for m in TABLES}
 RAISED = "raised"

@@ -6,6 +6,7 @@ import copy
 
 import daily_programs
 import everyday_programs
+import list_programs
 import mixed_programs
 import numpy as np
 import order_programs
@@ -20,6 +21,7 @@ MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid
 CASES: list[tuple[str, str]] = []
 for table, one_of in (
     (everyday_programs.PROGRAMS, 4), (mixed_programs.PROGRAMS, 4), (order_programs.PROGRAMS, 12), (python_programs.PROGRAMS, 12), (daily_programs.PROGRAMS, 12),
+    (list_programs.PROGRAMS, 3),
 ):  # fmt: skip
     CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], one_of, lambda case: case[1])
 
