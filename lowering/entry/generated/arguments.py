@@ -248,6 +248,13 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             with f.loop(n) as j:
                 f.store(new_reference(f, f.load(f.item(start, j), 0, PTR)), f.item(slots, f.b.add(to, j)))
 
+        def size_of_list(subject: ir.Value = subject) -> ir.Value:
+            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
+            return f.load(subject, layout.OB_SIZE)
+
+        def at_least(count: ir.Value, name: ir.Value = name) -> None:
+            unless(f.b.not_(f.less(count, f.b.ptrtoint(name, I64))))
+
         def kind_at(column: int | ir.Value, obj: ir.Value = obj) -> ir.Value:
             return f.load(f.item(obj, column, 16), 0, PTR)
 
@@ -273,24 +280,19 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             unless(f.differ(api(f, "PyType_IsSubtype", type_of(f, subject), the(f, "PyGenericArrType_Type")), I32(0)))
             put(api(f, "PyArray_FromScalar", subject, NULL))
             case(StepKind.NUMBERS)
-            fewest = f.b.ptrtoint(name, I64)
-            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
-            size = f.load(subject, layout.OB_SIZE)
-            unless(f.b.not_(f.less(size, fewest)))
+            size = size_of_list()
+            at_least(size)
             unless(f.call(all_are, subject, kind_at(0)))
             f.call(put_all, subject, kind_at(0), f.load(made(0, size), layout.ARRAY_DATA, PTR), I64(0))
             case(StepKind.ROWS)
-            fewest = f.b.ptrtoint(name, I64)
-            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
+            size = size_of_list()
             total = f.call(count_in_rows, subject, kind_at(1))
-            unless(f.b.not_(f.less(total, fewest)))
-            starts = made(0, f.b.add(f.load(subject, layout.OB_SIZE), I64(1)))
+            at_least(total)
+            starts = made(0, f.b.add(size, I64(1)))
             f.call(put_rows, subject, kind_at(1), starts, made(1, total))
             case(StepKind.PLACES)
-            fewest = f.b.ptrtoint(name, I64)
-            unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
-            size = f.load(subject, layout.OB_SIZE)
-            unless(f.b.not_(f.less(f.b.mul(size, count), fewest)))
+            size = size_of_list()
+            at_least(f.b.mul(size, count))
             unless(f.call(are_tuples, subject, obj, count))
             with f.loop(count) as j:
                 f.call(put_places, subject, kind_at(j), j, made(j, size))
