@@ -41,9 +41,10 @@ def built(graph: GraphResult, name: str, place: str, *, packed: bool = False, en
     names = (*(n for n, _ in graph.leaves), *(str(h.access) for h in graph.hidden))
     text = text_of(graph.module)
     tier0 = translate(graph.module, graph.entry)
-    if graph.made_by_python is not None and any(p.written for p in tier0.parameters):
+    made = tuple([i for i, (_, leaf) in enumerate(graph.leaves) if leaf.kind == "numbers"])
+    program = Program(name, text, graph.entry, names, tier0, place, packed=packed, made=made)
+    if graph.made_by_python is not None and program.writes_arrays:
         raise graph.made_by_python
-    program = Program(name, text, graph.entry, names, tier0, place, packed=packed)
     return Built(program, graph.output, graph.hidden, graph.constants, graph.written_out, enlarge)
 
 

@@ -59,6 +59,7 @@ from tierup.frontend.python.building.templates import (
 )
 from tierup.frontend.python.building.values import (
     NONE,
+    ZERO,
     Array,
     Closure,
     Complex,
@@ -102,8 +103,8 @@ from tierup.frontend.python.operations import appending, growing
 from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.binding import signature_of
-from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, leaf_names
+from tierup.runtime.arguments.hidden import Access, Constant
+from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, has_lists, leaf_names
 from tierup.runtime.functions.variant import Built
 
 Target = FunctionType | GradientSpec
@@ -260,6 +261,8 @@ class ProgramBuilder:
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
             self.returns_one = isinstance(value, Grows) and not growing.lists_in(growing.item_of(value))
             results, output = each_once(*self._outputs(frame, value))
+            if self.outside.changes_list is not None and self._has_other_lists(shape):
+                raise self.outside.changes_list
             if self.copies and not self.outside.copies_views and show_others(func, self.copies, results):
                 raise frame.error(None, "returning a reversed view of an array that the caller has or gets", "write .copy() after it")
             em.create("func.return", results, [])
@@ -282,6 +285,11 @@ class ProgramBuilder:
             tuple(self.outside.written_out.items()),
             tuple({room.item if room.in_heap else site: None for site, room in self.outside.rooms.items() if room is not None}),
         )
+
+    def _has_other_lists(self, shape: CallShape) -> bool:
+        """Whether a list is read that did not come in as arrays: item by item, or from outside."""
+        constants = self.outside.constants.values()
+        return any(has_lists(tree) for _, tree in shape.parameters) or any(map(_is_list, constants))
 
     def _function(
         self, source: Source, name: str, types: list[ir.Type], origin: str = "", access: Access | None = None
@@ -325,7 +333,9 @@ class ProgramBuilder:
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
         if isinstance(value, Given):
-            raise frame.error(None, f"returning {describe(value)}", "return a copy of it: list(...)")
+            if value.buffers[0].ssa not in self.outside.given or value.begin is not ZERO:
+                raise frame.error(None, f"returning a part of {describe(value)}", "return a copy of it: list(...)")
+            return [], Output("list", value=self.outside.given.index(value.buffers[0].ssa))
         if isinstance(value, Grows):
             if any(value is other for other in self.returned):
                 raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")
@@ -542,6 +552,11 @@ def _calls(func: ir.Operation) -> set[str]:
 
     shielded(lambda: func.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there
     return found
+
+
+def _is_list(constant: Constant) -> bool:
+    """Whether a list is read from outside."""
+    return constant.kind == "structure" and isinstance(constant.value, tuple) and constant.value[0] is list
 
 
 def _symbol(function: FunctionType) -> str:

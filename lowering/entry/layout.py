@@ -142,6 +142,7 @@ class NodeKind(IntEnum):
     COMPLEX = 7  # of two floats
     UNION = 6  # of `count`, the first is an int that says which of the others it is
     CALL = 8  # what `object` gives for them as arguments
+    GIVEN = 10  # what stands at `count` among the flat arguments and the lists behind them
     ONLY = 9  # the next CALL gives None unless result number `count` is the int `object`: a node that puts nothing there
 
 
@@ -219,10 +220,11 @@ class StepKind(IntEnum):
     SAME = 9  # the slot holds what slot `to` does
     SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
     ABSENT = 11  # the dict `object` has no `name`
-    # of the slot's list, as new arrays in `count` slots, at least `name` numbers; `object`: the type of the numbers of each, and its dtype
+    # of the slot's list, as new arrays in `count` slots, a number at least; `object`: the type of the numbers of each, and its dtype
     NUMBERS = 12  # its items
     ROWS = 13  # where the lists in it begin, and the last one ends; their items
     PLACES = 14  # of the tuples in it, place by place
+    APART = 15  # no two of `count` lists, and of the lists in them, are one; `object`: (slot, whether it has lists)[count]
 
 
 class Step(ctypes.Structure):
@@ -231,6 +233,18 @@ class Step(ctypes.Structure):
     _fields_ = [("kind", c_int64), ("slot", c_int64), ("to", c_int64), ("count", c_int64), ("object", c_void_p), ("name", c_void_p)]
 
 
+class ListRecord(ctypes.Structure):
+    """A list that came in as arrays, and that a program changes or gives back. `kind`: the step that reads it; READ_ONLY: it stays."""
+
+    _fields_ = [
+        ("kind", c_int64),
+        ("first", c_int64),  # which flat argument is its first array
+        ("places", c_int64),  # how many there are
+        ("types", c_void_p),  # as a step's `object`
+    ]
+
+
+READ_ONLY = -1
 N_CAUSES = 8
 
 
@@ -253,7 +267,9 @@ class Table(ctypes.Structure):
         ("extra", c_void_p),  # PyObject*[n_extra]
         ("function", c_void_p),  # whose defaults hold, or null
         ("steps", c_void_p),
-        ("flat", c_void_p),  # int64[n_flat]: slots; null: the first slots
+        ("flat", c_void_p),  # int64[n_flat + n_lists]: slots; null: the first slots
+        ("n_lists", c_int64),  # behind the flat arguments
+        ("lists", c_void_p),  # ListRecord[n_lists]
         ("slow", c_void_p),
         ("failed", c_void_p),
         ("owner", c_void_p),  # the Python object to which this belongs

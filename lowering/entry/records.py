@@ -58,9 +58,10 @@ class Form(Enum):
 @dataclass(frozen=True)
 class Made:
     """A result in which others are: a "tuple", "list" or "dict" of `items`, each a result of its own; "next": the program's next result;
-    "again": its result `value`, which stands there already; "object": `value` itself; "complex": of two floats; "union": of `items`, the
-    first is an int that says which of the others; "call": what `value` gives for `items`, in the alternatives of unions that `only`
-    says by their results' numbers: others have no such items. What is left of the program's results is dropped."""
+    "again": its result `value`, which stands there already; "given": list `value` of those that came in as arrays; "object": `value`
+    itself; "complex": of two floats; "union": of `items`, the first is an int that says which of the others; "call": what `value` gives
+    for `items`, in the alternatives of unions that `only` says by their results' numbers: others have no such items. What is left of the
+    program's results is dropped."""
 
     kind: str
     items: tuple[Made, ...] = ()
@@ -126,14 +127,13 @@ class ScalarSource:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A list with at least so many numbers, as new arrays of float64, int64 or bool. `holds`: None for numbers, `list` for lists of them
+    """A list with a number at least, as new arrays of float64, int64 or bool. `holds`: None for numbers, `list` for lists of them
     (the first array says where each begins, and where the last one ends), `tuple` for tuples of them. `types`: of the numbers in each
     array, float, int or bool, exactly."""
 
     of: Source
     holds: type | None
     types: tuple[type, ...]
-    fewest: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +142,15 @@ class ColumnSource:
 
     columns: Columns
     index: int
+
+
+@dataclass(frozen=True, eq=False)
+class ListBack:
+    """A list that the program changes (`changes`) or gives back: `columns` are its arrays, from flat argument `first` on."""
+
+    columns: Columns
+    first: int
+    changes: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +195,7 @@ class Inputs:
     `flat`: one source per flat argument; None stands for the call's arguments in order. `constants`: what must hold, first things first.
     `n_own`: how many of the flat arguments are the call's, not read from outside; they come first; None: as many as
     the call has arguments. `parameters`: None where all
-    arguments are given by position.
+    arguments are given by position. `lists`: all that came in as arrays, where one of them changes or is given back.
     """
 
     n_positional: int
@@ -194,6 +203,7 @@ class Inputs:
     constants: tuple[Constant | Items, ...] = ()
     n_own: int | None = None
     parameters: Parameters | None = None
+    lists: tuple[ListBack, ...] = ()
 
     def __post_init__(self) -> None:
         watched = (s for c in self.constants if isinstance(c, Constant) for s in (c.source, c.same) if s is not None)

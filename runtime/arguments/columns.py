@@ -23,16 +23,16 @@ Kind = str | tuple[Any, ...]
 """Of the items of a list: a number's, or a list's or tuple's, and of what is in it."""
 
 
-def columns_of(items: list[Any]) -> tuple[Kind, list[np.ndarray]] | None:
-    """The kind of a list's items, and their numbers, as arrays of float64, int64 or bool. None for a list of few numbers, and where they
+def columns_of(items: list[Any], fewest: int = 1) -> tuple[Kind, list[np.ndarray]] | None:
+    """The kind of a list's items, and their numbers, as arrays of float64, int64 or bool. None for a list of fewer numbers, and where they
     are of several kinds, too large, or something else."""
     first = items[0] if items else None
     if type(first) in _NAMES:
-        return _numbers(items) if len(items) >= FEWEST else None
+        return _numbers(items) if len(items) >= fewest else None
     if type(first) not in (list, tuple):
         return None
     found = _columns(items)
-    return None if found is None or sum(map(len, found[1])) < FEWEST else found
+    return None if found is None or sum(map(len, found[1])) < fewest else found
 
 
 def dtype_of(kind: str) -> np.dtype:

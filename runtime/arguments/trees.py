@@ -82,14 +82,14 @@ class CallShape:
     parameters: tuple[tuple[str, Tree], ...]
 
     @staticmethod
-    def of(arguments: Mapping[str, object], *, whole_lists: bool = False) -> tuple[CallShape, list[object]]:
-        """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order. `whole_lists`:
-        whether lists of numbers are leaves.
+    def of(arguments: Mapping[str, object], *, fewest: int = 0) -> tuple[CallShape, list[object]]:
+        """The shape of bound arguments (`inspect.BoundArguments.arguments`, defaults applied) and their leaves in order. `fewest`:
+        lists of so many numbers, or more, are leaves; 0: none is.
 
         Raises TypeError naming the argument for a value that programs cannot take.
         """
         leaves: list[object] = []
-        return CallShape(tuple((name, flatten(value, leaves, name, whole_lists=whole_lists)) for name, value in arguments.items())), leaves
+        return CallShape(tuple((name, flatten(value, leaves, name, fewest=fewest)) for name, value in arguments.items())), leaves
 
     @property
     def has_whole_lists(self) -> bool:
@@ -97,7 +97,7 @@ class CallShape:
         return any(leaf.kind == "numbers" for name, tree in self.parameters for _, leaf in leaf_names(tree, name))
 
 
-def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, whole_lists: bool = False) -> Tree:
+def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, fewest: int = 0) -> Tree:
     """The tree of `value`; its leaves are appended to `leaves`. Raises TypeError, naming the path, for what programs cannot take."""
     kind = type(value)
     if kind is np.ndarray:
@@ -115,17 +115,17 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, whol
         return Leaf("none")
     if kind is str:
         return Leaf("str", value=value)
-    if kind is list and whole_lists and (columns := columns_of(value)) is not None:
+    if kind is list and fewest and (columns := columns_of(value, fewest)) is not None:
         leaves += columns[1]
         return _whole(columns[0])
     if kind is tuple or kind is list:
         _refuse_depth(name, depth)
         _refuse_many(name, value)
-        return _node(kind.__name__, [(str(i), v) for i, v in enumerate(value)], leaves, name, depth, whole_lists=whole_lists)
+        return _node(kind.__name__, [(str(i), v) for i, v in enumerate(value)], leaves, name, depth, fewest=fewest)
     if kind is dict:
         _refuse_depth(name, depth)
         _refuse_many(name, value.values())
-        return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value), whole_lists=whole_lists)
+        return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value), fewest=fewest)
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
         return Leaf("scalar", 0, _rules(value.dtype))
@@ -161,10 +161,10 @@ def _whole(kind: Kind) -> Tree:
 
 def _node(
     kind: str, items: Sequence[tuple[str, Any]], leaves: list[object], name: str, depth: int, keys: tuple[object, ...] = (), *,
-    whole_lists: bool,
+    fewest: int,
 ) -> Node:  # fmt: skip
     before = len(leaves)
-    made = tuple([flatten(v, leaves, f"{name}[{step}]", depth + 1, whole_lists=whole_lists) for step, v in items])
+    made = tuple([flatten(v, leaves, f"{name}[{step}]", depth + 1, fewest=fewest) for step, v in items])
     if len(leaves) - before > MOST_IN_ALL:
         numbers = sum(isinstance(v, (int, float)) or type(v) is np.ndarray and v.ndim == 0 for v in leaves[before:])
         _refuse(name, numbers, MOST_IN_ALL, "numbers")
@@ -233,13 +233,19 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
         yield from leaf_names(item, f"{name}[{step}]")
 
 
+def has_lists(tree: Tree) -> bool:
+    """Whether there is a list in it that is taken item by item."""
+    return isinstance(tree, Node) and (tree.kind == "list" or any(map(has_lists, tree.items)))
+
+
 @dataclass(frozen=True)
 class Output:
     """A leaf of a program's result.
 
     `kind`: "array", "int", "float", "bool", "dtype" (torch's code, an int, for a numpy.dtype), "other"; or, taking no slot, "const":
-    `value` itself, and "again": the very array of slot `value`. `decays`: NumPy gives a scalar, not a rank-0 array, when this result has
-    rank 0: the caller returns `result[()]` then.
+    `value` itself, and "again": the very array of slot `value`, where the lists that came in as arrays stand behind all slots ("list" until
+    it is known how many slots there are). `decays`: NumPy gives a scalar, not a rank-0 array, when this result has rank 0: the caller
+    returns `result[()]` then.
     """
 
     kind: str
@@ -349,7 +355,7 @@ def each_once(results: Sequence[S], tree: OutputTree) -> tuple[list[S], OutputTr
             return OutputUnion(tuple([taken(alternative) for alternative in tree.alternatives]))
         if isinstance(tree, OutputNode):
             return replace(tree, items=tuple([taken(item) for item in tree.items]))
-        if tree.kind in ("const", "again"):
+        if tree.kind in ("const", "again", "list"):
             return tree
         result = next(rest)
         if tree.kind == "array":
@@ -359,4 +365,12 @@ def each_once(results: Sequence[S], tree: OutputTree) -> tuple[list[S], OutputTr
         kept.append(result)
         return tree
 
-    return kept, taken(tree)
+    def behind(tree: OutputTree) -> OutputTree:
+        if isinstance(tree, OutputUnion):
+            return OutputUnion(tuple([behind(alternative) for alternative in tree.alternatives]))
+        if isinstance(tree, OutputNode):
+            return replace(tree, items=tuple([behind(item) for item in tree.items]))
+        return Output("again", value=len(kept) + tree.value) if tree.kind == "list" else tree  # type: ignore[operator]  # a number
+
+    tree = taken(tree)
+    return kept, behind(tree)

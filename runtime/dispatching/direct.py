@@ -30,6 +30,7 @@ from tierup.lowering.entry.records import (
     Inputs,
     Items,
     ItemSource,
+    ListBack,
     Made,
     Parameters,
     Positional,
@@ -40,7 +41,8 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.columns import FEWEST, NUMBER_TYPES, Kind, kinds_in
+from tierup.runtime.arguments.changed_lists import Lists
+from tierup.runtime.arguments.columns import NUMBER_TYPES, Kind, kinds_in
 from tierup.runtime.arguments.trees import (
     CallShape,
     Node,
@@ -68,6 +70,7 @@ class Convention:
     inputs: Inputs
     form: Form | Made
     scalars: bool | tuple[bool, ...]
+    lists: Lists
 
 
 class _NeedsPython(Exception):
@@ -79,9 +82,9 @@ _MOST_SLOTS = 2000  # they are on the stack
 
 def convention(
     shape: CallShape, signature: inspect.Signature, function: Any, output: OutputTree, inputs: tuple[hidden.HiddenInput, ...],
-    constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object],
+    constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object], lists: Lists,
 ) -> Convention | None:  # fmt: skip
-    """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None."""
+    """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None. `lists`: that may change."""
     constants = tuple(c for c in constants if c.kind not in ("dtype", "index dtype"))  # guards of versions check those of all inputs
     parameters = _parameters(shape, signature, function)
     try:
@@ -92,7 +95,8 @@ def convention(
         for item in inputs:
             ways.take(item.leaf, item.direct or item.access)
         decays: list[bool] = []
-        form = _made(output, decays, set())
+        form = _made(output, decays, set(), sum(1 for _ in output_leaves(output)))
+        back = tuple([ListBack(ways.columns[each.access], each.places.start, each.changes) for each in lists.all])
     except (_NeedsPython, *hidden.GONE):
         return None
     n_given = len(parameters.names) + parameters.n_star + len(parameters.extra)
@@ -103,9 +107,10 @@ def convention(
         tuple((str(i.access), i.leaf.kind) for i in inputs),
         tuple((str(c.access), c.kind, str(c.value) if c.kind == "same" else id(c.value)) for c in constants),
         _skeleton_of_result(output),
+        tuple([each.changes for each in lists.all]),
     )
-    taken = Inputs(n_given, tuple(ways.flat), tuple(ways.checks), n_own, parameters)
-    return Convention(key, taken, Form.SINGLE if form.kind == "next" else form, tuple(decays))
+    taken = Inputs(n_given, tuple(ways.flat), tuple(ways.checks), n_own, parameters, back)
+    return Convention(key, taken, Form.SINGLE if form.kind == "next" else form, tuple(decays), lists)
 
 
 def _parameters(shape: CallShape, signature: inspect.Signature, function: Any) -> Parameters:
@@ -138,6 +143,7 @@ class _Ways:
         self.flat: list[Source] = []
         self.checks: list[Constant | Items] = []
         self.sources: dict[hidden.Access, Source] = {}
+        self.columns: dict[hidden.Access, Columns] = {}
         slots, gathered = itertools.count(), itertools.count(len(parameters.names))
         kinds = {p.name: p.kind for p in signature.parameters.values()}
         for name, tree in shape.parameters:
@@ -161,7 +167,7 @@ class _Ways:
             for name, item in zip(tree.keys, tree.items, strict=True):
                 self.take(item, access.attribute(str(name)))
         elif isinstance(tree, Node) and tree.kind == "whole":
-            self._columns(source, tree.keys[0])  # type: ignore[arg-type]  # a Kind
+            self._columns(source, tree.keys[0], access)  # type: ignore[arg-type]  # a Kind
         elif isinstance(tree, Node):
             self._open(source, access, _CONTAINERS[tree.kind], _keys(tree))
             for key, item in zip(_keys(tree), tree.items, strict=True):
@@ -169,7 +175,7 @@ class _Ways:
         elif tree.kind == "scalar":
             self.flat.append(ScalarSource(source))
         elif tree.kind == "numbers":
-            self._columns(source, str(tree.value))
+            self._columns(source, str(tree.value), access)
         elif tree.kind in _PLAIN:
             self.flat.append(source)
         elif tree.is_static:
@@ -177,12 +183,12 @@ class _Ways:
         else:
             raise _NeedsPython
 
-    def _columns(self, source: Source, kind: Kind) -> None:
+    def _columns(self, source: Source, kind: Kind, access: hidden.Access) -> None:
         """The arrays of a list. Raises _NeedsPython for lists in lists in a list, and tuples in them."""
         if not isinstance(kind, str) and not all(isinstance(inner, str) for inner in kind[1:]):
             raise _NeedsPython
         holds = None if isinstance(kind, str) else _CONTAINERS[kind[0]]
-        columns = Columns(source, holds, tuple(NUMBER_TYPES[of] for of in kinds_in(kind)), FEWEST)
+        columns = self.columns[access] = Columns(source, holds, tuple(NUMBER_TYPES[of] for of in kinds_in(kind)))
         self.flat += [ColumnSource(columns, i) for i in range(len(columns.types))]
 
     def _open(self, source: Source, access: hidden.Access, kind: type, keys: tuple[object, ...]) -> None:
@@ -250,11 +256,11 @@ def _skeleton_of_result(tree: OutputTree) -> object:
     return tree.decays
 
 
-def _made(tree: OutputTree, decays: list[bool], dropped: set[int], only: tuple[tuple[int, int], ...] = ()) -> Made:
-    """What the user gets, and of each of the program's results whether it decays; `dropped`: those that may be gone once they were put into
-    a union. `only`: the results of unions that it is in, and their alternatives. Raises _NeedsPython."""
+def _made(tree: OutputTree, decays: list[bool], dropped: set[int], n: int, only: tuple[tuple[int, int], ...] = ()) -> Made:
+    """What the user gets, and of each of the program's `n` results whether it decays; `dropped`: those that may be gone once they were put
+    into a union. `only`: the results of unions that it is in, and their alternatives. Raises _NeedsPython."""
     if isinstance(tree, OutputNode) and tree.kind in _CONTAINERS and (tree.kind == "dict" or not tree.keys):  # no named tuple
-        return Made(tree.kind, tuple(_made(item, decays, dropped, only) for item in tree.items), tree.keys)
+        return Made(tree.kind, tuple(_made(item, decays, dropped, n, only) for item in tree.items), tree.keys)
     if isinstance(tree, OutputNode) and tree.kind == "each":
         columns = [Made("next") for _ in output_leaves(tree)]
         decays.extend(False for _ in columns)
@@ -262,16 +268,18 @@ def _made(tree: OutputTree, decays: list[bool], dropped: set[int], only: tuple[t
         is_plain = isinstance(item, Output) and not item.decays
         return Made("call", tuple(columns), value=methodcaller("tolist") if is_plain else partial(listed, item), only=only)
     if isinstance(tree, OutputNode) and tree.kind == "complex":
-        return Made("complex", tuple(_made(item, decays, dropped, only) for item in tree.items))
+        return Made("complex", tuple(_made(item, decays, dropped, n, only) for item in tree.items))
     if isinstance(tree, OutputUnion):
         decays.append(False)
         start = len(decays)
-        inner = [_made(item, decays, dropped, (*only, (start - 1, i))) for i, item in enumerate(tree.alternatives)]
+        inner = [_made(item, decays, dropped, n, (*only, (start - 1, i))) for i, item in enumerate(tree.alternatives)]
         made = Made("union", (Made("next"), *inner))
         dropped.update(range(start, len(decays)))
         return made
     if isinstance(tree, Output) and tree.kind == "const":
         return Made("object", value=tree.value)
+    if isinstance(tree, Output) and tree.kind == "again" and cast("int", tree.value) >= n:
+        return Made("given", value=cast("int", tree.value) - n)
     if isinstance(tree, Output) and tree.kind == "again" and tree.value not in dropped and decays[cast("int", tree.value)] == tree.decays:
         return Made("again", value=tree.value)
     if not isinstance(tree, Output) or tree.kind not in _PLAIN:
@@ -305,9 +313,11 @@ class DirectTable:
         unanswered: Callable[..., Any],
         opened: Callable[[], None],
         times: Times,
+        lists_of: Callable[..., list[list[Any]]],
     ) -> None:
         """`unanswered(error, program, *args, **kwargs)` is the result where a program has none, or raises the error. `opened` is called
-        when there is a table: with the first version, for making one may load the native entry."""
+        when there is a table: with the first version, for making one may load the native entry. `lists_of(lists, args, kwargs)` gives
+        those of a call."""
         self.convention = made_for
         self._unanswered = unanswered
         self._lock = forking.lock()  # executors that share the table change it
@@ -316,6 +326,7 @@ class DirectTable:
         self._owners: WeakKeyDictionary[VersionRecord, tuple[Owner, VersionRecord]] = WeakKeyDictionary()
         self._output, self._finish = output, finish
         self._slow, self._opened, self._times = slow, opened, times
+        self._lists_of = lists_of
         self._takes: bool | None = None  # calls with tensors; None: nobody asked
         self._wanted = False  # by calls with tensors, before there was a table
         self.table: DispatchTable | None = None
@@ -350,12 +361,18 @@ class DirectTable:
         kwargs: Mapping[str, Any],
     ) -> Any:  # fmt: skip
         owner, theirs = self._owners[record]
+        lists = self.convention.lists
+        given = self._lists_of(lists, args, kwargs) if lists.all else []
         try:
             results = owner.failed_directly(theirs, status, flat, live)
         except UNANSWERED as e:
             error: Exception = e
+        except BaseException:
+            lists.put_back(given, flat)
+            raise
         else:
-            return self._finish(self._output, results)
+            lists.put_back(given, flat)
+            return self._finish(self._output, (*results, *given))
         return self._unanswered(error, owner.program, *(args if args or kwargs else flat), **kwargs)
 
     def take_tensors(self, always: bool = False) -> bool:

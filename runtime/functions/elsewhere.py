@@ -46,8 +46,8 @@ class AnsweredElsewhere(Exception):
         self.elsewhere, self.of_a_kind, self.for_now = elsewhere, of_a_kind, for_now
 
 
-class NeedsItems(Exception):
-    """What `build` raises for a graph of lists of numbers that are leaves, where it has none: others take their items, each by itself."""
+class NeedsOther(Exception):
+    """What `build` raises where it has no graph for calls of a structure, and the same arguments have another one: `Structures`."""
 
 
 @dataclass

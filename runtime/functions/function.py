@@ -26,6 +26,7 @@ from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
+from tierup.runtime.arguments.changed_lists import Lists
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import options as options_module
@@ -37,11 +38,11 @@ from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
-from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsItems, PlainPython
+from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsOther, PlainPython
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
-from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
+from tierup.runtime.functions.variant import Build, Built, Numbers, Variant, lists_of
 from tierup.runtime.functions.weighing import FIRST, Weighed, answer_due
 from tierup.runtime.programs.program import Program
 
@@ -204,7 +205,7 @@ class Function(Weighed, Generic[P, R]):
             if self._tensors is not None and self._tensors.concern(args, kwargs):
                 return self._tensors.answer(self, args, kwargs)
             variant, flat = self.find(args, kwargs)
-            results = variant.executor.call(flat)
+            results = variant.executor.call(flat) if not variant.lists.all else self._with_lists(variant, flat, args, kwargs)
         except UNANSWERED as e:
             if variant is None:
                 raise
@@ -229,6 +230,24 @@ class Function(Weighed, Generic[P, R]):
             return variant.finish(results)
         return self.in_python(python, args, kwargs)  # here: what it raises has nothing to do with the above
 
+    def _with_lists(self, variant: Variant, flat: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The flat results of a call whose lists may change, and these lists."""
+        lists = self.lists_of(variant.lists, args, kwargs)
+        try:
+            results = variant.executor.call(flat)
+        except UNANSWERED:
+            raise  # Python answers the call from its start
+        except BaseException:
+            variant.lists.put_back(lists, flat)
+            raise
+        variant.lists.put_back(lists, flat)
+        return (*results, *lists)
+
+    def lists_of(self, lists: Lists, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[list[Any]]:
+        """Those of a call. Raises what `Lists.find` does."""
+        arguments = self._binding.bind(args, kwargs)
+        return lists.find(arguments if self._fitted is None else self._fitted(arguments))
+
     def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
         with During(PYTHON):
@@ -248,7 +267,7 @@ class Function(Weighed, Generic[P, R]):
             return python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
-        if python is None or any(p.written for p in program.tier0.parameters):
+        if python is None or program.writes_arrays:
             raise unanswered(error)
         return functools.partial(_only_raises, python, error) if self.is_strict else python
 
@@ -307,9 +326,9 @@ class Function(Weighed, Generic[P, R]):
     ) -> tuple[Variant, tuple[Any, ...]]:
         try:
             variant = self._new_variant(shape, variants.get(shape, ()), arguments)
-        except NeedsItems:
-            self.structures.refuse(shape)
+        except NeedsOther:
             return self.graph_for(arguments)
+        self.structures.take(shape)
         hidden = variant.hidden_values(arguments)
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
@@ -371,7 +390,7 @@ class Function(Weighed, Generic[P, R]):
                 leave = functools.partial(_leave_to_python, weakref.ref(self))
                 table = self._direct_table(shape, built, arguments)
                 executor = Executor(built.program, self._overrides, table, owner=self._owner, leave_to_python=leave, keep=built.keep)
-                variant = Variant(replace(built, keep=None), executor)
+                variant = Variant(replace(built, keep=None), executor, lists_of(shape, built))
                 # a new dict each time: other threads may be reading the old one
                 self._variants = {**self._variants, shape: (*there, variant)}
                 gone = self._make_room(variant)
@@ -435,13 +454,15 @@ class Function(Weighed, Generic[P, R]):
         flat = all(isinstance(tree, Leaf) and not tree.is_static for _, tree in shape.parameters)
         if self._overrides.current().entry != "native" or always and not flat:
             return None
-        made_for = convention(shape, *self._binding.known, built.output, built.hidden, built.constants, arguments)
+        lists = lists_of(shape, built)
+        made_for = convention(shape, *self._binding.known, built.output, built.hidden, built.constants, arguments, lists)
         if made_for is None or made_for.key not in self._tables and len(self._tables) >= _MOST_TABLES:
             return None
         table = self._tables.get(made_for.key)
         if table is None:
             answer, unanswered, link = (functools.partial(do, weakref.ref(self)) for do in (_answer, _unanswered, _link))
-            table = DirectTable(made_for, answer, built.output, _finish, unanswered, link, self.times)
+            find = functools.partial(_lists_of, weakref.ref(self))
+            table = DirectTable(made_for, answer, built.output, _finish, unanswered, link, self.times, find)
             self._tables[made_for.key] = table
             if always and not table.take_tensors(always=True):
                 del self._tables[made_for.key]
@@ -487,7 +508,7 @@ class Function(Weighed, Generic[P, R]):
                 self._counted_before += executor.counters()
             self._counted_before += sum((part._counted for part in self._parts), Counters())
             self._variants = {}
-            self._kinds = Kinds()
+            self._kinds, self.structures = Kinds(), self.structures.renewed()
             self.unsupported_calls = 0
             self._stats_before, self._calls_before, self._use = Stats(), {}, {}
             self._plain = {}
@@ -556,6 +577,12 @@ def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program,
     function = weak()
     assert function is not None  # it is being called
     return function.in_python(function.python_for(error, program), args, kwargs)
+
+
+def _lists_of(weak: weakref.ref[Function], lists: Lists, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[list[Any]]:
+    function = weak()
+    assert function is not None  # it is being called
+    return function.lists_of(lists, args, kwargs)
 
 
 def _link(weak: weakref.ref[Function]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.base.records import cached_property
+from tierup.runtime.arguments.changed_lists import Lists
 from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, OutputTree
 from tierup.runtime.executors.executor import Executor
@@ -28,6 +29,11 @@ class Built:
     keep: Callable[[], None] | None = None  # keeps it for processes to come
 
 
+def lists_of(shape: CallShape, built: Built) -> Lists:
+    """The lists that calls of this shape bring, where the graph changes one or gives one back."""
+    return Lists.of(shape, [i for i, p in enumerate(built.program.tier0.parameters) if p.written], built.output)
+
+
 Build = Callable[[CallShape, Mapping[str, object], Numbers], Built]
 
 
@@ -37,6 +43,7 @@ class Variant:
 
     built: Built
     executor: Executor
+    lists: Lists = Lists()
 
     def holds(self, arguments: Mapping[str, object]) -> bool:
         """Whether all values from outside that are part of the graph are what they were when it was built."""

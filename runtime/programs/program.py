@@ -20,13 +20,16 @@ BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup d
 class Program:
     """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it.
 
+    `made`: the arguments that are arrays made for the call, of lists.
     The text may be released; tier 0 never is. `packed`: a released text is kept compressed, to be made a program of again.
     """
 
     def __init__(
-        self, name: str, graph: str, entry: str, names: tuple[str, ...], tier0: Tier0, place: str = "", *, packed: bool = False
-    ) -> None:
-        self.name, self.entry, self.names, self.tier0, self.place = name, entry, names, tier0, place
+        self, name: str, graph: str, entry: str, names: tuple[str, ...], tier0: Tier0, place: str = "", *, packed: bool = False,
+        made: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.name, self.entry, self.names, self.tier0, self.place, self.made = name, entry, names, tier0, place, made
+        self.writes_arrays = any(p.written and i not in made for i, p in enumerate(tier0.parameters))  # the caller's own
         self._graph: str | None = graph
         self.has_bailouts = BAILOUT in graph  # the user's own: the program's assumptions stand in it
         self._packed: bytes | None = None
@@ -55,7 +58,7 @@ class Program:
         """A program with the text of one that was packed."""
         assert self._packed is not None  # its maker asked for it
         graph = zlib.decompress(self._packed).decode()
-        return Program(self.name, graph, self.entry, self.names, self.tier0, self.place, packed=True)
+        return Program(self.name, graph, self.entry, self.names, self.tier0, self.place, packed=True, made=self.made)
 
     def signature_of(self, flat: tuple[Any, ...], options: Options) -> Signature:
         """What a call looks like, to code for the backend of these options. Raises Unsupported.

@@ -145,6 +145,8 @@ class Outside:
         self.tries = False  # what is built may be built in another way: what is refused is raised
         self.reads_anywhere = False  # numbers of lists are read at places that only the run knows: see operations/indexing.py
         self.made_by_python: UnsupportedSyntax | None = None  # see GraphResult
+        self.changes_list: UnsupportedSyntax | None = None  # what to raise if a list that changes may be another one that is read
+        self.given: list[ir.Value] = []  # the first array of each list that came in as arrays
         self.refused: list[UnsupportedSyntax] = []  # statements of the entry that are not translated; there will be no graph then
 
     def constant(self, access: Access | None, kind: str, value: object) -> None:

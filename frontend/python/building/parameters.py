@@ -202,6 +202,7 @@ def _given(frame: Frame, buffers: list[ir.Value], kind: Kind) -> Given:
     size = em.numpy("aten.size.int", [buffers[0], em.int(0)], em.types.int)
     if not isinstance(kind, str) and kind[0] == "list":  # where they begin, and the end
         size = em.scalar("aten.sub.int", [size, em.int(1)], em.types.int)
+    frame.outside.given.append(buffers[0])
     return Given(tuple(arrays), _item(kind), ZERO, Scalar(size, "int"))
 
 

@@ -85,7 +85,7 @@ class Graphs:
 
         def keep() -> None:
             try:
-                about, graph = (program.name, program.entry, program.names, program.place), program.graph
+                about, graph = (program.name, program.entry, program.names, program.place, program.made), program.graph
                 plain = writer.plain((program.tier0, built.output, built.hidden, built.written_out))
             except (NotDescribed, NotCompiled, RecursionError):
                 return
@@ -203,11 +203,11 @@ class _Now:
         constants = tuple([self._constant(*each) for each in noted])
         if tuple(self._things.descriptions) != descriptions or not all(constant.holds(self._arguments) for constant in constants):
             return None
-        (name, entry, names, place), graph, plain = encoding.loads(kept)
+        (name, entry, names, place, made), graph, plain = encoding.loads(kept)
         tier0, output, hidden, written_out = self._value(plain)
         if not all(each.fits(each.read(self._arguments)) for each in hidden):
             return None
-        return Built(Program(name, graph, entry, names, tier0, place), output, hidden, constants, written_out)
+        return Built(Program(name, graph, entry, names, tier0, place, made=made), output, hidden, constants, written_out)
 
     def _constant(self, access: Any, kind: str, value: Any) -> Constant:
         """Raises NotDescribed for the identity of another thing, and what reading raises."""

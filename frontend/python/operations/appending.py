@@ -188,10 +188,19 @@ def or_grows(frame: Frame, node: ast.AST, owner: Value, value: Value | None) -> 
 
 
 def own(frame: Frame, node: ast.AST, owner: Grows) -> Growing | Reference:
-    """A list that may change. Raises UnsupportedSyntax for one that came in, of which programs have a copy."""
+    """A list that may grow. Raises UnsupportedSyntax for one that came in, of which programs have the numbers alone."""
     if isinstance(owner, Given):
-        raise frame.error(node, "a change of a list that came in", "build a new list and return it, or pass an array")
+        raise frame.error(node, "another length of a list that came in", "build a new list and return it")
     return owner
+
+
+def change(frame: Frame, node: ast.AST, owner: Grows) -> None:
+    """Note that the items of a list change, which may be one that came in: its arrays are written, and the list has what they have when
+    the call ends (runtime/arguments/changed_lists.py)."""
+    if isinstance(owner, Given):
+        array_operators.require_mutation(frame)
+        what = "a change of a list that came in, beside lists of other kinds, which may be the same"
+        frame.outside.changes_list = frame.outside.changes_list or frame.error(node, what, "pass an array")
 
 
 def append(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
@@ -291,7 +300,9 @@ def pop(frame: Frame, node: ast.AST, owner: Grows) -> Value:
 
 def reverse(frame: Frame, node: ast.AST, owner: Grows) -> None:
     """`owner.reverse()`"""
-    owner = own(frame, node, owner)
+    change(frame, node, owner)
+    if growing.lists_in(growing.item_of(owner)) and isinstance(owner, Given):
+        raise frame.error(node, "another order of lists that came in", "build a new list and return it")
     first, count = growing.place(frame, node, owner, ZERO), length(frame, owner)
     for buffer in growing.buffers(frame, owner):
         frame.call_function(frame, node, lists_rewritten.turned, [buffer, first, count], {})
@@ -305,17 +316,19 @@ def extend(frame: Frame, node: ast.AST, owner: Grows, items: list[Value]) -> Non
 
 def store(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
     """`owner[index] = value`, of an int."""
-    owner = own(frame, node, owner)
+    change(frame, node, owner)
     check_item(frame, node, owner, value)
     _write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
 
 
-def check_item(frame: Frame, node: ast.AST, owner: Growing | Reference, value: Value) -> None:
+def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     """Raises UnsupportedSyntax for an item of another kind than those of the list."""
     item, wanted = growing.item_of(owner), heaps.Wanted()
     if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) == item:
         return
     error = frame.error(node, f"{describe(value)} in a list of others", "give a list items of one kind, for example floats")
+    if isinstance(owner, Given):
+        raise error
     try:
         heaps.seen(frame, owner, heaps.item_of(frame, value, wanted), wanted)
     except LookupError:

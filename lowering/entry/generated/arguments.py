@@ -11,8 +11,9 @@ import ctypes
 from llvmlite import ir
 
 from tierup.lowering.entry import layout
-from tierup.lowering.entry.generated.ir import F64, I1, I8, I32, I64, NO, NULL, PTR, VOID, YES, Emitter, function
-from tierup.lowering.entry.generated.python import api, exception, incref, int_value, new_array, new_reference, the, type_of
+from tierup.lowering.entry.generated import lists
+from tierup.lowering.entry.generated.ir import F64, I1, I32, I64, NO, NULL, PTR, YES, Emitter, function
+from tierup.lowering.entry.generated.python import api, exception, incref, new_array, new_reference, the, type_of
 from tierup.lowering.entry.layout import Step, StepKind, Table
 from tierup.lowering.entry.records import SlowCause
 
@@ -129,100 +130,6 @@ def not_there(f: Emitter) -> None:
     f.b.ret(I64(SlowCause.HIDDEN))
 
 
-@function(I1, PTR, PTR, inline=True)
-def is_number(f: Emitter, obj: ir.Value, kind: ir.Value) -> None:
-    """i1 is_number(object, type): whether it is exactly of this type, float, int or bool, and fits in 64 bits."""
-    f.return_if(f.differ(type_of(f, obj), kind), NO)
-    f.return_if(f.differ(kind, the(f, "PyLong_Type")), YES, likely=True)
-    f.b.ret(f.call(int_value, obj, f.variable(I64, I64(0))))
-
-
-@function(VOID, PTR, PTR, PTR, I64, inline=True)
-def put_number(f: Emitter, obj: ir.Value, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
-    """void put_number(object, type, data, at): write what `is_number` holds of as element `at` of float64, int64 or bool."""
-    with f.when(f.equal(kind, the(f, "PyFloat_Type")), likely=True):
-        f.store(f.load(obj, layout.FLOAT_VALUE, F64), f.item(data, at))
-        f.b.ret_void()
-    with f.when(f.equal(kind, the(f, "PyLong_Type")), likely=True):
-        f.call(int_value, obj, f.item(data, at))
-        f.b.ret_void()
-    f.store(f.b.zext(f.equal(obj, the(f, "_Py_TrueStruct")), I8), f.item(data, at, 1))
-    f.b.ret_void()
-
-
-@function(I1, PTR, PTR)
-def all_are(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
-    """i1 all_are(list, type): whether `is_number` holds of all items."""
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        f.return_if(f.b.not_(f.call(is_number, item_of(f, items, i), kind)), NO)
-    f.b.ret(YES)
-
-
-@function(VOID, PTR, PTR, PTR, I64)
-def put_all(f: Emitter, items: ir.Value, kind: ir.Value, data: ir.Value, first: ir.Value) -> None:
-    """void put_all(list, type, data, first): write all items, from element `first` on."""
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        f.call(put_number, item_of(f, items, i), kind, data, f.b.add(first, i))
-    f.b.ret_void()
-
-
-@function(I64, PTR, PTR)
-def count_in_rows(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
-    """i64 count_in_rows(list, type): how many numbers there are in a list of lists; -1 where there is something else."""
-    total = f.variable(I64, I64(0))
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        row = item_of(f, items, i)
-        f.return_if(f.differ(type_of(f, row), the(f, "PyList_Type")), I64(-1))
-        f.return_if(f.b.not_(f.call(all_are, row, kind)), I64(-1))
-        f.store(f.b.add(f.load(total), f.load(row, layout.OB_SIZE)), total)
-    f.b.ret(f.load(total))
-
-
-@function(VOID, PTR, PTR, PTR, PTR)
-def put_rows(f: Emitter, items: ir.Value, kind: ir.Value, starts: ir.Value, numbers: ir.Value) -> None:
-    """void put_rows(list, type, starts, numbers): write where each list in a list begins and the last one ends, and all their items."""
-    at, starts, numbers = f.variable(I64, I64(0)), f.load(starts, layout.ARRAY_DATA, PTR), f.load(numbers, layout.ARRAY_DATA, PTR)
-    count = f.load(items, layout.OB_SIZE)
-    with f.loop(count) as i:
-        row, first = item_of(f, items, i), f.load(at)
-        f.store(first, f.item(starts, i))
-        f.call(put_all, row, kind, numbers, first)
-        f.store(f.b.add(first, f.load(row, layout.OB_SIZE)), at)
-    f.store(f.load(at), f.item(starts, count))
-    f.b.ret_void()
-
-
-@function(I1, PTR, PTR, I64)
-def are_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value) -> None:
-    """i1 are_tuples(list, kinds, places): whether all items are tuples of so many numbers, of the types that stand in `kinds`."""
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        item = item_of(f, items, i)
-        f.return_if(f.differ(type_of(f, item), the(f, "PyTuple_Type")), NO)
-        f.return_if(f.differ(f.load(item, layout.OB_SIZE), places), NO)
-        with f.loop(places) as j:
-            f.return_if(f.b.not_(f.call(is_number, place_of(f, item, j), f.load(f.item(kinds, j, 16), 0, PTR))), NO)
-    f.b.ret(YES)
-
-
-@function(VOID, PTR, PTR, I64, PTR)
-def put_places(f: Emitter, items: ir.Value, kind: ir.Value, place: ir.Value, array: ir.Value) -> None:
-    """void put_places(list, type, place, array): write the number at one place of each tuple."""
-    data = f.load(array, layout.ARRAY_DATA, PTR)
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        f.call(put_number, place_of(f, item_of(f, items, i), place), kind, data, i)
-    f.b.ret_void()
-
-
-def item_of(f: Emitter, items: ir.Value, i: ir.Value) -> ir.Value:
-    """An item of a list, a borrowed reference."""
-    return f.load(f.item(f.load(items, layout.LIST_ITEMS, PTR), i), 0, PTR)
-
-
-def place_of(f: Emitter, items: ir.Value, i: ir.Value) -> ir.Value:
-    """An item of a tuple, a borrowed reference."""
-    return f.load(f.item(f.at(items, layout.TUPLE_ITEMS), i), 0, PTR)
-
-
 @function(I64, PTR, PTR)
 def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
     """i64 read(table, slots): take the steps; -1, or a SlowCause, or -2 with an exception set."""
@@ -252,8 +159,8 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             unless(f.equal(type_of(f, subject), the(f, "PyList_Type")))
             return f.load(subject, layout.OB_SIZE)
 
-        def at_least(count: ir.Value, name: ir.Value = name) -> None:
-            unless(f.b.not_(f.less(count, f.b.ptrtoint(name, I64))))
+        def any_of(count: ir.Value) -> None:
+            unless(f.b.icmp_signed(">", count, I64(0)))
 
         def kind_at(column: int | ir.Value, obj: ir.Value = obj) -> ir.Value:
             return f.load(f.item(obj, column, 16), 0, PTR)
@@ -266,6 +173,10 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             return array
 
         with f.cases(f.get(step, Step, "kind")) as case:
+            case(StepKind.APART)
+            apart = f.call(lists.are_apart, slots, obj, count)
+            f.return_if(f.less(apart, I64(0)), I64(_RAISED))
+            unless(f.differ(apart, I64(0)))
             case(StepKind.GLOBAL)
             borrowed = api(f, "PyDict_GetItemWithError", obj, name)
             put(borrowed)
@@ -281,21 +192,21 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             put(api(f, "PyArray_FromScalar", subject, NULL))
             case(StepKind.NUMBERS)
             size = size_of_list()
-            at_least(size)
-            unless(f.call(all_are, subject, kind_at(0)))
-            f.call(put_all, subject, kind_at(0), f.load(made(0, size), layout.ARRAY_DATA, PTR), I64(0))
+            any_of(size)
+            unless(f.call(lists.all_are, subject, kind_at(0)))
+            f.call(lists.put_all, subject, kind_at(0), f.load(made(0, size), layout.ARRAY_DATA, PTR), I64(0))
             case(StepKind.ROWS)
             size = size_of_list()
-            total = f.call(count_in_rows, subject, kind_at(1))
-            at_least(total)
+            total = f.call(lists.count_in_rows, subject, kind_at(1))
+            any_of(total)
             starts = made(0, f.b.add(size, I64(1)))
-            f.call(put_rows, subject, kind_at(1), starts, made(1, total))
+            f.call(lists.put_rows, subject, kind_at(1), starts, made(1, total))
             case(StepKind.PLACES)
             size = size_of_list()
-            at_least(f.b.mul(size, count))
-            unless(f.call(are_tuples, subject, obj, count))
+            any_of(size)
+            unless(f.call(lists.are_tuples, subject, obj, count))
             with f.loop(count) as j:
-                f.call(put_places, subject, kind_at(j), j, made(j, size))
+                f.call(lists.put_places, subject, kind_at(j), j, made(j, size))
             case(StepKind.TUPLE)
             items(is_list=False)
             case(StepKind.LIST)

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from tierup.lowering.base.abi import INTERRUPTED, Argument
 from tierup.lowering.entry import layout
+from tierup.lowering.entry.generated import lists
 from tierup.lowering.entry.generated.arguments import bind, read
 from tierup.lowering.entry.generated.called.allocations import kernel_free, kernel_malloc
 from tierup.lowering.entry.generated.called.blocks import give_back
@@ -109,7 +110,7 @@ def execute(
         f.b.ret(f.call(failed, table, version, left, flat, live, args, nargsf, kwnames))
     f.return_if(f.b.not_(f.call(finish, version, frame)), give_up)
 
-    user = f.call(assemble, version, frame)
+    user = f.call(assemble, version, flat, frame)
     with f.when(f.differ(f.get(version, RowStruct, "n_written"), I64(0)), likely=False):
         with f.when(f.is_null(user)):  # the user's results are given up already, the scratch arrays are not
             objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
@@ -121,6 +122,11 @@ def execute(
             f.call(decref, user)
             leave()
             f.b.ret(NULL)
+        with f.when(f.differ(f.get(table, Table, "n_lists"), I64(0)), likely=False):
+            with f.when(f.b.not_(f.call(lists.give_lists, table, flat))):
+                f.call(decref, user)
+                leave()
+                f.b.ret(NULL)
     note(f, f.get(version, RowStruct, "serial"))
     leave()
     f.b.ret(user)
@@ -161,8 +167,9 @@ def call_bound(f: Emitter, table: ir.Value, args: ir.Value, nargsf: ir.Value, kw
     result, flat = f.variable(PTR, NULL), f.variable(PTR, slots)
     with f.when(f.equal(f.load(outcome), I64(-1)), likely=True):
         with f.when(f.b.not_(f.is_null(indices))):
-            f.store(f.stack(f.b.mul(n_flat, I64(8))), flat)
-            with f.loop(n_flat) as i:
+            n_all = f.b.add(n_flat, f.get(table, Table, "n_lists"))
+            f.store(f.stack(f.b.mul(n_all, I64(8))), flat)
+            with f.loop(n_all) as i:
                 f.store(f.load(f.item(slots, f.load(f.item(indices, i))), 0, PTR), f.item(f.load(flat, 0, PTR), i))
         f.store(f.call(call_flat, table, f.load(flat, 0, PTR), args, nargsf, kwnames), result)
     with f.when(f.b.icmp_signed(">=", f.load(outcome), I64(0)), likely=False):

@@ -273,9 +273,10 @@ def give_over(f: Emitter, node: ir.Value, items: ir.Value, skipped: ir.Value) ->
     f.b.ret(f.load(made, 0, PTR))
 
 
-@function(PTR, PTR, PTR)
-def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
-    """ptr put_together(version, frame): what the user gets, of more than one object; null with an exception set, user results given up."""
+@function(PTR, PTR, PTR, PTR)
+def put_together(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value) -> None:
+    """ptr put_together(version, flat, frame): what the user gets, where that is not one object as it is; null with an exception set, user
+    results given up."""
     objects, n_nodes = f.at(frame, f.get(version, RowStruct, "objects_at")), f.get(version, RowStruct, "n_nodes")
     stack = f.stack(f.b.mul(n_nodes, I64(8)))
     height, taken, made = f.variable(I64, I64(0)), f.variable(I64, I64(0)), f.variable(PTR, NULL)
@@ -295,6 +296,8 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
             f.store(new_reference(f, f.get(node, Node, "object")), made)
             case(NodeKind.AGAIN)  # what it was put into is on the stack still
             f.store(new_reference(f, f.load(f.item(objects, f.get(node, Node, "count")), 0, PTR)), made)
+            case(NodeKind.GIVEN)
+            f.store(new_reference(f, f.load(f.item(flat, f.get(node, Node, "count")), 0, PTR)), made)
             case(NodeKind.TUPLE, NodeKind.LIST, NodeKind.DICT)
             f.store(f.b.sub(f.load(height), f.get(node, Node, "count")), height)
             f.store(f.call(collect, node, f.item(stack, f.load(height))), made)
@@ -324,12 +327,12 @@ def put_together(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
     f.b.ret(f.load(stack, 0, PTR))
 
 
-@function(PTR, PTR, PTR, inline=True)
-def assemble(f: Emitter, version: ir.Value, frame: ir.Value) -> None:
-    """ptr assemble(version, frame): `put_together`, which is nothing for a single result."""
+@function(PTR, PTR, PTR, PTR, inline=True)
+def assemble(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value) -> None:
+    """ptr assemble(version, flat, frame): `put_together`, which is nothing for a single result."""
     objects = f.at(frame, f.get(version, RowStruct, "objects_at"))
     f.return_if(f.is_null(f.get(version, RowStruct, "nodes")), lambda: f.load(objects, 0, PTR), likely=True)
-    f.b.ret(f.call(put_together, version, frame))
+    f.b.ret(f.call(put_together, version, flat, frame))
 
 
 @function(I1, PTR, PTR, PTR, I1)

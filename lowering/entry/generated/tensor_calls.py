@@ -60,7 +60,7 @@ def call_tensors(f: Emitter, table: ir.Value, flat: ir.Value, n: ir.Value, args:
         give_up()
         f.b.ret(python(SlowCause.FAILED))
     f.return_if(f.b.not_(f.call(_finish, version, frame)), give_up)
-    user = f.call(assemble, version, frame)
+    user = f.call(assemble, version, flat, frame)
     note(f, f.get(version, RowStruct, "serial"))
     f.add_to(-1, version, offset(RowStruct, "in_flight"))
     f.b.ret(user)

@@ -161,6 +161,8 @@ class NativeRow:
         nodes += [(layout.NodeKind.ONLY, union, alternative) for union, alternative in tree.only]
         obj = self._int64s(list(map(id, tree.keys))) if tree.kind == "dict" else id(tree.value)
         count = tree.value if tree.kind == "again" else len(tree.items)
+        if tree.kind == "given":  # behind the flat arguments
+            count = len(self.record.arguments) + tree.value  # type: ignore[operator]  # a number
         nodes.append((layout.NodeKind[tree.kind.upper()], count, obj))  # type: ignore[arg-type]  # a number
 
     def _fill_guard(self, guard: layout.Guard, spec: ArgumentSpec, written: bool, program: Program, bound: set[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.lowering.entry.layout import StepKind
+from tierup.lowering.entry.layout import READ_ONLY, StepKind
 from tierup.lowering.entry.records import (
     AttributeSource,
     CellSource,
@@ -20,6 +20,7 @@ from tierup.lowering.entry.records import (
     Inputs,
     Items,
     ItemSource,
+    ListBack,
     Positional,
     ScalarSource,
     Source,
@@ -29,6 +30,10 @@ from tierup.lowering.entry.records import (
 _Step = tuple[int, int, int, int, int, int]  # the fields of layout.Step
 _OF_COLUMNS: dict[type | None, StepKind] = {None: StepKind.NUMBERS, list: StepKind.ROWS, tuple: StepKind.PLACES}
 _KINDS: dict[type, StepKind] = {tuple: StepKind.TUPLE, list: StepKind.LIST, dict: StepKind.DICT}
+
+
+def _types_of(columns: Columns) -> list[object]:
+    return [part for of in columns.types for part in (of, np.dtype(of))]
 
 
 def pointers(objects: Sequence[object]) -> Any:
@@ -50,6 +55,8 @@ class Steps:
             else:
                 self._hold(constant)
         self.flat = [self._slot(source) for source in inputs.sources]
+        self.lists: list[tuple[int, int, int, int]] = []  # the fields of layout.ListRecord
+        self._keep_apart(inputs.lists)
 
     def _hold(self, constant: Constant) -> None:
         slot = self._slot(constant.source)
@@ -90,9 +97,24 @@ class Steps:
 
     def _columns(self, columns: Columns) -> int:
         slot, kind = self._slot(columns.of), _OF_COLUMNS[columns.holds]
-        pairs = pointers(made := [part for of in columns.types for part in (of, np.dtype(of))])
+        pairs = pointers(made := _types_of(columns))
         self._keep += [pairs, made]
-        return self._take((kind, slot, columns.types), kind, slot, len(columns.types), ctypes.addressof(pairs), columns.fewest)
+        return self._take((kind, slot, columns.types), kind, slot, len(columns.types), ctypes.addressof(pairs))
+
+    def _keep_apart(self, lists: Sequence[ListBack]) -> None:
+        """Let no two of them be one, where one changes. Behind the flat arguments stand the lists themselves."""
+        slots = [self._slot(each.columns.of) for each in lists]
+        has_rows = [each.columns.holds is list for each in lists]
+        if any(each.changes for each in lists) and (len(lists) > 1 or any(has_rows)):
+            which = (ctypes.c_int64 * (2 * len(lists)))(*(part for pair in zip(slots, has_rows, strict=True) for part in pair))
+            self._keep.append(which)
+            self.taken.append((StepKind.APART, 0, 0, len(lists), ctypes.addressof(which), 0))
+        for each in lists:
+            pairs = pointers(made := _types_of(each.columns))
+            self._keep += [pairs, made]
+            kind = _OF_COLUMNS[each.columns.holds] if each.changes else READ_ONLY
+            self.lists.append((kind, each.first, len(each.columns.types), ctypes.addressof(pairs)))
+        self.flat += slots
 
     def _read(self, kind: StepKind, slot: int = 0, obj: object = None, name: str = "", count: int = 1) -> int:
         interned = sys.intern(name)

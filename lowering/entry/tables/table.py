@@ -186,8 +186,10 @@ class NativeTable(Versions[NativeRow]):
         self._keep += [parameters, steps, names, extra]
         t.n_steps, t.n_slots = len(steps.taken), steps.n_slots
         t.steps = self._array((layout.Step * max(1, t.n_steps))(*(layout.Step(*s) for s in steps.taken)))
+        t.n_lists = len(steps.lists)
+        t.lists = self._array((layout.ListRecord * max(1, t.n_lists))(*(layout.ListRecord(*each) for each in steps.lists)))
         if steps.taken or steps.flat != list(range(n_flat)):
-            t.flat = self._array((ctypes.c_int64 * max(1, n_flat))(*steps.flat))
+            t.flat = self._array((ctypes.c_int64 * max(1, n_flat + t.n_lists))(*steps.flat))
 
     def _array(self, memory: Any) -> int:
         self._keep.append(memory)
