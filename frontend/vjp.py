@@ -14,6 +14,7 @@ import numpy as np
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.jit import jit
 from tierup.runtime.arguments.trees import Leaf, Node, Output, OutputNode, OutputTree, Tree, explain_recursion, flatten, unflatten
+from tierup.runtime.base.errors import NotDifferentiable
 from tierup.runtime.base.options import options
 from tierup.runtime.executors.gradients import pair as gradient_pair
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere
@@ -90,13 +91,16 @@ class Pullback:
 def _program(function: Function, given: tuple[Any, ...]) -> tuple[Variant, tuple[Any, ...]]:
     """Raises NotDifferentiable where there is no program of the whole function."""
     try:
-        return function.find(given, {})
+        found = function.find(given, {})
     except AnsweredElsewhere:
         try:
             with options(strict=True):
-                return function.find(given, {})
+                found = function.find(given, {})
         except UnsupportedSyntax as e:
             raise e.as_gradient() from None
+    if found[0].lists.all:
+        raise NotDifferentiable(f"{function.__name__} changes a list that it is given, or gives it back: make a new one of it: list(...)")
+    return found
 
 
 def _function(fn: Any) -> Function:

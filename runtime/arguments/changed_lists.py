@@ -72,9 +72,7 @@ class Lists:
                 _put([items], each.kind, [np.asarray(flat[place]) for place in each.places])
 
 
-def places_of_lists(shape: CallShape) -> list[int]:
-    """The flat leaf at which each list that came in as arrays begins."""
-    return [each.places.start for each in _lists_in(shape, frozenset())]
+NO_LISTS = Lists()
 
 
 def _lists_in(shape: CallShape, written: frozenset[int]) -> Iterator[ListArgument]:

@@ -41,7 +41,7 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.changed_lists import Lists
+from tierup.runtime.arguments.changed_lists import NO_LISTS, Lists
 from tierup.runtime.arguments.columns import NUMBER_TYPES, Kind, kinds_in
 from tierup.runtime.arguments.trees import (
     CallShape,
@@ -82,7 +82,7 @@ _MOST_SLOTS = 2000  # they are on the stack
 
 def convention(
     shape: CallShape, signature: inspect.Signature, function: Any, output: OutputTree, inputs: tuple[hidden.HiddenInput, ...],
-    constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object], lists: Lists,
+    constants: tuple[hidden.Constant, ...], arguments: Mapping[str, object], lists: Lists = NO_LISTS,
 ) -> Convention | None:  # fmt: skip
     """The convention of a graph, or None when its calls need Python. `function`: whose defaults hold, or None. `lists`: that may change."""
     constants = tuple(c for c in constants if c.kind not in ("dtype", "index dtype"))  # guards of versions check those of all inputs

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tierup.dialect.base.records import cached_property
-from tierup.runtime.arguments.changed_lists import Lists
+from tierup.runtime.arguments.changed_lists import NO_LISTS, Lists
 from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, OutputTree
 from tierup.runtime.executors.executor import Executor
@@ -43,7 +43,7 @@ class Variant:
 
     built: Built
     executor: Executor
-    lists: Lists = Lists()
+    lists: Lists = NO_LISTS
 
     def holds(self, arguments: Mapping[str, object]) -> bool:
         """Whether all values from outside that are part of the graph are what they were when it was built."""

@@ -81,6 +81,9 @@ def calls(chance: random.Random, made: list[Parameter]) -> list[Call]:
     if arrays and chance.random() < 0.3:
         i = chance.choice(arrays)
         odd.append(replace(first, seed=seed + 60, dtypes={i: chance.choices(DTYPES, WEIGHTS)[0]}, times=2))
+    lists = [i for i, p in enumerate(made) if p.dtype in LISTS]
+    if lists:
+        odd.append(replace(first, seed=seed + 80, layouts=dict.fromkeys(lists, "twice"), times=2))
     chance.shuffle(odd)
     return [*found, *odd, replace(first, seed=seed + 70)]
 
@@ -92,6 +95,8 @@ def arguments(made: list[Parameter], call: Call) -> list[Any]:
     for i, p in enumerate(made):
         if p.dims is None:
             given.append(_list(p, rng, call) if p.dtype in LISTS else _number(p, rng))
+            if call.layouts.get(i) == "twice":
+                given[i] = _twice(given[i], [v for v, other in zip(given, made[:i], strict=False) if other.dtype == p.dtype])
             continue
         shape = tuple(call.sizes[d] if isinstance(d, str) else d for d in p.dims)
         if call.pair is not None and call.pair[1] == i:
@@ -120,6 +125,13 @@ def _list(p: Parameter, rng: np.random.Generator, call: Call) -> list[Any]:
     kinds = [made["ints"], made["ints"], made["floats"]]
     pairs: list[Any] = [tuple(number() for number in kinds) for _ in range(_LENGTHS[size] // 2)]
     return pairs[:-1] + [(1, 2)] if call.special and pairs else pairs
+
+
+def _twice(found: list[Any], others: list[Any]) -> list[Any]:
+    """A list that stands in the call before, or of which one row is another."""
+    if others:
+        return others[0]  # type: ignore[no-any-return]  # a list
+    return [*found[:1], *found[:-1]] if found and type(found[0]) is list else found
 
 
 def _number(p: Parameter, rng: np.random.Generator) -> Any:

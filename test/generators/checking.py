@@ -58,6 +58,7 @@ def difference(got: Outcome, want: Outcome, tolerance: float = TOLERANCE) -> str
             shared, expected = sharing(got.result, got.arguments), sharing(want.result, want.arguments)
             assert shared == expected, f"results share memory with arguments {shared}, not {expected}"
             assert _beside(got.result) == _beside(want.result), f"results share memory {_beside(got.result)}, not {_beside(want.result)}"
+            assert _lists_beside(got) == _lists_beside(want), f"which lists are which arguments: {_lists_beside(got)}, not {_lists_beside(want)}"
             assert _flags(got) == _flags(want), f"writeable, and strides of views: {_flags(got)}, not {_flags(want)}"
         assert_same(got.arguments, want.arguments, tolerance, "arguments after the call")
     except AssertionError as e:
@@ -68,6 +69,20 @@ def difference(got: Outcome, want: Outcome, tolerance: float = TOLERANCE) -> str
 def _beside(result: Any) -> list[list[bool]]:
     found = arrays(result)
     return [[np.shares_memory(a, b) for b in found[:i]] for i, a in enumerate(found)]
+
+
+def _lists_beside(o: Outcome) -> list[list[int]]:
+    """Which lists of the arguments, and of the results before it, each list of the result is."""
+    given, found = lists_in(o.arguments), lists_in(o.result)
+    return [[k for k, other in enumerate([*given, *found[:i]]) if other is one] for i, one in enumerate(found)]
+
+
+def lists_in(value: Any) -> list[list[Any]]:
+    """All lists in a tree."""
+    if not isinstance(value, (list, tuple, dict)):
+        return []
+    inner = [found for part in (value.values() if isinstance(value, dict) else value) for found in lists_in(part)]
+    return [value, *inner] if isinstance(value, list) else inner
 
 
 def _flags(o: Outcome) -> list[tuple[bool, Any]]:

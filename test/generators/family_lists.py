@@ -14,16 +14,23 @@ OF_NUMBERS = (
     "V = 0\nwhile V < len(L) and L[V] < 1:\n    V = V + 1", "V = [L[0]] * len(L)", "V = []\nfor w in L:\n    V.append(w + 1)", "V = list(map(abs, L))", "V = [a_ * b_ for a_, b_ in zip(L, L[1:])]",
     "V = 0\nfor a_, b_ in enumerate(L):\n    if b_ > 0:\n        V = a_\n        break", "V = L[len(L) // 2]", "V = L[len(L)]", "V = not L", "V = (L[0], L[-1])", "V = L[0] / L[1]", "V = L[0] // L[1]",
     "g_ = lambda k: L[k] + 1\nV = g_(0) + g_(-1)", "V = np.arange(70.0)[L]", "L[1], L[0] = L[0], L[1]", "V = [L, len(L)]", "V = np.zeros(len(L)) + L", "V = min(L, default=0)",
+    "for a_ in range(len(L)):\n    L[a_] = L[a_] + 1", "for a_ in range(1, len(L)):\n    b_ = a_\n    while b_ > 0 and L[b_] < L[b_ - 1]:\n        L[b_], L[b_ - 1] = L[b_ - 1], L[b_]\n        b_ -= 1",
+    "V = L\nfor a_ in range(len(L) - 1):\n    V[a_] = L[a_ + 1]", "for a_ in range(len(L) + 1):\n    L[a_] = L[a_] * 2", "for a_ in range(len(L)):\n    L[a_] *= -1\nV = [L, sum(L)]",
+    "a_, b_ = 0, len(L) - 1\nwhile a_ < b_:\n    L[a_], L[b_] = L[b_], L[a_]\n    a_, b_ = a_ + 1, b_ - 1\nV = L", "for a_, b_ in enumerate(L):\n    if b_ > 1:\n        L[a_] = L[0]",
+    "def g_(v, k):\n    v[k] = v[k - 1]\n    return v[k]\nV = g_(L, 1) + g_(L, -1)", "V = L[1:]\nfor a_ in range(len(V)):\n    L[a_] = V[a_]",
 )  # fmt: skip
 OF_LISTS = (
     "V = 0\nfor b_ in L:\n    for w in b_:\n        V = V + w", "V = L[1][-1]", "V = [sum(b_) for b_ in L]", "V = [b_[:] for b_ in L]", "V = len(L[0])", "V = L[0]", "V = np.array(L)", "L[0][0] = 1",
     "V = [[L[b_][a_] for b_ in range(len(L))] for a_ in range(len(L[0]))]", "V = L[0]\nfor b_ in L:\n    if b_ and b_[0] > V[0]:\n        V = b_", "V = L[1:]", "V = L[0] + L[1]", "V = L",
     "V = 0\nfor a_ in range(1, len(L)):\n    for b_ in range(len(L[a_])):\n        if b_ < len(L[a_ - 1]) and L[a_][b_] > L[a_ - 1][b_]:\n            V = V + 1", "V = [max(b_, default=0) for b_ in L]",
     "V = [list(b_) for b_ in L]\nV[0][0] = V[1][1]", "L[0].append(1)", "V = [w for b_ in L for w in b_ if w]", "V = [len(b_) for b_ in L]", "V = L[1][1:]", "V = sorted(L[0])", "V = list(zip(*L))",
+    "for b_ in L:\n    for a_ in range(len(b_)):\n        b_[a_] = b_[a_] * 2", "for a_ in range(1, len(L)):\n    for b_ in range(len(L[a_])):\n        if b_ < len(L[a_ - 1]):\n            L[a_][b_] += L[a_ - 1][b_]",
+    "V = L[0]\nV[0] = L[1][0]", "for a_ in range(len(L)):\n    L[a_][a_] = L[a_][0]\nV = L", "L[0], L[1] = L[1], L[0]",
 )  # fmt: skip
 OF_TUPLES = (
     "V = 0\nfor a_, b_, w in L:\n    V = V + a_ * w - b_", "V = L[0]", "V = [w for _, _, w in L]", "V = L[-1][2]", "V = [0.0] * 9\nfor a_, b_, w in L:\n    V[a_] = V[a_] + w", "V = sorted(L)", "V = L[1:3]",
     "V = max(w for _, _, w in L)", "V = [b_ for b_ in L if b_[0] > 1]", "V = np.array(L)", "V = {a_: w for a_, _, w in L}", "V = L\nV.append(V[0])", "V = len(L)", "a_, b_ = L[0]\nV = a_", "V = L[0] + L[1]",
+    "for a_ in range(len(L)):\n    L[a_] = (L[a_][1], L[a_][0], L[a_][2] + 1)", "L[0], L[1] = L[1], L[0]\nV = L", "for a_, (b_, _, w) in enumerate(L):\n    if w > b_:\n        L[a_] = (b_, b_, w)",
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.calls import autograd, by_python, shared_memory, transforms, watched
 from tierup.frontend.torch.errors import through_torch
 from tierup.runtime.arguments.trees import unflatten
-from tierup.runtime.base.errors import NotDifferentiable
+from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import EventKind
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def call(
         attributes.renew()
         attributes.call.tensors, attributes.call.given = given, (tuple(args), kwargs)
     variant, flat = function.find(arrays, named)
+    if variant.lists.all:
+        raise UnsupportedArgument("a list that changes or is given back, beside tensors")
     if attributes is not None:
         given |= attributes.tensors()
     tensors = [given.get(id(leaf)) for leaf in flat]

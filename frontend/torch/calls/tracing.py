@@ -36,9 +36,9 @@ def call(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
         named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
         variant, flat = function.find(arrays, named)
         program = variant.executor.program
-        written = [p.name for p in program.tier0.parameters if p.written]
+        written = [p.name for p in program.tier0.parameters if p.written] or [str(each.access) for each in variant.lists.all]
         if written:
-            raise UnsupportedProgram(f"{function.__name__} cannot be traced: it writes its argument {written[0]}")
+            raise UnsupportedProgram(f"{function.__name__} cannot be traced: it writes its argument {written[0]}, or gives it back")
         sizes: dict[int, str] = {}
         try:
             text = specialise(to_values(program.graph), program.entry, tuple([_spec(value, sizes) for value in flat]))
