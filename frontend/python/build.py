@@ -59,7 +59,6 @@ from tierup.frontend.python.building.templates import (
 )
 from tierup.frontend.python.building.values import (
     NONE,
-    ZERO,
     Array,
     Closure,
     Complex,
@@ -68,6 +67,7 @@ from tierup.frontend.python.building.values import (
     Given,
     Grown,
     Grows,
+    Itself,
     Mapping_,
     Object,
     OneOf,
@@ -84,6 +84,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.functions import (  # noqa: F401 - importing them registers the functions that programs may call
     builtins,
+    list_methods,
     numpy_elementwise,
     numpy_factories,
     numpy_finding,
@@ -333,9 +334,12 @@ class ProgramBuilder:
         if isinstance(value, Scalar):
             return [value.ssa], Output(value.kind)
         if isinstance(value, Given):
-            if value.buffers[0].ssa not in self.outside.given or value.begin is not ZERO:
+            found = growing.itself(frame, value)
+            if found is None:
                 raise frame.error(None, f"returning a part of {describe(value)}", "return a copy of it: list(...)")
-            return [], Output("list", value=self.outside.given.index(value.buffers[0].ssa))
+            value = found
+        if isinstance(value, Const) and isinstance(value.value, Itself):
+            return [], Output("list", value=value.value.index)
         if isinstance(value, Grows):
             if any(value is other for other in self.returned):
                 raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")

@@ -68,6 +68,31 @@ def turned(numbers: Any, first: int, count: int) -> Any:
         numbers[first + count - 1 - k] = kept
 
 
+def opened(numbers: Any, first: int, count: int) -> Any:
+    """Moves as many numbers, from the first on, one place up."""
+    for k in range(count):
+        numbers[first + count - k] = numbers[first + count - k - 1]
+
+
+def closed(numbers: Any, first: int, count: int) -> Any:
+    """Moves as many numbers, which stand behind the first one, one place down."""
+    for k in range(count):
+        numbers[first + k] = numbers[first + k + 1]
+
+
+def ordered(numbers: Any, first: int, count: int) -> Any:
+    """Sorts so many numbers of an array; equal ones stay in their order."""
+    part = numbers[first : first + count]
+    if np.any(part != part):
+        raise ValueError("a NaN")
+    part[:] = np.sort(part, kind="stable")
+
+
+def place_before(n: int, index: int) -> int:
+    """Where in a list of `n` items one is put in before an index."""
+    return max(index + n, 0) if index < 0 else min(index, n)
+
+
 def within(n: int, start: int | None, stop: int | None, step: int) -> Any:
     """Where a slice of a list with `n` items begins, and how many items it has."""
     low, high = (0, n) if step > 0 else (-1, n - 1)

@@ -17,6 +17,10 @@ OF_NUMBERS = (
     "for a_ in range(len(L)):\n    L[a_] = L[a_] + 1", "for a_ in range(1, len(L)):\n    b_ = a_\n    while b_ > 0 and L[b_] < L[b_ - 1]:\n        L[b_], L[b_ - 1] = L[b_ - 1], L[b_]\n        b_ -= 1",
     "V = L\nfor a_ in range(len(L) - 1):\n    V[a_] = L[a_ + 1]", "for a_ in range(len(L) + 1):\n    L[a_] = L[a_] * 2", "for a_ in range(len(L)):\n    L[a_] *= -1\nV = [L, sum(L)]",
     "a_, b_ = 0, len(L) - 1\nwhile a_ < b_:\n    L[a_], L[b_] = L[b_], L[a_]\n    a_, b_ = a_ + 1, b_ - 1\nV = L", "for a_, b_ in enumerate(L):\n    if b_ > 1:\n        L[a_] = L[0]",
+    "V = []\nfor w in L:\n    if w > 0:\n        V.insert(len(V) // 2, w)\n    elif V:\n        V.pop(0)", "V = L[:]\nV.sort()", "V = sorted(L, reverse=True)", "V = L if L[0] > 0 else L[1:]", "V = [w for w in L if w > 0]\nV.sort(reverse=True)",
+    "V = L[:]\nfor w in L:\n    if w in V and w < 2:\n        V.remove(w)", "V = L[1:]\na_ = 0\nwhile a_ < len(V):\n    if V[a_] > 0:\n        del V[a_]\n    else:\n        a_ += 1", "V = L[:]\nwhile len(V) > 3:\n    V.pop(len(V) // 2)",
+    "V = []\nfor a_ in range(len(L)):\n    V.extend(L[a_:])\n    if len(V) > 50:\n        V.clear()", "V = []\nfor w in L:\n    V += [w, w]\n    if len(V) > 7:\n        del V[-3]\nV += L[:2]", "V = L[:]\nV.insert(-2, L[0])\nV.insert(99, L[0])\nV.pop(1)",
+    "V = [3]\nfor w in L:\n    V.append(V.pop(0) + 1)\n    V.insert(w, 2)\nV.remove(2)", "V = []\nfor w in L:\n    if V and V[-1] == w:\n        V.pop(-1)\n    else:\n        V += sorted(V[-2:])\n        V.append(w)",
     "def g_(v, k):\n    v[k] = v[k - 1]\n    return v[k]\nV = g_(L, 1) + g_(L, -1)", "V = L[1:]\nfor a_ in range(len(V)):\n    L[a_] = V[a_]",
 )  # fmt: skip
 OF_LISTS = (
@@ -25,12 +29,13 @@ OF_LISTS = (
     "V = 0\nfor a_ in range(1, len(L)):\n    for b_ in range(len(L[a_])):\n        if b_ < len(L[a_ - 1]) and L[a_][b_] > L[a_ - 1][b_]:\n            V = V + 1", "V = [max(b_, default=0) for b_ in L]",
     "V = [list(b_) for b_ in L]\nV[0][0] = V[1][1]", "L[0].append(1)", "V = [w for b_ in L for w in b_ if w]", "V = [len(b_) for b_ in L]", "V = L[1][1:]", "V = sorted(L[0])", "V = list(zip(*L))",
     "for b_ in L:\n    for a_ in range(len(b_)):\n        b_[a_] = b_[a_] * 2", "for a_ in range(1, len(L)):\n    for b_ in range(len(L[a_])):\n        if b_ < len(L[a_ - 1]):\n            L[a_][b_] += L[a_ - 1][b_]",
-    "V = L[0]\nV[0] = L[1][0]", "for a_ in range(len(L)):\n    L[a_][a_] = L[a_][0]\nV = L", "L[0], L[1] = L[1], L[0]",
+    "V = L[0]\nV[0] = L[1][0]", "V = []\nfor b_ in L:\n    V.append(b_[:])\n    if len(V) > 2:\n        V.pop(0)",
+    "V = [[] for _ in L]\nfor a_ in range(len(L)):\n    V[a_].extend(L[a_])\n    V[a_].sort()\n    V[a_].insert(0, 1)\n    if len(V[a_]) > 3:\n        del V[a_][1]", "for a_ in range(len(L)):\n    L[a_][a_] = L[a_][0]\nV = L", "L[0], L[1] = L[1], L[0]",
 )  # fmt: skip
 OF_TUPLES = (
     "V = 0\nfor a_, b_, w in L:\n    V = V + a_ * w - b_", "V = L[0]", "V = [w for _, _, w in L]", "V = L[-1][2]", "V = [0.0] * 9\nfor a_, b_, w in L:\n    V[a_] = V[a_] + w", "V = sorted(L)", "V = L[1:3]",
     "V = max(w for _, _, w in L)", "V = [b_ for b_ in L if b_[0] > 1]", "V = np.array(L)", "V = {a_: w for a_, _, w in L}", "V = L\nV.append(V[0])", "V = len(L)", "a_, b_ = L[0]\nV = a_", "V = L[0] + L[1]",
-    "for a_ in range(len(L)):\n    L[a_] = (L[a_][1], L[a_][0], L[a_][2] + 1)", "L[0], L[1] = L[1], L[0]\nV = L", "for a_, (b_, _, w) in enumerate(L):\n    if w > b_:\n        L[a_] = (b_, b_, w)",
+    "for a_ in range(len(L)):\n    L[a_] = (L[a_][1], L[a_][0], L[a_][2] + 1)", "L[0], L[1] = L[1], L[0]\nV = L", "V = L[:]\nwhile len(V) > 3:\n    V.insert(0, V.pop(2))\n    V.pop(1)", "for a_, (b_, _, w) in enumerate(L):\n    if w > b_:\n        L[a_] = (b_, b_, w)",
 )  # fmt: skip
 
 

@@ -129,6 +129,13 @@ class Given:
     count: Value
 
 
+@dataclass(frozen=True)
+class Itself:
+    """In a Const that is returned: a list that came in as arrays, itself, by which of them it is."""
+
+    index: int
+
+
 Grows = Growing | Reference | Given
 """Lists of which only the run knows how many items they have."""
 

@@ -65,7 +65,7 @@ def made(frame: Frame, node: ast.AST, items: list[Value]) -> Sequence | Growing 
     found = _of_length(frame, node, room, Const(len(items)))
     for i, item in enumerate(items):
         check_item(frame, node, found, item)
-        _write(frame, node, found, Const(i), item)
+        write(frame, node, found, Const(i), item)
     return found
 
 
@@ -121,7 +121,7 @@ def repeated(frame: Frame, node: ast.AST, items: list[Value], times: Value) -> S
     length = select(frame, node, is_some, lambda: times, lambda: ZERO)
     made_now = _of_length(frame, node, room, length)
     check_item(frame, node, made_now, items[0])
-    _write(frame, node, made_now, Slice(ZERO, length, NONE), items[0])
+    write(frame, node, made_now, Slice(ZERO, length, NONE), items[0])
     return made_now
 
 
@@ -156,15 +156,19 @@ def _site(frame: Frame, node: ast.AST) -> Site:
     return f"{function} {type(node).__name__}", getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0
 
 
-def refuse(frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: UnsupportedSyntax) -> UnsupportedSyntax:
-    """The error of an append that stands where only the run decides whether it happens; another try builds the list as one that grows. In a
-    heap, where it is another one's by the path taken, or another function's."""
+def refuse(
+    frame: Frame, node: ast.AST, owner: Sequence, value: Value, error: UnsupportedSyntax, *, spread: bool = False
+) -> UnsupportedSyntax:
+    """The error of a change that stands where only the run decides whether it happens; another try builds the list as one that grows. In a
+    heap, where it is another one's by the path taken, or another function's. `spread`: `value` is a list of items, and no item."""
     wanted: heaps.Wanted = {}
     alike = owner.perhaps or [owner]
     sites = {one.site for one in alike if isinstance(one, Sequence) and one.site is not None}
     try:
-        item = heaps.item_of(frame, value, wanted)
+        item = growing.item_of(value) if spread and isinstance(value, Grows) else heaps.item_of(frame, value, wanted)
         if growing.lists_in(item):
+            if spread:
+                return error
             item = heaps.together(frame, [replace(owner, items=[*owner.items, value])], wanted)
     except LookupError:
         return error
@@ -213,15 +217,15 @@ def append(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
         _leave_to_python(frame, node, compare(frame, ast.GtE, n, Const(owner.room.most)).ssa, owner.room.most)
     else:
         with in_arm(frame, compare(frame, ast.GtE, n, growing.known(frame, owner, growing.SIZE)).ssa):
-            _move(frame, node, owner, n)
-    _write(frame, node, owner, n, value)
+            _move(frame, node, owner, n, n)
+    write(frame, node, owner, n, value)
     stores.fill(frame, node, _count(frame, owner), binary(frame, node, ast.Add, n, Const(1)))
 
 
-def _move(frame: Frame, node: ast.AST, owner: Reference, n: Value) -> None:
-    """Move a list that is full to the end of its heap, with twice the room."""
+def _move(frame: Frame, node: ast.AST, owner: Reference, n: Value, least: Value) -> None:
+    """Move a list of `n` items that is full to the end of its heap, with room for twice as many as `least`."""
     heap = frame.heap(owner.item)
-    size = binary(frame, node, ast.Add, binary(frame, node, ast.Mult, n, Const(2)), Const(FEWEST))
+    size = binary(frame, node, ast.Add, binary(frame, node, ast.Mult, least, Const(2)), Const(FEWEST))
     end = _read(frame, node, heap.ends, Const(1))
     behind = binary(frame, node, ast.Add, end, size)
     _leave_to_python(frame, node, compare(frame, ast.Gt, behind, Const(heap.most)).ssa, heap.most)
@@ -271,7 +275,7 @@ def joined(frame: Frame, node: ast.AST, first: Sequence | Grows, second: Sequenc
             continue
         for i, item in enumerate(one.items):
             check_item(frame, node, made, item)
-            _write(frame, node, made, binary(frame, node, ast.Add, begin, Const(i)), item)
+            write(frame, node, made, binary(frame, node, ast.Add, begin, Const(i)), item)
     return made
 
 
@@ -290,11 +294,8 @@ def _room_like(frame: Frame, node: ast.AST, owner: Grows) -> Room:
 
 def pop(frame: Frame, node: ast.AST, owner: Grows) -> Value:
     """`owner.pop()`"""
-    owner = own(frame, node, owner)
     item, index = growing.last(frame, node, owner, "pop from empty list")
-    if isinstance(owner, Growing):
-        owner.appended += 1
-    stores.fill(frame, node, _count(frame, owner), index)
+    cut(frame, node, owner, index)
     return item
 
 
@@ -314,11 +315,36 @@ def extend(frame: Frame, node: ast.AST, owner: Grows, items: list[Value]) -> Non
         append(frame, node, owner, item)
 
 
+def extend_by(frame: Frame, node: ast.AST, owner: Grows, other: Grows) -> None:
+    """`owner += other`, of which only the run knows how many items it has."""
+    owner = own(frame, node, owner)
+    if growing.item_of(owner) != growing.item_of(other):
+        raise frame.error(node, f"{describe(other)} added to a list of other items", "give a list items of one kind, for example floats")
+    n, count = length(frame, owner), length(frame, other)
+    end = binary(frame, node, ast.Add, n, count)
+    if isinstance(owner, Growing):
+        owner.appended += 1
+        _leave_to_python(frame, node, compare(frame, ast.Gt, end, Const(owner.room.most)).ssa, owner.room.most)
+    else:
+        with in_arm(frame, compare(frame, ast.Gt, end, growing.known(frame, owner, growing.SIZE)).ssa):
+            _move(frame, node, owner, n, end)
+    _copy(frame, node, owner, n, other, ZERO, count, Const(1))
+    stores.fill(frame, node, _count(frame, owner), end)
+
+
+def cut(frame: Frame, node: ast.AST, owner: Grows, count: Value) -> None:
+    """Let a list have so many items, and no more."""
+    owner = own(frame, node, owner)
+    if isinstance(owner, Growing):
+        owner.appended += 1
+    stores.fill(frame, node, _count(frame, owner), count)
+
+
 def store(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
     """`owner[index] = value`, of an int."""
     change(frame, node, owner)
     check_item(frame, node, owner, value)
-    _write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
+    write(frame, node, owner, position(frame, node, owner, index, "list assignment index out of range"), value)
 
 
 def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
@@ -336,7 +362,8 @@ def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     raise heaps.wanting(frame, node, error, wanted) if wanted else error
 
 
-def _write(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
+def write(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
+    """Write an item, of the kind of the others, to a place of the list, or to all of a slice."""
     item = growing.item_of(owner)
     if isinstance(index, Slice):
         start, stop = (growing.place(frame, node, owner, end) for end in (index.start, index.stop))

@@ -24,6 +24,7 @@ from tierup.frontend.python.building.values import (
     Grown,
     Grows,
     Iterable_,
+    Itself,
     Mapping_,
     Reference,
     Scalar,
@@ -94,7 +95,7 @@ def length(frame: Frame, owner: Grows) -> Value:
 
 def load(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     """`owner[index]`, of an int."""
-    return _item(frame, node, owner, position(frame, node, owner, index, "list index out of range"))
+    return item_at(frame, node, owner, position(frame, node, owner, index, "list index out of range"))
 
 
 def number_in(frame: Frame, element: ir.Value, kind: str) -> Scalar:
@@ -117,12 +118,13 @@ def iterate(frame: Frame, node: ast.AST, owner: Grows) -> Iterable_:
 
     def item(i: Value) -> Value:
         check()
-        return _item(frame, node, owner, i)
+        return item_at(frame, node, owner, i)
 
     return Iterable_(count, item, check=check)
 
 
-def _item(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
+def item_at(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
+    """The item at a place, which is there."""
     em, item, at = frame.em, item_of(owner), place(frame, node, owner, index)
     if isinstance(item, Structure) and item.kind == "rows":
         assert isinstance(owner, Given)
@@ -144,7 +146,7 @@ def _start(frame: Frame, starts: Array, at: Value) -> Scalar:
 def last(frame: Frame, node: ast.AST, owner: Grows, message: str) -> tuple[Value, Value]:
     """The last item, and its index. Raises IndexError in the run where there is none."""
     index = position(frame, node, owner, Const(-1), message)
-    return _item(frame, node, owner, index), index
+    return item_at(frame, node, owner, index), index
 
 
 def position(frame: Frame, node: ast.AST, owner: Grows, index: Value, message: str) -> Value:
@@ -255,7 +257,15 @@ def grown(frame: Frame, value: Value) -> Value:
     return made
 
 
+def itself(frame: Frame, value: Given) -> Const | None:
+    """What stands for a list that came in where it is returned; None for a part of one."""
+    first = value.buffers[0].ssa
+    return Const(Itself(frame.outside.given.index(first))) if value.begin is ZERO and first in frame.outside.given else None
+
+
 def _grown(frame: Frame, value: Value, lists: list[Grows]) -> Value:
+    if isinstance(value, Given):
+        return itself(frame, value) or value
     if isinstance(value, (Growing, Reference)):
         lists.append(value)
         if lists_in(item_of(value)) or isinstance(value, Reference) and len(lists) > 1:

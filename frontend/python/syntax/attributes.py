@@ -8,8 +8,6 @@ import types
 import numpy as np
 
 from tierup.dialect.base.exceptions import unanswerable
-from tierup.frontend.errors import UnsupportedSyntax
-from tierup.frontend.python import lists_rewritten
 from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
@@ -31,17 +29,15 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_complex_number,
-    is_number,
     number_kind,
     parts_of_complex,
 )  # fmt: skip
-from tierup.frontend.python.functions import numpy_finding, numpy_shape, python_objects
+from tierup.frontend.python.functions import list_methods, numpy_finding, numpy_shape, python_objects
 from tierup.frontend.python.functions.python_objects import PYTHONS
-from tierup.frontend.python.operations import appending, complex_scalars, growing
+from tierup.frontend.python.operations import complex_scalars
 from tierup.frontend.python.operations.arrays import as_array, insist_on_rank
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of
-from tierup.frontend.python.operations.scalars import compare, raise_if, unary
-from tierup.frontend.python.operations.stores import require_own
+from tierup.frontend.python.operations.scalars import unary
 from tierup.frontend.python.syntax import helpers
 
 _MISSING = Const(object())
@@ -170,10 +166,8 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
     owner, name = method.owner, method.name
     if method.function is not None:
         return frame.call_function(frame, node, method.function, [owner, *args], kwargs)
-    if isinstance(owner, Sequence):
-        return _sequence_method(frame, node, owner, name, args)
-    if isinstance(owner, Grows):
-        return _list_method(frame, node, owner, name, args)
+    if isinstance(owner, (Sequence, Grows)):
+        return list_methods.call(frame, node, owner, name, args, kwargs)
     if isinstance(owner, Mapping_):
         return _dict_method(frame, node, owner, name, args)
     if is_complex_number(owner) and not args and not kwargs:  # of those that have one: `conjugate`
@@ -185,63 +179,6 @@ def call_method(frame: Frame, node: ast.Call, method: Method, args: list[Value],
         return found
     arguments = [as_array(frame, node, owner), *args]
     return table.invoke(frame, node, getattr(np.ndarray, name), table.METHODS[name], arguments, kwargs, method=name)
-
-
-def _list_method(frame: Frame, node: ast.AST, owner: Grows, name: str, args: list[Value]) -> Value:
-    """A method of a list that grows."""
-    if name == "append" and len(args) == 1:
-        appending.append(frame, node, owner, args[0])
-    elif name == "extend" and len(args) == 1 and isinstance(args[0], Sequence):
-        appending.extend(frame, node, owner, args[0].items)
-    elif name == "pop" and (not args or isinstance(args[0], Const) and args[0].value == -1):
-        return appending.pop(frame, node, owner)
-    elif name == "copy" and not args:
-        return appending.part(frame, node, owner, Slice(NONE, NONE, NONE))
-    elif name == "reverse" and not args:
-        appending.reverse(frame, node, owner)
-    elif name == "count" and len(args) == 1:
-        return growing.sought(frame, node, owner, args[0], lists_rewritten.times_of)
-    elif name == "index" and len(args) == 1 and is_number(args[0]):
-        place = growing.sought(frame, node, owner, args[0], lists_rewritten.place_of)
-        raise_if(frame, compare(frame, ast.Lt, place, ZERO).ssa, "ValueUnanswerable", "a number that is not in a list")
-        frame.outside.made_by_python = frame.error(node, "a place in a list, in a function that writes its arguments")
-        return place
-    else:
-        remedy = "lists that grow have .append, .extend, .pop of the last item, .copy, .reverse, .count and .index here"
-        raise frame.error(node, f"this call of the method `.{name}` of a list that grows", remedy)
-    return NONE
-
-
-def _sequence_method(frame: Frame, node: ast.AST, owner: Sequence, name: str, args: list[Value]) -> Value:
-    if owner.kind == "list" and name in ("append", "extend", "insert", "pop", "reverse"):
-        try:
-            require_own(frame, node, owner)
-        except UnsupportedSyntax as e:
-            item = args[0] if len(args) == 1 else None
-            if name == "extend" and isinstance(item, Sequence) and item.items:
-                item = item.items[0]
-            if name in ("pop", "reverse") and not args and owner.items:
-                item = owner.items[0]
-            is_known = item is not None and name not in ("insert", "extend") or name == "extend" and not isinstance(item, Grows)
-            raise appending.refuse(frame, node, owner, item, e) if item is not None and is_known else e from None
-        if name == "append" and len(args) == 1:
-            owner.items.append(args[0])
-            return NONE
-        if name == "extend" and len(args) == 1 and isinstance(args[0], Sequence):
-            owner.items.extend(args[0].items)
-            return NONE
-        if name == "reverse" and not args:
-            owner.items.reverse()
-            return NONE
-        if name == "insert" and len(args) == 2:
-            owner.items.insert(table.constant(frame, node, args[0], "the position"), args[1])
-            return NONE
-        if name == "pop" and len(args) <= 1:
-            try:
-                return owner.items.pop(*(table.constant(frame, node, a, "the position") for a in args))
-            except IndexError as e:
-                raise WillRaise(e) from e
-    raise frame.error(node, f"this call of the {owner.kind} method `.{name}`", "lists have .append, .extend, .insert, .pop, .reverse here")
 
 
 def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: list[Value]) -> Value:

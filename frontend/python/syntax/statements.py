@@ -41,6 +41,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import always_leaves, blocks_of
+from tierup.frontend.python.functions import list_methods
 from tierup.frontend.python.operations import appending, array_operators, growing, stores
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import SYMBOLS
@@ -229,6 +230,11 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         current.items.extend(value.items)
     elif isinstance(current, Grows) and op is ast.Add and isinstance(value, Sequence):
         appending.extend(frame, node, current, value.items)
+    elif isinstance(current, Grows) and op is ast.Add and isinstance(value, Grows):
+        appending.extend_by(frame, node, current, value)
+    elif isinstance(current, Sequence) and current.kind == "list" and op is ast.Add and isinstance(value, Grows):
+        error = frame.error(node, f"`+=` of {describe(current)} and {describe(value)}", "append the items in a loop")
+        raise appending.refuse(frame, node, current, value, error, spread=True)
     elif isinstance(current, Grows) or isinstance(current, Sequence) and current.kind == "list" and isinstance(value, Grows):
         raise frame.error(node, f"`{SYMBOLS[op]}=` of {describe(current)} and {describe(value)}", "append the items in a loop")
     else:
@@ -259,8 +265,13 @@ def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> En
 
 def _delete(frame: Frame, node: ast.Delete, rest: list[Any], tail: bool) -> Ends | None:
     for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            owner, index = evaluate(frame, target.value), evaluate(frame, target.slice)
+            frame.at(node)
+            list_methods.delete(frame, node, owner, index)
+            continue
         if not isinstance(target, ast.Name):
-            raise frame.error(target, "`del` of an item or attribute")
+            raise frame.error(target, "`del` of an attribute")
         frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
         del frame.env[target.id]
     return None
