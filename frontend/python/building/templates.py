@@ -373,9 +373,19 @@ def uninitialized(em: Emitter, type_: ir.Type) -> ir.Value:
     return em.create("torch.prim.Uninitialized", [], [type_]).results[0]
 
 
+def _empty(em: Emitter, template: Template) -> ir.Value:
+    """An array of rank 1 without elements."""
+    dtype = None if not isinstance(template, OneArray) or template.dtype is None else dtypes.from_numpy(template.dtype)
+    if dtype is None:
+        return uninitialized(em, em.types.tensor)
+    return em.numpy("aten.zeros", [em.ints(0), em.int(dtype.code), em.none, em.none, em.none])
+
+
 def _dummies(em: Emitter, template: Template) -> list[ir.Value]:
     """What stands for a value that nobody reads."""
     if isinstance(template, Structure):
+        if template.kind == "grown":  # of arrays that have so many elements on the other path as only the run knows
+            return [_empty(em, item) for item in template.items]
         return [s for item in template.items for s in lower(em, VACANT, item)]
     if isinstance(template, OneArray):
         array = uninitialized(em, em.types.tensor)
