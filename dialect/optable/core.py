@@ -10,6 +10,7 @@ Free of MLIR: rows name ops as `aten.add.Tensor` (MLIR spells it `torch.aten.add
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -214,23 +215,27 @@ REFUSALS = (ValueError, *OF_RULES)  # of rules and of kernels
 
 @dataclass(frozen=True)
 class Tie:
-    """Two sizes that the program needs equal; at least one is symbolic."""
+    """Two sizes that the program needs equal; at least one is symbolic. `site`: the op that needs it. `of`: which sizes of its operands
+    these are, where each is one of several that only the path tells apart."""
 
     left: Dim
     right: Dim
+    site: Any = field(default=None, compare=False)
+    of: tuple[Dim, Dim] | None = field(default=None, compare=False)
 
 
 class Infer:
     """What a rule may ask and must report while the types of one program are inferred.
 
-    One instance serves a whole program. `promotion` is set to the current op's before its rule runs, and so is `given`: its operands'
-    SSA values (empty where there are none). `scope` tells apart the calls of a function, in which its SSA values are others. `items` gives
+    One instance serves a whole program. `promotion` is set to the current op's before its rule runs, and so are `given`: its operands'
+    SSA values (empty where there are none), and `site`: the op itself. `scope` tells apart the calls of a function, in which its SSA values are others. `items` gives
     the SSA values in a list that is written down. `first`: the number of the first size that only the run will tell.
     """
 
     def __init__(self, first: int = 0, items: Callable[[Hashable], Hashable] = lambda value: value) -> None:
         self.promotion = Promotion.TORCH
         self.given: Sequence[Hashable] = ()
+        self.site: Any = None
         self.scope = 0
         self.ties: list[Tie] = []
         self._fresh = first
@@ -269,7 +274,7 @@ class Infer:
             return a
         if isinstance(a, int) and isinstance(b, int):
             raise ShapeError(f"{what}: {a} and {b} differ")
-        self.ties.append(Tie(a, b))
+        self.ties.append(Tie(a, b, self.site))
         return a if isinstance(a, int) else b if isinstance(b, int) else a
 
     def broadcast(self, shapes: Iterable[Shape | None], what: str = "operands do not broadcast") -> Shape | None:

@@ -107,7 +107,7 @@ def greatest(x: ir.Value, y: ir.Value | int) -> Number:
 
 
 def either(condition: ir.Value, yes: Callable[[], ir.Value], no: Callable[[], ir.Value], kind: ir.Type | None = None) -> Number:
-    """A number, an int if not of type `kind`: built by `yes` where the condition holds, else by `no`."""
+    """A value, an int if not of type `kind`: built by `yes` where the condition holds, else by `no`."""
     made = b.op("torch.prim.If", [condition], [kind or int_type()], regions=2)
     for region, number in zip(made.regions, (yes, no), strict=True):
         with ir.InsertionPoint(region.blocks.append()):

@@ -68,7 +68,7 @@ PREPARE = NamedPipeline(
         "tierup-expand-sum-to-size",  # of sizes that were arguments
         "func.func(tierup-infer-types{stale-only=true})",
         "func.func(tierup-narrow-slices,tierup-infer-types{stale-only=true},tierup-lower-bailouts)",
-        "func.func(tierup-mark-sizes,tierup-fold-numbers,tierup-decide-results)",
+        "func.func(tierup-match-sizes,tierup-mark-sizes,tierup-fold-numbers,tierup-decide-results)",
         ORDER,
         "func.func(tierup-decide-exits,tierup-verify-errors)",
         "func.func(tierup-unpack-lists,tierup-insert-bounds-checks,tierup-insert-size-checks)",

@@ -47,6 +47,7 @@ from tierup.lowering.base.abi import ArgumentSpec, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.refused import Refused
+from tierup.lowering.transforms.match_sizes import MATCHED
 
 _LOCKED = (ResultKind.BUFFER, ResultKind.ALLOCATED, ResultKind.VIEW)
 _OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)
@@ -72,7 +73,8 @@ def _ties(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], inference
     known = symbols_of(arguments)
     limits = function.attributes[LIMITS] if LIMITS in function.attributes else []
     found = dict.fromkeys((dim(left), dim(right)) for left, right in map(ir.ArrayAttr, limits))
-    found |= dict.fromkeys((tie.left, tie.right) for tie in inference.ties if tie.left != tie.right)
+    ties = [tie for tie in inference.ties if tie.left != tie.right and (tie.site is None or MATCHED not in tie.site.attributes)]
+    found |= dict.fromkeys((tie.left, tie.right) for tie in ties)
     for left, right in found:
         if any(s.name not in known for side in (left, right) for s in dims.symbols(side)):
             why = f"the program needs the sizes {left} and {right} equal, one of which only the run knows"

@@ -226,11 +226,22 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
         yield from zip((f"{name}.real", f"{name}.imag"), tree.items, strict=True)
         return
     if tree.kind == "whole":
-        yield from ((f"{name}[:][{i}]", leaf) for i, leaf in enumerate(tree.items) if isinstance(leaf, Leaf))
+        yield from zip(_names_of_arrays(tree.keys[0], name), tree.items, strict=True)  # type: ignore[arg-type]  # a Kind, leaves
         return
     steps = [repr(k) for k in tree.keys] if tree.kind == "dict" else [str(i) for i in range(len(tree.items))]
     for step, item in zip(steps, tree.items, strict=True):
         yield from leaf_names(item, f"{name}[{step}]")
+
+
+def _names_of_arrays(kind: Kind, name: str) -> Iterator[str]:
+    """Of the arrays of a list: `g[:]` says where the lists in it begin, `g[:][:]` has their items, `g[:][0]` the first place of its tuples."""
+    if isinstance(kind, str):
+        yield f"{name}[:]"
+    elif kind[0] == "list":
+        yield f"{name}[:]"
+        yield from _names_of_arrays(kind[1], f"{name}[:]")
+    else:
+        yield from (f"{name}[:][{i}]" for i in range(len(kind) - 1))
 
 
 def has_lists(tree: Tree) -> bool:

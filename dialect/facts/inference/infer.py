@@ -92,7 +92,7 @@ def _resolved(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> list[Tie]:
     sides = [_leaves(side, joined_from, set()) for side in (tie.left, tie.right)]
     if sides == [[tie.left], [tie.right]] or not _can_hold(tie, joined_from):
         return [tie]
-    return [Tie(a, b) for a in sides[0] for b in sides[1] if a != b]
+    return [Tie(a, b, tie.site, (tie.left, tie.right)) for a in sides[0] for b in sides[1] if a != b]
 
 
 def _can_hold(tie: Tie, joined_from: Mapping[Dim, set[Dim]]) -> bool:
@@ -184,7 +184,7 @@ class _Walker:
         return results
 
     def by_rule(self, op: ir.Operation, row: Op, operands: list[Value]) -> tuple[Value, ...]:
-        self.ctx.promotion, self.ctx.given = promotion(op), op.operands
+        self.ctx.promotion, self.ctx.given, self.ctx.site = promotion(op), op.operands, op
         try:
             if INPLACE in op.attributes:
                 check_copy(self.ctx, ir.StringAttr(op.attributes[INPLACE]).value, operands)
