@@ -12,6 +12,7 @@ from tierup import __version__
 from tierup.frontend.errors import ProgramError
 from tierup.frontend.graph import built
 from tierup.frontend.mlir.file import load
+from tierup.lowering.artifacts.bundle import BundleError
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.base.abi import ArgumentSpec, Layout
 from tierup.lowering.cuda import targets
@@ -23,7 +24,6 @@ from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.processes import placement
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
-from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.programs.program import Program
 from tierup.tools.argument_specs import FORMS, BadSpec, check_types, read_specs, specs_of_types
 from tierup.tools.interrupts import interruptible

@@ -18,6 +18,7 @@ class Reason(Enum):
     NOT_SEEN_BEFORE = "these argument types were not seen before; a version is compiled when they come again"
     DEPTH_EXHAUSTED = "the fusion strategy allows no further version"
     RELEASED = "what compiling needs was released; versions that exist go on, and reset() starts again"
+    NOT_IN_PLAN = "the plan has no version for such arguments, and none is made in this process"
     COMPILING = "a version is being compiled in the background"
     OVER_BUDGET = "the seconds of compile_budget are used up; versions are made in the background from now on"
     BACKING_OFF = "the last compiles came to nothing, so the next waits for some more calls"

@@ -232,6 +232,11 @@ class Executor:
         """The versions of the whole program."""
         return tuple(version for kind in self._kinds.values() for version in kind.versions)
 
+    def versions_under(self, options: Options) -> tuple[Version, ...]:
+        """The versions of the whole program for calls under these options."""
+        kind = self._kinds.get(options.code)
+        return () if kind is None else kind.versions
+
     @property
     def splits(self) -> tuple[Split, ...]:
         """The splits of the program, under all options."""

@@ -39,6 +39,7 @@ from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsItems, PlainPython
 from tierup.runtime.functions.kinds import Kinds
+from tierup.runtime.functions.portable.portable import Portable
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant
@@ -103,7 +104,7 @@ class TensorCalls(Protocol):
         does not take, else what the function raises."""
 
 
-class Function(Weighed, Generic[P, R]):
+class Function(Weighed, Portable, Generic[P, R]):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
@@ -113,6 +114,7 @@ class Function(Weighed, Generic[P, R]):
     __annotations__ = _of_wrapped("__annotations__")
     __code__, __globals__, __closure__ = _shown("__code__").setter(_take_code), _shown("__globals__"), _shown("__closure__")
 
+    is_expected_to_compile = True  # soon: what compiles may be started now
     is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
 
     def __init__(
@@ -161,7 +163,8 @@ class Function(Weighed, Generic[P, R]):
         self._changing = forking.lock()
         self._expect_weighing()
         self._expect_direct_calls()
-        early.expect(self._overrides.base())
+        if self.is_expected_to_compile:
+            early.expect(self._overrides.base())
 
     def _new_owner(self) -> None:
         numpys = getattr(self, "__wrapped__", None) is not None
@@ -263,11 +266,6 @@ class Function(Weighed, Generic[P, R]):
             self._drop(gone)
 
     @property
-    def options(self) -> options_module.Options:
-        """Those in force now."""
-        return self._overrides.current()
-
-    @property
     def is_strict(self) -> bool:
         """Whether what is not native is an error now."""
         return self.options.strict
@@ -314,28 +312,6 @@ class Function(Weighed, Generic[P, R]):
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
         return variant, (*leaves, *hidden)
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The names of its parameters."""
-        return tuple(self._binding.known[0].parameters)
-
-    def profile(self) -> str:
-        """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is
-        translated in part it is empty, and of one whose records were released."""
-        from tierup.runtime.functions import warming  # here: few programs ask
-
-        return warming.profile(self)
-
-    def warm(self, profile: str) -> int:
-        """Have the versions made that calls of the kinds in a profile would get, in the background, before there is a call; how many are
-        made, or on their way. `wait` waits for them. The graphs are built here and now; nothing of the program is run.
-
-        Raises ValueError for a text that is no profile, or one of other parameters; UnsupportedSyntax under `strict`.
-        """
-        from tierup.runtime.functions import warming  # here: few programs ask
-
-        return warming.warm(self, profile)
 
     def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
         there, last, _ = self._plain.get(ranks, _NONE)

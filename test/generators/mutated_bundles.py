@@ -13,9 +13,9 @@ from typing import Any
 import test_bundle
 from test_bundle import _bare, _program, _resealed, f32
 
+from tierup.lowering.artifacts.bundle import BundleError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.bundle import load_plans
-from tierup.runtime.cuda.errors import BundleError
 
 _whole: list[bytes] = []
 

@@ -1,0 +1,185 @@
+"""Plans from bundles: functions that need no source, no MLIR and no LLVM, and kernels for GPUs.
+
+    layer = tierup.load_plan("layer.tierup")
+    y = layer(x, w)
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tierup import __version__
+from tierup.dialect.base.records import dataclass
+from tierup.lowering.artifacts import bundle, encoding
+from tierup.lowering.artifacts.bundle import Bundle, BundleError
+from tierup.lowering.base.abi import Request
+from tierup.lowering.entry import jit as entry_code
+from tierup.lowering.objects import processors
+from tierup.runtime.arguments.hidden import Constant
+from tierup.runtime.arguments.trees import CallShape, Leaf, Tree
+from tierup.runtime.base import events
+from tierup.runtime.base.errors import UnsupportedArgument
+from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.code import plans
+from tierup.runtime.functions.elsewhere import NeedsItems
+from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.portable.plain import Reader
+from tierup.runtime.functions.portable.saving import KIND
+from tierup.runtime.functions.variant import Built, Numbers
+from tierup.runtime.programs.given import Given, GivenVersion
+from tierup.runtime.programs.program import Program
+from tierup.runtime.programs.speculations import Speculation
+
+if TYPE_CHECKING:
+    from tierup.runtime.cuda.bundle import LoadedPlan
+
+P = TypeVar("P")
+ON_MISS = ("tier0", "error")
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """A graph of a plan: the structure of its calls, and what it asks of their arguments."""
+
+    shape: CallShape
+    constants: tuple[Constant, ...]
+    built: Built
+
+
+class Plan(Function):
+    """A function from a bundle: see docs/bundles.md."""
+
+    is_expected_to_compile = False
+
+    def __init__(self, path: str, name: str, signature: inspect.Signature, options: Mapping[str, Any], graphs: tuple[_Graph, ...]) -> None:
+        self._path, self._graphs = path, graphs
+        super().__init__(name, signature, self._find, lambda: graphs[0].built, options)
+
+    def _find(self, shape: CallShape, arguments: Mapping[str, object], numbers: Numbers) -> Built:
+        """The graph for a call. Raises UnsupportedArgument where there is none."""
+        alike = [graph for graph in self._graphs if graph.shape == shape]
+        for graph in alike:
+            if all(constant.holds(arguments) for constant in graph.constants):
+                return graph.built
+        if shape.has_whole_lists and not alike:
+            raise NeedsItems
+        has = " or ".join(dict.fromkeys(_described(graph.shape) for graph in self._graphs))
+        raise UnsupportedArgument(
+            f"{self.__name__}() of {self._path} has no graph for ({_described(shape)}), only for ({has}): call the function that it was "
+            "made of in this way, too, and save it again"
+        )
+
+    def __repr__(self) -> str:
+        return f"<plan {self.__name__} of {self._path}: {len(self.versions)} versions in use>"
+
+
+def load_plan(
+    path: str | Path, entry: str | None = None, *, key: bytes | None = None, on_miss: str = "tier0", libraries: bool = True
+) -> Plan | LoadedPlan:
+    """The program of a bundle that `Function.save` or tierup-compile wrote, as a function. `entry` names it where the bundle has more than
+    one. `key`: what the file must be signed with.
+
+    Of a function for the CPU, `on_miss`: what answers calls that no version fits: "tier0", or nobody, "error": NotOptimized. Of kernels for
+    a GPU, `libraries=False` keeps large matrix products from NVIDIA's cuBLAS, which computes them where it is installed; a device is needed
+    with the first call.
+
+    Raises BundleError for a file that is no bundle, is damaged, not signed so, or for another tierup; with `on_miss="error"` also for one
+    whose code this CPU cannot run, which else is a warning and an event; ValueError for an entry that is not there, OSError.
+    """
+    if on_miss not in ON_MISS:
+        raise ValueError(f"on_miss: expected one of {', '.join(ON_MISS)}, got {on_miss!r}")
+    found = bundle.read(path, key)
+    if found.description["kind"] == KIND:
+        return _chosen(path, entry, _functions(found, learns=on_miss == "tier0"))
+    from tierup.runtime.cuda.bundle import plans_of  # here: most programs run on the CPU
+
+    return _chosen(path, entry, plans_of(found, libraries=libraries))
+
+
+def _chosen(path: str | Path, name: str | None, programs: dict[str, P]) -> P:
+    """The program of that name, or the only one. Raises ValueError."""
+    if name is None and len(programs) == 1:
+        return next(iter(programs.values()))
+    if name is None or name not in programs:
+        wanted = "name one of its programs" if name is None else f"no program is called {name!r}"
+        raise ValueError(f"{path}: {wanted}; it has {', '.join(programs) or 'none'}")
+    return programs[name]
+
+
+def _functions(found: Bundle, *, learns: bool) -> dict[str, Plan]:
+    """Raises BundleError."""
+    about = found.description
+    with found.reading():
+        if about["tierup"] != __version__ or about["abi"] != entry_code.called_by():
+            other = "" if about["tierup"] != __version__ else ", with other sources"
+            raise BundleError(f"{found.path} was made by {about['made_by']}, and this is tierup {__version__}{other}: save it again")
+        runs = _runs_here(found, about, learns)
+        packed = encoding.value(about["entry"], found.data)
+        if packed is not None and runs:
+            entry_code.bring(*packed)
+        functions = encoding.value(about["functions"], found.data)
+        return {name: _function(found.path, name, *rest, learns=learns, runs=runs) for name, *rest in functions}
+
+
+def _runs_here(found: Bundle, about: Mapping[str, Any], learns: bool) -> bool:
+    """Whether this machine can run the code of a plan. Where not, it is told, or raised where nothing else may answer."""
+    lacking = processors.lacking(map(str, about["features"]))
+    if not lacking and about["processor"] == processors.here():
+        return True
+    why = f"has no {', '.join(lacking)}" if about["processor"] == processors.here() else f"is {processors.here()}"
+    said = f"{found.path} has code for {about['target']} ({about['processor']}), and this machine {why}"
+    if not learns:
+        raise BundleError(f"{said}; save it with target= for the machines that it is to run on")
+    events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=f"{said}: tier 0 answers, where nothing can be compiled"))
+    warnings.warn(f"{said}: it starts without native code", RuntimeWarning, stacklevel=4)
+    return False
+
+
+def _function(
+    path: str, name: str, parameters: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any, *, learns: bool, runs: bool
+) -> Plan:
+    read = Reader()
+    signature = inspect.Signature([
+        inspect.Parameter(p, inspect._ParameterKind(kind), default=read.value(default) if has else inspect.Parameter.empty)
+        for p, kind, has, default in parameters
+    ])  # fmt: skip
+    may_learn = learns and plans.has_compiler()
+    made = Plan(
+        path,
+        name,
+        signature,
+        dict(options) if learns else {**options, "strict": True, "num_profiled_runs": 0},
+        tuple(_graph(path, read, *graph, learns=may_learn, runs=runs) for graph in graphs),
+    )
+    made.structures.whole_lists = whole_lists
+    return made
+
+
+def _graph(path: str, read: Reader, about: Any, plain: Any, versions: Any, *, learns: bool, runs: bool) -> _Graph:
+    name, at, names, place, graph = about
+    shape, constants, tier0, output, written_out = read.value(plain)
+    given = Given(tuple(_version(*version) for version in versions) if runs else (), learns, path)
+    program = Program(name, graph, at, names, tier0, place, given=given)
+    return _Graph(shape, constants, Built(program, output, (), constants, written_out))
+
+
+def _version(of: Any, specs: Any, request: Any, artifact: Any) -> GivenVersion:
+    kind, guards, generalised = of
+    return GivenVersion(Speculation(guards, kind, generalised), specs, Request(*request), artifact)
+
+
+def _described(shape: CallShape) -> str:
+    """A structure in words."""
+    return ", ".join(f"{name}: {_words(tree)}" for name, tree in shape.parameters)
+
+
+def _words(tree: Tree) -> str:
+    if isinstance(tree, Leaf):
+        if tree.kind in ("array", "numbers"):
+            return f"{tree.kind} of rank {tree.ndim}" if tree.kind == "array" else "list of numbers"
+        return repr(tree.value) if tree.kind == "str" else getattr(tree.value, "__name__", tree.kind)
+    return f"{tree.kind} of ({', '.join(map(_words, tree.items))})"

@@ -1,0 +1,189 @@
+"""A function as a plan: its graphs, what tier 0 runs of them, and its versions' code, in a bundle of the kind `cpu` (docs/bundles.md).
+
+A plan is the function as it is now. What a graph relies on outside of it, and that is part of the graph, is looked at here for the last
+time; what a call's arguments decide is looked at in each call, as ever. What is not part of a graph has no place in a plan.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tierup import __version__
+from tierup.dialect import optable
+from tierup.lowering.artifacts import bundle, encoding
+from tierup.lowering.base.abi import Artifact
+from tierup.lowering.entry import jit as entry
+from tierup.lowering.entry.probe import unavailable
+from tierup.lowering.objects import processors
+from tierup.runtime.base.options import Options
+from tierup.runtime.code import plans
+from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.compiling.processes import in_process
+from tierup.runtime.functions.portable.plain import NotDescribed, Writer
+from tierup.runtime.programs.given import GivenVersion
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from tierup.runtime.arguments.hidden import Constant
+    from tierup.runtime.arguments.trees import CallShape
+    from tierup.runtime.dispatching.version import Version
+    from tierup.runtime.functions.variant import Variant
+
+KIND = "cpu"
+
+
+class Saved(Protocol):
+    """What is asked of a function here."""
+
+    __name__: str
+
+    @property
+    def options(self) -> Options:
+        """Those in force now."""
+
+    @property
+    def shapes(self) -> list[tuple[CallShape, Variant]]:
+        """Its graphs, and the structure of the calls of each."""
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Its parameters, with the defaults of now."""
+
+    @property
+    def takes_whole_lists(self) -> bool:
+        """Whether lists of numbers are arrays, where there is a graph for them."""
+
+    @property
+    def answered_elsewhere(self) -> list[str]:
+        """What Python answers of its calls, or of parts of them, in words."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what calls have asked to be compiled is compiled."""
+
+
+class _Refusal(Exception):
+    """Why a graph cannot be saved, and what to do."""
+
+
+def save(function: Saved, path: str | PathLike[str], key: bytes | None, level: str) -> None:
+    """See `Function.save`."""
+    function.wait()
+    target = processors.target_of(level) if level else ""
+    try:
+        saved, versions = _saved(function, target)
+    except _Refusal as e:
+        where = next((f" (at {v.built.program.place})" for _, v in function.shapes if v.built.program.place), "")
+        raise ValueError(f"{function.__name__}{where} cannot be saved: {e}") from None
+    features = sorted({name for version in versions for name in processors.features_of(version.request.target)})
+    parts: list[bytes] = []
+    described = {
+        "kind": KIND,
+        "made_by": f"tierup {__version__}",
+        "tierup": __version__,
+        "abi": entry.called_by(),
+        "processor": processors.X86_64,
+        "target": level or "the CPU that it was made on",
+        "features": features,
+        "entry": encoding.described(None if unavailable() else (entry.made_for(), entry.object_image()), parts),
+        "functions": encoding.described((saved,), parts),
+    }
+    bundle.write(path, described, parts, key)
+
+
+def _saved(function: Saved, target: str) -> tuple[tuple[Any, ...], list[GivenVersion]]:
+    """A function as plain data, and its versions. Raises _Refusal."""
+    options, writer = function.options, Writer()
+    for name, value in (("executor", "profiling"), ("speculate", "versioned"), ("backend", "cpu")):
+        if getattr(options, name) != value:
+            raise _Refusal(f"its versions are made under {name}={getattr(options, name)!r}; make it with {name}={value!r}")
+    if function.answered_elsewhere:
+        raise _Refusal("parts of it stay Python: " + "; ".join(function.answered_elsewhere))
+    graphs, versions = [], list[GivenVersion]()
+    for shape, variant in function.shapes:
+        if not all(constant.holds({}) for constant in _outside(variant)):
+            continue  # a graph for what globals were before
+        found = [_for(target, version, options) for version in _versions(variant, options)]
+        graphs.append(_graph(writer, shape, variant, found))
+        versions += found
+    if not versions:
+        raise _Refusal("it has no version now; call it some times, or warm it with a profile, and see explain()")
+    parameters = [(p.name, int(p.kind), p.default is not p.empty, _default(writer, p)) for p in function.signature.parameters.values()]
+    changed = {f.name: getattr(options, f.name) for f in fields(Options) if getattr(options, f.name) != f.default}
+    return (function.__name__, tuple(parameters), changed, function.takes_whole_lists, tuple(graphs)), versions
+
+
+def _outside(variant: Variant) -> list[Constant]:
+    """The constants that no argument decides."""
+    return [constant for constant in variant.built.constants if constant.access.function is not None]
+
+
+def _default(writer: Writer, parameter: inspect.Parameter) -> Any:
+    try:
+        return None if parameter.default is parameter.empty else writer.plain(parameter.default)
+    except NotDescribed as e:
+        raise _Refusal(f"the default of its parameter {parameter.name} is {e}; give it a number, an array or None") from None
+
+
+def _versions(variant: Variant, options: Options) -> list[Version]:
+    """Those that a plan can have. Raises _Refusal where the program is native in part."""
+    executor = variant.executor
+    found = [version for version in executor.versions_under(options) if not version.speculation.for_values]
+    if not found and (executor.splits or executor.refusals):
+        ops = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in executor.refusals)
+        raise _Refusal(f"it is not native as a whole: {ops}; leave that to the caller, or write it otherwise")
+    return found
+
+
+def _for(target: str, version: Version, options: Options) -> GivenVersion:
+    """A version, compiled again where it is for another CPU, or uses what nothing is known of. Raises _Refusal."""
+    request, artifact = version.compiled.request, version.compiled.artifact
+    assert isinstance(artifact, Artifact)  # the options say so
+    now = request.target
+    if not now:
+        from tierup.lowering.base.llvm import host  # here: a plan that is saved as it is needs no LLVM
+
+        now = host()
+    request = replace(request, target=target or processors.portable(now))
+    if request.target != now:
+        try:
+            with plans.failures_are_refusals("the compiler"):
+                made = in_process.run(*_COMPILER, (request,), {"cached": plans.uses_disk(options)}, limit=options.compile_limit)
+        except NotCompiled as e:
+            raise _Refusal(f"it cannot be compiled for {request.target.split(':')[1]}: {e.detail}") from e
+        artifact = made[0]
+    kept = replace(artifact, stages={})
+    return GivenVersion(version.speculation, version.record.arguments, request, kept)
+
+
+_COMPILER = ("tierup.lowering.artifacts.cache", "obtain")  # by name: where nothing is compiled again it is not imported
+
+
+def _graph(writer: Writer, shape: CallShape, variant: Variant, versions: Sequence[GivenVersion]) -> tuple[Any, ...]:
+    """Raises _Refusal."""
+    built, program = variant.built, variant.built.program
+    for hidden in built.hidden:
+        what = "an array" if hidden.leaf.kind == "array" else "a number that changes"
+        raise _Refusal(f"it reads {what} from outside, `{hidden.access}`; pass it as an argument")
+    if built.enlarge is not None:
+        raise _Refusal("a list in it grows, for which its graph has room for so many items; fill an array instead")
+    if optable.has_foreign(program.graph):
+        raise _Refusal("it has ops that PyTorch computes")
+    try:
+        constants = [constant for constant in built.constants if constant.access.function is None]
+        plain = writer.plain((shape, tuple(constants), program.tier0, built.output, built.written_out))
+        about = program.name, program.entry, program.names, program.place, program.graph
+    except NotDescribed as e:
+        said = f"it takes, gives or holds {e}, which only its program knows; use arrays, numbers, tuples, lists and dicts"
+        raise _Refusal(said) from None
+    except NotCompiled as e:  # it was released
+        raise _Refusal(e.detail) from None
+    return about, plain, tuple(_packed(version) for version in versions)
+
+
+def _packed(version: GivenVersion) -> tuple[Any, ...]:
+    of, request = version.speculation, version.request
+    return (of.kind, of.specs, of.generalised), version.specs, tuple(getattr(request, f.name) for f in fields(request)), version.artifact
