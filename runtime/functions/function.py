@@ -26,6 +26,7 @@ from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
+from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import options as options_module
@@ -125,7 +126,7 @@ class Function(Weighed, Portable, Generic[P, R]):
         uncalled: Callable[[], Built],
         overrides: Mapping[str, Any],
         wrapped: Callable[..., Any] | None = None,
-        fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
+        fitted: Fitted | None = None,
         python: Callable[..., Any] | None = None,
         raises: Callable[..., Any] | None = None,
     ) -> None:
@@ -141,7 +142,7 @@ class Function(Weighed, Portable, Generic[P, R]):
         self.__name__ = name
         self.times = Times(name, _place_of(wrapped))
         self._binding = Binding(name, signature, wrapped)
-        self._fitted = fitted
+        self.fitted = fitted
         self._tensors: TensorCalls | None = None
         self._python, self._raises = python, raises
         self.structures = Structures()
@@ -279,20 +280,20 @@ class Function(Weighed, Portable, Generic[P, R]):
                 return plain, matched
         variants = self._variants
         arguments = self._binding.bind(args, kwargs)
-        if self._fitted is not None:
-            arguments = self._fitted(arguments)
+        if self.fitted is not None:
+            arguments = self.fitted(arguments)
         shape, leaves = self.structures.of(arguments)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
-                if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
+                if not kwargs and self.fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
                     self._shorten(_ranks(args), variants, variant, shape)
                 return variant, (*leaves, *hidden)
         return self._new_for(variants, shape, leaves, arguments)
 
     def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """As `find`, for arguments by the names of all parameters."""
-        variants, fitted = self._variants, dict(arguments) if self._fitted is None else self._fitted(arguments)
+        variants, fitted = self._variants, dict(arguments) if self.fitted is None else self.fitted(arguments)
         shape, leaves = self.structures.of(fitted)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(fitted) if variant.holds(fitted) else None

@@ -1,6 +1,8 @@
 """Plans for the CPU: functions saved to a file, and what is made of that file in a process without source, MLIR and LLVM."""
 
+import copy
 import json
+import pickle
 import random
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from tierup.lowering.artifacts import bundle
 from tierup.lowering.objects import processors
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.code import plans
+from tierup.runtime.compiling.processes import early
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 SCALE, TABLE = 3, np.arange(4.0)
@@ -92,7 +95,8 @@ def test_a_plan_answers_its_first_call_natively_without_source_and_compiler(tmp_
     ], run.stderr
 
 
-def test_with_a_compiler_a_plan_goes_on_learning(path: Path) -> None:
+def test_with_a_compiler_a_plan_goes_on_learning(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(early, "expect", lambda options: pytest.fail("a process that compiles is started, which nobody asked for"))
     plan, wide = tierup.load_plan(path), X.astype(np.float64)
     np.testing.assert_allclose(plan(X, k=2), np.tanh(X) * 2 + 3, rtol=1e-6)
     for _ in range(3):
@@ -142,20 +146,72 @@ def test_gradients_trees_lists_and_writes_are_saved(tmp_path: Path, no_compiler:
     def mean(xs: Any, *, of: str = "all") -> Any:
         return sum(xs) / len(xs) if of == "all" else xs[0]
 
+    def stacked(xs: Any) -> Any:
+        return np.stack([np.ones(2) * x for x in xs]).sum(0)
+
     def grow(x: Any) -> None:
         x += 1.0
 
     w, x, xs, z = {"a": np.ones(3)}, np.arange(6.0).reshape(2, 3), [0.5] * 70, np.zeros(4)
-    made = [(tierup.value_and_grad(loss), (w, x)), (tierup.jit(mean, weigh=False), (xs,)), (tierup.jit(grow), (z,))]
+    made: list[tuple[Any, tuple[Any, ...]]] = [
+        (tierup.value_and_grad(loss), (w, x)),
+        (tierup.jit(mean, weigh=False), (xs,)),
+        (tierup.jit(stacked, weigh=False), (xs[:20],)),  # the list's items are arguments
+        (tierup.jit(grow), (z,)),
+    ]
     for number, (function, arguments) in enumerate(made):
         wanted = [function(*arguments) for _ in range(3)]
         function.save(tmp_path / str(number))
         plan = tierup.load_plan(tmp_path / str(number))
         got = plan(*arguments)
         assert counts(plan) == (1, 0, 0, 0), plan.explain()
-        if number < 2:
+        if number < 3:
             assert str(got) == str(wanted[-1])
     assert z.tolist() == [4.0] * 4
+
+
+def test_a_program_of_mlir_takes_from_a_plan_what_it_takes_from_its_file(tmp_path: Path, no_compiler: None) -> None:
+    text = "func.func @f(%x: !torch.vtensor, %k: !torch.float) -> !torch.vtensor {\n"
+    text += "  %y = torch.aten.mul.Scalar %x, %k : !torch.vtensor, !torch.float -> !torch.vtensor\n  return %y : !torch.vtensor\n}"
+    (tmp_path / "f.mlir").write_text(text)
+    function = tierup.load(tmp_path / "f.mlir")
+    function(X, 2.0), function(X, 2.0)
+    function.save(tmp_path / "f")
+    plan = tierup.load_plan(tmp_path / "f")
+    assert plan(X, np.float32(2)).tolist() == (X * 2).tolist() and counts(plan) == (1, 0, 0, 0)  # a float of NumPy's is one
+    assert list(plan.signature.parameters) == list(function.signature.parameters)
+    for call in ((X, "2"), ([1.0], 2.0)):
+        with pytest.raises(TypeError, match="expected a (float|tensor), got"):
+            plan(*call)
+
+
+def test_a_plan_is_pickled_as_its_file_and_copied_as_itself(path: Path, tmp_path: Path) -> None:
+    plan = tierup.load_plan(path, on_miss="error")
+    again = pickle.loads(pickle.dumps(plan))
+    assert again(X).tolist() == plan(X).tolist() and counts(again) == (1, 0, 0, 0) and copy.deepcopy(plan) is plan
+    with pytest.raises(NotOptimized):
+        again(X[:3])
+    saved(rise, tmp_path / "signed", (X,)).save(tmp_path / "signed", key=b"one")
+    with pytest.raises(TypeError, match="was loaded with a key"):
+        pickle.dumps(tierup.load_plan(tmp_path / "signed", key=b"one"))
+    with pytest.raises(TypeError, match="tierup.jit takes a Python function, not Plan"):
+        tierup.jit(plan)
+
+
+def test_a_plan_goes_on_where_its_graph_was_released(tmp_path: Path, no_compiler: None) -> None:
+    wide = X.astype(np.float64)
+    saved(rise, tmp_path / "f", (X,), (wide,), release_graphs=True)
+    plan = tierup.load_plan(tmp_path / "f")
+    plan(X)
+    assert plan.release()
+    plan(wide)  # another version of the file
+    assert counts(plan) == (2, 0, 0, 0)
+    plan.reset()
+    plan(wide)
+    assert counts(plan) == (1, 0, 0, 0)
+    with tierup.options(executor="specializing"):  # for which there is no compiler
+        plan(X)
+    assert counts(plan) == (2, 0, 0, 0) and plan.stats().plan_cache_misses == 0
 
 
 # --- what cannot be saved -----------------------------------------------------------------------------------------------

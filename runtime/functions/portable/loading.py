@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,16 +20,16 @@ from tierup.lowering.artifacts.bundle import Bundle, BundleError
 from tierup.lowering.base.abi import Request
 from tierup.lowering.entry import jit as entry_code
 from tierup.lowering.objects import processors
+from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Constant
-from tierup.runtime.arguments.trees import CallShape, Leaf, Tree
+from tierup.runtime.arguments.trees import CallShape, Leaf, OutputTree, Tree
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import UnsupportedArgument
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import NeedsItems
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.portable.plain import Reader
-from tierup.runtime.functions.portable.saving import KIND
+from tierup.runtime.functions.portable.plain import KIND, Reader
 from tierup.runtime.functions.variant import Built, Numbers
 from tierup.runtime.programs.given import Given, GivenVersion
 from tierup.runtime.programs.program import Program
@@ -42,12 +43,31 @@ ON_MISS = ("tier0", "error")
 
 
 @dataclass(frozen=True)
+class _Found:
+    """Where a plan is from, and how it was loaded. `learns`: whether it may have more versions than the file; `runs`: whether this machine
+    runs its code."""
+
+    path: str
+    on_miss: str
+    signed: bool
+    learns: bool
+    runs: bool
+
+
+@dataclass(frozen=True)
 class _Graph:
-    """A graph of a plan: the structure of its calls, and what it asks of their arguments."""
+    """A graph of a plan: the structure of its calls, what it asks of their arguments, and its program as `Program` takes it."""
 
     shape: CallShape
     constants: tuple[Constant, ...]
-    built: Built
+    program: tuple[Any, ...]
+    given: Given
+    output: OutputTree
+    written_out: tuple[tuple[str, int], ...]
+
+    def built(self) -> Built:
+        """As a front end makes it: a program of its own each time, since one may be released."""
+        return Built(Program(*self.program, given=self.given), self.output, (), self.constants, self.written_out)
 
 
 class Plan(Function):
@@ -55,26 +75,51 @@ class Plan(Function):
 
     is_expected_to_compile = False
 
-    def __init__(self, path: str, name: str, signature: inspect.Signature, options: Mapping[str, Any], graphs: tuple[_Graph, ...]) -> None:
-        self._path, self._graphs = path, graphs
-        super().__init__(name, signature, self._find, lambda: graphs[0].built, options)
+    def __init__(
+        self,
+        found: _Found,
+        name: str,
+        signature: inspect.Signature,
+        fitted: Fitted | None,
+        options: Mapping[str, Any],
+        graphs: tuple[_Graph, ...],
+    ) -> None:
+        self._from, self._graphs = found, graphs
+        super().__init__(name, signature, self._find, lambda: graphs[0].built(), options, fitted=fitted)
 
     def _find(self, shape: CallShape, arguments: Mapping[str, object], numbers: Numbers) -> Built:
         """The graph for a call. Raises UnsupportedArgument where there is none."""
         alike = [graph for graph in self._graphs if graph.shape == shape]
         for graph in alike:
             if all(constant.holds(arguments) for constant in graph.constants):
-                return graph.built
+                return graph.built()
         if shape.has_whole_lists and not alike:
             raise NeedsItems
         has = " or ".join(dict.fromkeys(_described(graph.shape) for graph in self._graphs))
         raise UnsupportedArgument(
-            f"{self.__name__}() of {self._path} has no graph for ({_described(shape)}), only for ({has}): call the function that it was "
-            "made of in this way, too, and save it again"
+            f"{self.__name__}() of {self._from.path} has no graph for ({_described(shape)}), only for ({has}): call the function that it "
+            "was made of in this way, too, and save it again"
         )
 
+    def __reduce__(self) -> Any:
+        """Pickled as its file, which is read where it is unpickled; one that was read with a key is not: the key stays here."""
+        if self._from.signed:
+            raise TypeError(f"{self!r} was loaded with a key: have each process load it, with the key")
+        return _again, (os.path.abspath(self._from.path), self.__name__, self._from.on_miss)
+
+    def __copy__(self) -> Plan:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
+        return self
+
     def __repr__(self) -> str:
-        return f"<plan {self.__name__} of {self._path}: {len(self.versions)} versions in use>"
+        return f"<plan {self.__name__} of {self._from.path}: {len(self.versions)} versions in use>"
+
+
+def _again(path: str, name: str, on_miss: str) -> Plan | LoadedPlan:
+    """What was pickled."""
+    return load_plan(path, name, on_miss=on_miss)
 
 
 def load_plan(
@@ -94,7 +139,7 @@ def load_plan(
         raise ValueError(f"on_miss: expected one of {', '.join(ON_MISS)}, got {on_miss!r}")
     found = bundle.read(path, key)
     if found.description["kind"] == KIND:
-        return _chosen(path, entry, _functions(found, learns=on_miss == "tier0"))
+        return _chosen(path, entry, _functions(found, on_miss, signed=key is not None))
     from tierup.runtime.cuda.bundle import plans_of  # here: most programs run on the CPU
 
     return _chosen(path, entry, plans_of(found, libraries=libraries))
@@ -110,29 +155,30 @@ def _chosen(path: str | Path, name: str | None, programs: dict[str, P]) -> P:
     return programs[name]
 
 
-def _functions(found: Bundle, *, learns: bool) -> dict[str, Plan]:
+def _functions(found: Bundle, on_miss: str, *, signed: bool) -> dict[str, Plan]:
     """Raises BundleError."""
     about = found.description
     with found.reading():
         if about["tierup"] != __version__ or about["abi"] != entry_code.called_by():
             other = "" if about["tierup"] != __version__ else ", with other sources"
             raise BundleError(f"{found.path} was made by {about['made_by']}, and this is tierup {__version__}{other}: save it again")
-        runs = _runs_here(found, about, learns)
+        runs = _runs_here(found, about, on_miss)
         packed = encoding.value(about["entry"], found.data)
         if packed is not None and runs:
             entry_code.bring(*packed)
         functions = encoding.value(about["functions"], found.data)
-        return {name: _function(found.path, name, *rest, learns=learns, runs=runs) for name, *rest in functions}
+        whence = _Found(found.path, on_miss, signed, on_miss == "tier0" and plans.has_compiler(), runs)
+        return {name: _function(whence, name, *rest) for name, *rest in functions}
 
 
-def _runs_here(found: Bundle, about: Mapping[str, Any], learns: bool) -> bool:
+def _runs_here(found: Bundle, about: Mapping[str, Any], on_miss: str) -> bool:
     """Whether this machine can run the code of a plan. Where not, it is told, or raised where nothing else may answer."""
     lacking = processors.lacking(map(str, about["features"]))
     if not lacking and about["processor"] == processors.here():
         return True
     why = f"has no {', '.join(lacking)}" if about["processor"] == processors.here() else f"is {processors.here()}"
     said = f"{found.path} has code for {about['target']} ({about['processor']}), and this machine {why}"
-    if not learns:
+    if on_miss == "error":
         raise BundleError(f"{said}; save it with target= for the machines that it is to run on")
     events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=f"{said}: tier 0 answers, where nothing can be compiled"))
     warnings.warn(f"{said}: it starts without native code", RuntimeWarning, stacklevel=4)
@@ -140,31 +186,26 @@ def _runs_here(found: Bundle, about: Mapping[str, Any], learns: bool) -> bool:
 
 
 def _function(
-    path: str, name: str, parameters: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any, *, learns: bool, runs: bool
+    found: _Found, name: str, parameters: Any, fitted: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any
 ) -> Plan:
     read = Reader()
     signature = inspect.Signature([
         inspect.Parameter(p, inspect._ParameterKind(kind), default=read.value(default) if has else inspect.Parameter.empty)
         for p, kind, has, default in parameters
     ])  # fmt: skip
-    may_learn = learns and plans.has_compiler()
+    asserts = {"strict": True, "num_profiled_runs": 0} if found.on_miss == "error" else {}
     made = Plan(
-        path,
-        name,
-        signature,
-        dict(options) if learns else {**options, "strict": True, "num_profiled_runs": 0},
-        tuple(_graph(path, read, *graph, learns=may_learn, runs=runs) for graph in graphs),
+        found, name, signature, read.value(fitted), {**options, **asserts}, tuple(_graph(found, read, *graph) for graph in graphs)
     )
     made.structures.whole_lists = whole_lists
     return made
 
 
-def _graph(path: str, read: Reader, about: Any, plain: Any, versions: Any, *, learns: bool, runs: bool) -> _Graph:
-    name, at, names, place, graph = about
+def _graph(found: _Found, read: Reader, about: Any, plain: Any, versions: Any) -> _Graph:
+    name, entry, names, place, graph = about
     shape, constants, tier0, output, written_out = read.value(plain)
-    given = Given(tuple(_version(*version) for version in versions) if runs else (), learns, path)
-    program = Program(name, graph, at, names, tier0, place, given=given)
-    return _Graph(shape, constants, Built(program, output, (), constants, written_out))
+    given = Given(tuple(_version(*version) for version in versions) if found.runs else (), found.learns, found.path)
+    return _Graph(shape, constants, (name, graph, entry, names, tier0, place), given, output, written_out)
 
 
 def _version(of: Any, specs: Any, request: Any, artifact: Any) -> GivenVersion:

@@ -20,6 +20,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
+from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import COMPLEX, CallShape, Leaf, Node, Output, OutputNode, OutputUnion
 from tierup.runtime.base.errors import Origin
@@ -28,8 +29,11 @@ from tierup.runtime.interpreter.tier0 import Tier0, resolve
 
 _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (Access, CallShape, Constant, HiddenInput, Kind, Leaf, Node, Origin, Output, OutputNode, OutputUnion, Parameter, Tier0)
-}
+    for kind in (
+        Access, CallShape, Constant, Fitted, HiddenInput, Kind, Leaf, Node, Origin, Output, OutputNode, OutputUnion, Parameter, Tier0,
+    )
+}  # fmt: skip
+KIND = "cpu"  # of bundles that hold them
 _ARRAYS = "biufc"  # kinds of dtypes
 _HOMES = ("builtins", "numpy", "math", "cmath", "operator", "scipy.special")  # of what does not say where it is from
 BUILT_IN = (type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from tierup.runtime.arguments.binding import Binding
+    from tierup.runtime.arguments.fitted import Fitted
     from tierup.runtime.arguments.whole_lists import Structures
     from tierup.runtime.base.options import Options
     from tierup.runtime.functions.variant import Variant
@@ -21,6 +22,7 @@ class Portable(Report):
     """This part of a function."""
 
     graph_for: Callable[[Mapping[str, Any]], tuple[Variant, tuple[Any, ...]]]
+    fitted: Fitted | None  # makes bound arguments what the graph takes
     _binding: Binding
     structures: Structures
 

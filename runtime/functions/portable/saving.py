@@ -18,28 +18,29 @@ from tierup.lowering.base.abi import Artifact
 from tierup.lowering.entry import jit as entry
 from tierup.lowering.entry.probe import unavailable
 from tierup.lowering.objects import processors
+from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.base.options import Options
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.processes import in_process
-from tierup.runtime.functions.portable.plain import NotDescribed, Writer
+from tierup.runtime.functions.portable.plain import KIND, NotDescribed, Writer
 from tierup.runtime.programs.given import GivenVersion
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from tierup.runtime.arguments.fitted import Fitted
     from tierup.runtime.arguments.hidden import Constant
     from tierup.runtime.arguments.trees import CallShape
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.functions.variant import Variant
-
-KIND = "cpu"
 
 
 class Saved(Protocol):
     """What is asked of a function here."""
 
     __name__: str
+    fitted: Fitted | None
 
     @property
     def options(self) -> Options:
@@ -104,7 +105,7 @@ def _saved(function: Saved, target: str) -> tuple[tuple[Any, ...], list[GivenVer
         raise _Refusal("parts of it stay Python: " + "; ".join(function.answered_elsewhere))
     graphs, versions = [], list[GivenVersion]()
     for shape, variant in function.shapes:
-        if not all(constant.holds({}) for constant in _outside(variant)):
+        if not all(_holds(constant) for constant in variant.built.constants):
             continue  # a graph for what globals were before
         found = [_for(target, version, options) for version in _versions(variant, options)]
         graphs.append(_graph(writer, shape, variant, found))
@@ -113,12 +114,16 @@ def _saved(function: Saved, target: str) -> tuple[tuple[Any, ...], list[GivenVer
         raise _Refusal("it has no version now; call it some times, or warm it with a profile, and see explain()")
     parameters = [(p.name, int(p.kind), p.default is not p.empty, _default(writer, p)) for p in function.signature.parameters.values()]
     changed = {f.name: getattr(options, f.name) for f in fields(Options) if getattr(options, f.name) != f.default}
-    return (function.__name__, tuple(parameters), changed, function.takes_whole_lists, tuple(graphs)), versions
+    fitted = writer.plain(function.fitted)
+    return (function.__name__, tuple(parameters), fitted, changed, function.takes_whole_lists, tuple(graphs)), versions
 
 
-def _outside(variant: Variant) -> list[Constant]:
-    """The constants that no argument decides."""
-    return [constant for constant in variant.built.constants if constant.access.function is not None]
+def _holds(constant: Constant) -> bool:
+    """Whether a constant that no argument decides is what it was. Raises _Refusal for one that is asked of an argument and of what is
+    outside."""
+    if isinstance(constant.value, Access) and (constant.access.function is None) is not (constant.value.function is None):
+        raise _Refusal(f"it asks whether `{constant.access}` is `{constant.value}`, one of which is outside of it; pass both as arguments")
+    return constant.access.function is None or constant.holds({})
 
 
 def _default(writer: Writer, parameter: inspect.Parameter) -> Any:
@@ -170,9 +175,9 @@ def _graph(writer: Writer, shape: CallShape, variant: Variant, versions: Sequenc
         raise _Refusal(f"it reads {what} from outside, `{hidden.access}`; pass it as an argument")
     if built.enlarge is not None:
         raise _Refusal("a list in it grows, for which its graph has room for so many items; fill an array instead")
-    if optable.has_foreign(program.graph):
-        raise _Refusal("it has ops that PyTorch computes")
     try:
+        if optable.has_foreign(program.graph):
+            raise _Refusal("it has ops that PyTorch computes")
         constants = [constant for constant in built.constants if constant.access.function is None]
         plain = writer.plain((shape, tuple(constants), program.tier0, built.output, built.written_out))
         about = program.name, program.entry, program.names, program.place, program.graph
