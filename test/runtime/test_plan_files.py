@@ -311,6 +311,14 @@ def test_a_plan_of_another_tierup_or_of_a_kind_of_another_day_is_refused(path: P
             tierup.load_plan(resealed(path, tmp_path / "other", **changes))
 
 
+def test_reading_a_file_imports_nothing_that_it_names(path: Path, tmp_path: Path) -> None:
+    text = json.dumps(bundle.read(path).description["functions"])
+    named = json.loads(text.replace('["record", "Leaf", "int", null, null]', '["record", "Leaf", "int", null, ["path", "antigravity:fly"]]'))
+    with pytest.raises(BundleError, match="is no bundle that tierup wrote: NotDescribed: antigravity:fly"):
+        tierup.load_plan(resealed(path, tmp_path / "other", functions=named))
+    assert "antigravity" not in sys.modules
+
+
 def test_a_mutated_file_is_an_error_that_names_it(path: Path, tmp_path: Path) -> None:
     """Bytes changed anywhere, and cut anywhere; and, with a checksum that is right, parts of the description taken out or put for others."""
     data, chance, other = path.read_bytes(), random.Random(1), tmp_path / "other"

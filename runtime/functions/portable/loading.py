@@ -22,6 +22,7 @@ from tierup.lowering.entry import jit as entry_code
 from tierup.lowering.objects import processors
 from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Constant
+from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.arguments.trees import CallShape, Leaf, OutputTree, Tree
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import UnsupportedArgument
@@ -29,7 +30,7 @@ from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import NeedsItems
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.portable.plain import KIND, Reader
+from tierup.runtime.functions.portable.plain import KIND, PlanReader
 from tierup.runtime.functions.variant import Built, Numbers
 from tierup.runtime.programs.given import Given, GivenVersion
 from tierup.runtime.programs.program import Program
@@ -155,6 +156,18 @@ def _chosen(path: str | Path, name: str | None, programs: dict[str, P]) -> P:
     return programs[name]
 
 
+def contents(found: Bundle) -> list[tuple[str, str, list[str]]]:
+    """Of each graph of a bundle of this kind, for people: the function's name, the structure of its calls, the guards of its versions.
+    Raises BundleError."""
+    with found.reading():
+        lines = []
+        for name, *_, graphs in encoding.value(found.description["functions"], found.data):
+            for (_, _, names, _, _), plain, versions in graphs:
+                shape: CallShape = PlanReader().value(plain)[0]
+                lines.append((name, _described(shape), [describe_specs(version[1], names) for version in versions]))
+        return lines
+
+
 def _functions(found: Bundle, on_miss: str, *, signed: bool) -> dict[str, Plan]:
     """Raises BundleError."""
     about = found.description
@@ -188,7 +201,7 @@ def _runs_here(found: Bundle, about: Mapping[str, Any], on_miss: str) -> bool:
 def _function(
     found: _Found, name: str, parameters: Any, fitted: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any
 ) -> Plan:
-    read = Reader()
+    read = PlanReader()
     signature = inspect.Signature([
         inspect.Parameter(p, inspect._ParameterKind(kind), default=read.value(default) if has else inspect.Parameter.empty)
         for p, kind, has, default in parameters
@@ -201,7 +214,7 @@ def _function(
     return made
 
 
-def _graph(found: _Found, read: Reader, about: Any, plain: Any, versions: Any) -> _Graph:
+def _graph(found: _Found, read: PlanReader, about: Any, plain: Any, versions: Any) -> _Graph:
     name, entry, names, place, graph = about
     shape, constants, tier0, output, written_out = read.value(plain)
     given = Given(tuple(_version(*version) for version in versions) if found.runs else (), found.learns, found.path)

@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ _RECORDS: dict[str, type[Any]] = {
     )
 }  # fmt: skip
 KIND = "cpu"  # of bundles that hold them
+_HARMLESS = frozenset({"builtins", "numpy", "math", "cmath", "operator", "scipy", "tierup"})  # to import, whoever wrote the name
 _ARRAYS = "biufc"  # kinds of dtypes
 _HOMES = ("builtins", "numpy", "math", "cmath", "operator", "scipy.special")  # of what does not say where it is from
 BUILT_IN = (type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum))
@@ -73,7 +74,16 @@ def _version(module: str) -> str | None:
     return f" {found}" if isinstance(found, str) and (is_compiled or root == "scipy") else None
 
 
-class Writer:
+class _Plain:
+    """What both have: `modules`, those whose things may be named, by their roots; None: all."""
+
+    modules: ClassVar[frozenset[str] | None] = None
+
+    def _may_name(self, path: str) -> bool:
+        return self.modules is None or path.partition(":")[0].partition(".")[0] in self.modules
+
+
+class Writer(_Plain):
     """To plain data."""
 
     def plain(self, value: Any) -> Any:
@@ -107,12 +117,12 @@ class Writer:
     def thing(self, value: Any) -> Any:
         """What is told by its identity. Raises NotDescribed."""
         path = path_of(value)
-        if path is None:
+        if path is None or not self._may_name(path):
             raise NotDescribed(f"a {type(value).__name__}")
         return "path", path
 
 
-class Reader:
+class Reader(_Plain):
     """From plain data. Raises all kinds of exceptions for what `Writer` did not write."""
 
     def value(self, data: Any) -> Any:
@@ -162,7 +172,21 @@ class Reader:
         return self.value(parameter).convert
 
     def _path(self, text: str) -> Any:
+        if not self._may_name(text):
+            raise NotDescribed(text)
         found = resolve(text.partition(" ")[0])
         if path_of(found) != text:
             raise NotDescribed(text)
         return found
+
+
+class PlanWriter(Writer):
+    """For files: nothing is named whose import runs what the file's reader does not know."""
+
+    modules = _HARMLESS
+
+
+class PlanReader(Reader):
+    """Of files."""
+
+    modules = _HARMLESS

@@ -7,7 +7,7 @@ time; what a call's arguments decide is looked at in each call, as ever. What is
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,7 +23,7 @@ from tierup.runtime.base.options import Options
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.processes import in_process
-from tierup.runtime.functions.portable.plain import KIND, NotDescribed, Writer
+from tierup.runtime.functions.portable.plain import KIND, NotDescribed, PlanWriter
 from tierup.runtime.programs.given import GivenVersion
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tierup.runtime.arguments.trees import CallShape
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.programs.program import Program
 
 
 class Saved(Protocol):
@@ -70,12 +71,14 @@ class _Refusal(Exception):
     """Why a graph cannot be saved, and what to do."""
 
 
-def save(function: Saved, path: str | PathLike[str], key: bytes | None, level: str) -> None:
-    """See `Function.save`."""
+def save(
+    function: Saved, path: str | PathLike[str], key: bytes | None, level: str, made: Mapping[Program, Sequence[GivenVersion]] | None = None
+) -> None:
+    """See `Function.save`. `made`: by their programs, the versions that the file is to have, where it is not to have the function's."""
     function.wait()
     target = processors.target_of(level) if level else ""
     try:
-        saved, versions = _saved(function, target)
+        saved, versions = _saved(function, target, made)
     except _Refusal as e:
         where = next((f" (at {v.built.program.place})" for _, v in function.shapes if v.built.program.place), "")
         raise ValueError(f"{function.__name__}{where} cannot be saved: {e}") from None
@@ -95,9 +98,11 @@ def save(function: Saved, path: str | PathLike[str], key: bytes | None, level: s
     bundle.write(path, described, parts, key)
 
 
-def _saved(function: Saved, target: str) -> tuple[tuple[Any, ...], list[GivenVersion]]:
+def _saved(
+    function: Saved, target: str, made: Mapping[Program, Sequence[GivenVersion]] | None
+) -> tuple[tuple[Any, ...], list[GivenVersion]]:
     """A function as plain data, and its versions. Raises _Refusal."""
-    options, writer = function.options, Writer()
+    options, writer = function.options, PlanWriter()
     for name, value in (("executor", "profiling"), ("speculate", "versioned"), ("backend", "cpu")):
         if getattr(options, name) != value:
             raise _Refusal(f"its versions are made under {name}={getattr(options, name)!r}; make it with {name}={value!r}")
@@ -107,7 +112,8 @@ def _saved(function: Saved, target: str) -> tuple[tuple[Any, ...], list[GivenVer
     for shape, variant in function.shapes:
         if not all(_holds(constant) for constant in variant.built.constants):
             continue  # a graph for what globals were before
-        found = [_for(target, version, options) for version in _versions(variant, options)]
+        there = _versions(variant, options) if made is None else made.get(variant.built.program, ())
+        found = [_for(target, version, options) for version in there]
         graphs.append(_graph(writer, shape, variant, found))
         versions += found
     if not versions:
@@ -126,27 +132,32 @@ def _holds(constant: Constant) -> bool:
     return constant.access.function is None or constant.holds({})
 
 
-def _default(writer: Writer, parameter: inspect.Parameter) -> Any:
+def _default(writer: PlanWriter, parameter: inspect.Parameter) -> Any:
     try:
         return None if parameter.default is parameter.empty else writer.plain(parameter.default)
     except NotDescribed as e:
         raise _Refusal(f"the default of its parameter {parameter.name} is {e}; give it a number, an array or None") from None
 
 
-def _versions(variant: Variant, options: Options) -> list[Version]:
+def _versions(variant: Variant, options: Options) -> list[GivenVersion]:
     """Those that a plan can have. Raises _Refusal where the program is native in part."""
     executor = variant.executor
-    found = [version for version in executor.versions_under(options) if not version.speculation.for_values]
+    found = [_given(version) for version in executor.versions_under(options) if not version.speculation.for_values]
     if not found and (executor.splits or executor.refusals):
         ops = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in executor.refusals)
         raise _Refusal(f"it is not native as a whole: {ops}; leave that to the caller, or write it otherwise")
     return found
 
 
-def _for(target: str, version: Version, options: Options) -> GivenVersion:
-    """A version, compiled again where it is for another CPU, or uses what nothing is known of. Raises _Refusal."""
-    request, artifact = version.compiled.request, version.compiled.artifact
+def _given(version: Version) -> GivenVersion:
+    artifact = version.compiled.artifact
     assert isinstance(artifact, Artifact)  # the options say so
+    return GivenVersion(version.speculation, version.record.arguments, version.compiled.request, replace(artifact, stages={}))
+
+
+def _for(target: str, version: GivenVersion, options: Options) -> GivenVersion:
+    """A version, compiled again where it is for another CPU, or uses what nothing is known of. Raises _Refusal."""
+    request, artifact = version.request, version.artifact
     now = request.target
     if not now:
         from tierup.lowering.base.llvm import host  # here: a plan that is saved as it is needs no LLVM
@@ -160,14 +171,13 @@ def _for(target: str, version: Version, options: Options) -> GivenVersion:
         except NotCompiled as e:
             raise _Refusal(f"it cannot be compiled for {request.target.split(':')[1]}: {e.detail}") from e
         artifact = made[0]
-    kept = replace(artifact, stages={})
-    return GivenVersion(version.speculation, version.record.arguments, request, kept)
+    return replace(version, request=request, artifact=artifact)
 
 
 _COMPILER = ("tierup.lowering.artifacts.cache", "obtain")  # by name: where nothing is compiled again it is not imported
 
 
-def _graph(writer: Writer, shape: CallShape, variant: Variant, versions: Sequence[GivenVersion]) -> tuple[Any, ...]:
+def _graph(writer: PlanWriter, shape: CallShape, variant: Variant, versions: Sequence[GivenVersion]) -> tuple[Any, ...]:
     """Raises _Refusal."""
     built, program = variant.built, variant.built.program
     for hidden in built.hidden:
