@@ -8,9 +8,9 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from dataclasses import dataclass
 
 from tierup.dialect.base.paths import absolute
+from tierup.dialect.base.records import dataclass
 
 _MARK = "__tierup_origin__"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.records import dataclass
 from tierup.runtime.arguments.guards import overlaps_itself
 from tierup.runtime.arguments.nearby import Array, Nearby, lie_apart
 
