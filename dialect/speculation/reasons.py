@@ -61,6 +61,7 @@ class Reason(Enum):
     GROUP_TOO_SMALL = "too few ops to be worth a native region"
     CUSTOM_PASS_FAILED = "a pass that was registered by the user failed; nothing was compiled"
     COMPILE_FAILED = "the compiler failed (with TIERUP_DUMP_DIR=folder a reproducer is written there)"
+    NOT_LOADED = "the plan's code cannot be loaded in this process"
     NO_RESOURCES = "memory, files, threads or processes ran out while it was compiled; it is tried again"
     PYTHON_ENTRY = "the option entry is 'python'"
     ENTRY_UNAVAILABLE = "the native entry failed its self-probe on this interpreter"

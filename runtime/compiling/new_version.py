@@ -50,8 +50,11 @@ def _given(program: Program, specs: tuple[ArgumentSpec, ...], options: Options) 
     if given is None or version is None:
         return None
     start = time.perf_counter()
-    with plans.failures_are_refusals(f"the code of {given.origin}"):
+    try:
         code = plans.loaded(version.artifact, cache.kernel_name(program.entry, specs), options)
+    except Exception as e:  # noqa: BLE001 - what the file's maker had, and this process has not, is no reason to fail a call
+        reason = Reason.NO_RESOURCES if plans.is_passing(e) else Reason.NOT_LOADED
+        raise NotCompiled(reason, f"{given.origin}: {type(e).__name__}: {e}") from e
     return LoadedCode(code, version.request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 

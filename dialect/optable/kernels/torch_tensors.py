@@ -7,13 +7,14 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-import ml_dtypes
 import numpy as np
+
+from tierup.dialect.base import dtypes
 
 if TYPE_CHECKING:
     import torch
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_BFLOAT16 = dtypes.bf16.numpy
 _PLAIN: set[type] = set()  # classes of tensors that are no more than their memory; PyTorch's first import fills it
 
 

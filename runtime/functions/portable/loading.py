@@ -10,6 +10,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,13 +187,13 @@ def _functions(found: Bundle, on_miss: str, *, signed: bool) -> dict[str, Plan]:
 
 def _runs_here(found: Bundle, about: Mapping[str, Any], on_miss: str) -> bool:
     """Whether this machine can run the code of a plan. Where not, it is told, or raised where nothing else may answer."""
-    lacking = processors.lacking(map(str, about["features"]))
+    lacking = [*processors.lacking(map(str, about["features"])), *(name for name in about["libraries"] if find_spec(str(name)) is None)]
     if not lacking and about["processor"] == processors.here():
         return True
     why = f"has no {', '.join(lacking)}" if about["processor"] == processors.here() else f"is {processors.here()}"
     said = f"{found.path} has code for {about['target']} ({about['processor']}), and this machine {why}"
     if on_miss == "error":
-        raise BundleError(f"{said}; save it with target= for the machines that it is to run on")
+        raise BundleError(f"{said}; save it with target= for the machines that it is to run on, or install what is missing")
     events.emit(Event(EventKind.CACHE_REFUSED, "", 0, action=f"{said}: tier 0 answers, where nothing can be compiled"))
     warnings.warn(f"{said}: it starts without native code", RuntimeWarning, stacklevel=4)
     return False

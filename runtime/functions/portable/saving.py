@@ -17,6 +17,7 @@ from tierup.lowering.artifacts import bundle, encoding
 from tierup.lowering.base.abi import Artifact
 from tierup.lowering.entry import jit as entry
 from tierup.lowering.entry.probe import unavailable
+from tierup.lowering.externals import blas
 from tierup.lowering.objects import processors
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.base.options import Options
@@ -92,10 +93,16 @@ def save(
         "processor": processors.X86_64,
         "target": level or "the CPU that it was made on",
         "features": features,
+        "libraries": ["scipy_openblas32"] if any(map(_multiplies, versions)) else [],
         "entry": encoding.described(None if unavailable() else (entry.made_for(), entry.object_image()), parts),
         "functions": encoding.described((saved,), parts),
     }
     bundle.write(path, described, parts, key)
+
+
+def _multiplies(version: GivenVersion) -> bool:
+    """Whether it calls BLAS or LAPACK."""
+    return any(name.startswith(blas.PREFIX) for name in version.artifact.externals)
 
 
 def _saved(
