@@ -120,6 +120,17 @@ def test_a_miss_is_an_error_by_wish_and_compiles_nothing(path: Path) -> None:
         tierup.load_plan(path, on_miss="raise")
 
 
+def test_a_plan_is_saved_again_with_what_it_has_learnt(path: Path, tmp_path: Path) -> None:
+    plan, wide = tierup.load_plan(path), X.astype(np.float64)
+    plan(X), plan(wide), plan(wide)
+    plan.save(tmp_path / "wider")
+    wider = tierup.load_plan(tmp_path / "wider", on_miss="error")
+    wider(X), wider(wide)
+    assert counts(wider) == (2, 0, 0, 0)
+    wider.save(tmp_path / "again")
+    assert tierup.load_plan(tmp_path / "again")(X[:3]).shape == (3,)  # a miss is no error here
+
+
 def test_a_call_of_a_structure_that_the_plan_has_no_graph_of_says_which_it_has(path: Path) -> None:
     with pytest.raises(TypeError, match=r"has no graph for \(x: array of rank 2, k: int\), only for \(x: array of rank 1, k: int\): call"):
         tierup.load_plan(path)(np.ones((2, 2)))

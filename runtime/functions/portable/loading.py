@@ -86,8 +86,14 @@ class Plan(Function):
         options: Mapping[str, Any],
         graphs: tuple[_Graph, ...],
     ) -> None:
-        self._from, self._graphs = found, graphs
-        super().__init__(name, signature, self._find, lambda: graphs[0].built(), options, fitted=fitted)
+        self._from, self._graphs, self._saved_options = found, graphs, options
+        asserts = {"strict": True, "num_profiled_runs": 0} if found.on_miss == "error" else {}
+        super().__init__(name, signature, self._find, lambda: graphs[0].built(), {**options, **asserts}, fitted=fitted)
+
+    @property
+    def options_to_save(self) -> dict[str, Any]:
+        """Those of the file: what is done at a miss is who loads it to say."""
+        return dict(self._saved_options)
 
     def _find(self, shape: CallShape, arguments: Mapping[str, object], numbers: Numbers) -> Built:
         """The graph for a call. Raises UnsupportedArgument where there is none."""
@@ -190,7 +196,9 @@ def _runs_here(found: Bundle, about: Mapping[str, Any], on_miss: str) -> bool:
     lacking = [*processors.lacking(map(str, about["features"])), *(name for name in about["libraries"] if find_spec(str(name)) is None)]
     if not lacking and about["processor"] == processors.here():
         return True
-    why = f"has no {', '.join(lacking)}" if about["processor"] == processors.here() else f"is {processors.here()}"
+    why = f"has no {', '.join(lacking)}" if processors.flags() else "does not say which CPU it has (/proc/cpuinfo)"
+    if about["processor"] != processors.here():
+        why = f"is {processors.here()}"
     said = f"{found.path} has code for {about['target']} ({about['processor']}), and this machine {why}"
     if on_miss == "error":
         raise BundleError(f"{said}; save it with target= for the machines that it is to run on, or install what is missing")
@@ -207,10 +215,7 @@ def _function(
         inspect.Parameter(p, inspect._ParameterKind(kind), default=read.value(default) if has else inspect.Parameter.empty)
         for p, kind, has, default in parameters
     ])  # fmt: skip
-    asserts = {"strict": True, "num_profiled_runs": 0} if found.on_miss == "error" else {}
-    made = Plan(
-        found, name, signature, read.value(fitted), {**options, **asserts}, tuple(_graph(found, read, *graph) for graph in graphs)
-    )
+    made = Plan(found, name, signature, read.value(fitted), options, tuple(_graph(found, read, *graph) for graph in graphs))
     made.structures.whole_lists = whole_lists
     return made
 

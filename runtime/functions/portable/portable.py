@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from tierup.runtime.functions.report import Report
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tierup.runtime.arguments.fitted import Fitted
     from tierup.runtime.arguments.whole_lists import Structures
     from tierup.runtime.base.options import Options
+    from tierup.runtime.functions.elsewhere import Elsewhere
     from tierup.runtime.functions.variant import Variant
 
 
@@ -24,6 +26,7 @@ class Portable(Report):
     graph_for: Callable[[Mapping[str, Any]], tuple[Variant, tuple[Any, ...]]]
     fitted: Fitted | None  # makes bound arguments what the graph takes
     _binding: Binding
+    _in_parts: Elsewhere | None
     structures: Structures
 
     @property
@@ -49,7 +52,14 @@ class Portable(Report):
     @property
     def answered_elsewhere(self) -> list[str]:
         """What only Python answers of its calls, or of parts of them, in words; not what it answers since it is quicker."""
-        return [] if getattr(self.elsewhere, "compared", None) is not None else self._islands()
+        is_quicker = getattr(self.elsewhere, "compared", None) is not None and self._in_parts is None
+        return [] if is_quicker else self._islands()
+
+    @property
+    def options_to_save(self) -> dict[str, Any]:
+        """Those in force now that are not as by default."""
+        now = self._overrides.current()
+        return {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != f.default}
 
     def profile(self) -> str:
         """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is

@@ -49,6 +49,10 @@ class Saved(Protocol):
         """Those in force now."""
 
     @property
+    def options_to_save(self) -> dict[str, Any]:
+        """Those of them that are not as by default."""
+
+    @property
     def shapes(self) -> list[tuple[CallShape, Variant]]:
         """Its graphs, and the structure of the calls of each."""
 
@@ -126,9 +130,8 @@ def _saved(
     if not versions:
         raise _Refusal("it has no version now; call it some times, or warm it with a profile, and see explain()")
     parameters = [(p.name, int(p.kind), p.default is not p.empty, _default(writer, p)) for p in function.signature.parameters.values()]
-    changed = {f.name: getattr(options, f.name) for f in fields(Options) if getattr(options, f.name) != f.default}
-    fitted = writer.plain(function.fitted)
-    return (function.__name__, tuple(parameters), fitted, changed, function.takes_whole_lists, tuple(graphs)), versions
+    about = function.__name__, tuple(parameters), writer.plain(function.fitted), function.options_to_save, function.takes_whole_lists
+    return (*about, tuple(graphs)), versions
 
 
 def _holds(constant: Constant) -> bool:
