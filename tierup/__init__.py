@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tierup.runtime.base.errors import NoSourceWarning as NoSourceWarning
     from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.base.errors import NotOptimized as NotOptimized
+    from tierup.runtime.base.errors import PlanError as PlanError
     from tierup.runtime.base.errors import RecompileLimitWarning as RecompileLimitWarning
     from tierup.runtime.base.errors import SlowEntryWarning as SlowEntryWarning
     from tierup.runtime.base.options import assert_optimized as assert_optimized
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from tierup.runtime.cuda.capture import capture as capture
     from tierup.runtime.cuda.errors import DriverError as DriverError
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
-    from tierup.runtime.cuda.errors import PlanError as PlanError
     from tierup.runtime.faults import faults as testing  # noqa: F401 - it is public by this name
     from tierup.runtime.functions.portable.loading import load_plan as load_plan
     from tierup.runtime.functions.verdict.metrics import metrics as metrics
@@ -59,7 +59,7 @@ _EXPORTS = {
     "BundleError": "tierup.lowering.artifacts.bundle:BundleError",
     "DriverError": "tierup.runtime.cuda.errors:DriverError",
     "NoDevice": "tierup.runtime.cuda.errors:NoDevice",
-    "PlanError": "tierup.runtime.cuda.errors:PlanError",
+    "PlanError": "tierup.runtime.base.errors:PlanError",
     "ExecutedPlan": "tierup.runtime.account.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.base.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.base.errors:NotOptimized",

@@ -43,6 +43,11 @@ class NoSourceWarning(RuntimeWarning):
     """A function's source is not there (typed into a REPL, made by exec, of a .pyc file alone), so it runs as plain Python."""
 
 
+class PlanError(RuntimeError):
+    """A call that a plan from a file cannot answer for these values: of kernels, since a check of the program failed, and no interpreter is
+    there to raise its exception; of a function, since only its Python goes on there."""
+
+
 class GuardFailed(Exception):
     """A `tierup.guard` met a value that does not fit: the program must be left for its unspecialised twin."""
 

@@ -12,11 +12,12 @@ from tierup.lowering.cuda import targets
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.arguments import guards
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.base.errors import PlanError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.device.devices import Device, device
-from tierup.runtime.cuda.errors import NoDevice, PlanError
+from tierup.runtime.cuda.errors import NoDevice
 from tierup.runtime.cuda.host.flat import free_numbers
 from tierup.runtime.cuda.plan import CudaPlan, image_for
 from tierup.runtime.cuda.steady import InlineCache, valued

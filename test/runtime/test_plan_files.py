@@ -225,6 +225,37 @@ def test_a_plan_goes_on_where_its_graph_was_released(tmp_path: Path, no_compiler
     assert counts(plan) == (2, 0, 0, 0) and plan.stats().plan_cache_misses == 0
 
 
+def test_what_only_the_python_function_answers_is_an_error_that_says_so(tmp_path: Path, no_compiler: None) -> None:
+    class Own(Exception):
+        pass
+
+    def double(xs: Any) -> Any:
+        found = []
+        for x in xs:
+            if x < -1:
+                raise Own(f"{x} is too small")
+            if x > 0:
+                found.append(x * 2)
+        if x > 9:
+            raise ValueError("no such number")
+        return found
+
+    saved(double, tmp_path / "f", (X,), weigh=False)
+    plan = tierup.load_plan(tmp_path / "f")
+    assert plan(X) == double(X) and counts(plan) == (1, 0, 0, 0)
+    for x, said in ((X - 1, "raise Own"), (np.ones(1025, np.float32), "a list of more than 1024 items: .* after it was called with as many")):
+        with pytest.raises(tierup.PlanError, match=rf"double\(\) of .*f: {said}"):
+            plan(x)
+    with pytest.raises(ValueError, match="^no such number\n"):
+        plan(X + 9)
+    always = tierup.jit(double, weigh=False)
+    for _ in range(3):
+        with pytest.raises(Own):
+            always(X - 1)
+    with pytest.raises(ValueError, match=r"each call that native code took raised, or was left to Python: .*raise Own.*test_plan_files.py:\d+"):
+        always.save(tmp_path / "always")
+
+
 # --- what cannot be saved -----------------------------------------------------------------------------------------------
 
 
@@ -242,14 +273,6 @@ def sorts(x: Any) -> Any:
     return np.argpartition(np.tanh(x @ x), 2, axis=-1) + 1
 
 
-def appends(x: Any) -> Any:
-    found = []
-    for v in x:
-        if v > 0:
-            found.append(v * 2)
-    return found
-
-
 class Point:
     x = 1.0
 
@@ -258,7 +281,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], st
     "an array from outside": (reads, (np.ones(4),), {}, "it reads an array from outside, `TABLE`; pass it as an argument"),
     "statements of Python": (in_part, (X,), {}, "parts of it stay Python: .*LINE"),
     "an op": (sorts, (np.eye(8),), {"weigh": False}, "not native as a whole: .*argpartition.*LINE"),
-    "a list that grows": (appends, ([0.5] * 60,), {}, "a list in it grows.*fill an array instead"),
     "an object": (lambda p, x: p.x + x, (Point(), X), {}, "it takes, gives or holds a type, which only its program knows"),
     "assumptions": (rise, (X,), {"speculate": "bailout"}, "speculate='bailout'; make it with speculate='versioned'"),
     "plans of specs": (rise, (X,), {"executor": "specializing"}, "executor='specializing'; make it with executor='profiling'"),

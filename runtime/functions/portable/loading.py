@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tierup import __version__
+from tierup.dialect.base.exceptions import Unanswerable, unanswered
 from tierup.dialect.base.records import dataclass
 from tierup.lowering.artifacts import bundle, encoding
 from tierup.lowering.artifacts.bundle import Bundle, BundleError
@@ -26,7 +27,7 @@ from tierup.runtime.arguments.hidden import Constant
 from tierup.runtime.arguments.signature import describe_specs
 from tierup.runtime.arguments.trees import CallShape, Leaf, OutputTree, Tree
 from tierup.runtime.base import events
-from tierup.runtime.base.errors import UnsupportedArgument
+from tierup.runtime.base.errors import PlanError, UnsupportedArgument
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import NeedsItems
@@ -108,6 +109,14 @@ class Plan(Function):
             f"{self.__name__}() of {self._from.path} has no graph for ({_described(shape)}), only for ({has}): call the function that it "
             "was made of in this way, too, and save it again"
         )
+
+    def python_for(self, error: Exception, program: Program) -> Callable[..., Any]:
+        """Nobody goes on where only the Python function could. Raises PlanError, or what the program raised."""
+        if not isinstance(error, Unanswerable):
+            raise error
+        grows = ", or save it after it was called with as many" if isinstance(error, MemoryError) else ""
+        said = f"{self.__name__}() of {self._from.path}: {error}: only the Python function goes on there, which a plan has not: call that"
+        raise PlanError(said + grows) from unanswered(error)
 
     def __reduce__(self) -> Any:
         """Pickled as its file, which is read where it is unpickled; one that was read with a key is not: the key stays here."""

@@ -156,6 +156,10 @@ def _versions(variant: Variant, options: Options) -> list[GivenVersion]:
     if not found and (executor.splits or executor.refusals):
         ops = "; ".join(f"{detail}" + (f" (at {line})" if line else "") for _, detail, line in executor.refusals)
         raise _Refusal(f"it is not native as a whole: {ops}; leave that to the caller, or write it otherwise")
+    stats = executor.stats()
+    if stats.hits and stats.raised == stats.hits:
+        said = "; ".join(f"{what} (at {line or op})" for (op, line), (_, _, what) in executor.history.failed_checks.items())
+        raise _Refusal(f"each call that native code took raised, or was left to Python: {said}; save it when calls get results")
     return found
 
 
@@ -193,8 +197,6 @@ def _graph(writer: PlanWriter, shape: CallShape, variant: Variant, versions: Seq
     for hidden in built.hidden:
         what = "an array" if hidden.leaf.kind == "array" else "a number that changes"
         raise _Refusal(f"it reads {what} from outside, `{hidden.access}`; pass it as an argument")
-    if built.enlarge is not None:
-        raise _Refusal("a list in it grows, for which its graph has room for so many items; fill an array instead")
     try:
         if optable.has_foreign(program.graph):
             raise _Refusal("it has ops that PyTorch computes")
