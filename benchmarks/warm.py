@@ -1,7 +1,9 @@
-"""What a fresh process waits for until its first native result: cold, with code on disk, and with what earlier processes' calls had.
+"""What a fresh process waits for until its first native result: cold, with code on disk, with what earlier processes' calls had, and with
+a plan.
 
 `python -m benchmarks.warm [PROCESSES]` runs processes in turns, one of each kind and program after the other, and prints medians. CPU is
-that of the process, all its threads together; compiles are done in the process itself.
+that of the process, all its threads together; compiles are done in the process itself. `times` is how many times as long a cold process
+takes until its first native result, imports included.
 """
 
 from __future__ import annotations
@@ -22,11 +24,17 @@ BEGIN = time.process_time()
 os.environ.setdefault("TIERUP_WORKER", "0")
 import tierup  # noqa: E402 - its import is measured
 
-jit = tierup.jit  # loaded when it is named
+PLAN = os.environ.get("BENCHMARK_PLAN", "")  # a file, of the kind "plan"
+load_plan, jit = (tierup.load_plan, None) if PLAN else (None, tierup.jit)  # loaded when they are named
 IMPORTED = time.process_time()
 
 PROCESSES = 5
-KINDS = {"cold": "nothing on disk", "code": "code on disk, calls are profiled", "start": "code on disk, and what calls had"}
+KINDS = {
+    "cold": "nothing on disk",
+    "code": "code on disk, calls are profiled",
+    "start": "code on disk, and what calls had",
+    "plan": "nothing on disk but a plan",
+}
 
 
 def trivial(x: Any) -> Any:
@@ -90,51 +98,69 @@ PROGRAMS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (trivial, soft
 
 
 def child(name: str) -> None:
-    """One process: CPU of the import, of the calls up to the first native result, of the first alone, and whether that one was native."""
+    """One process: CPU of the import, of making or loading the function, of the first call, and of the calls up to the first native
+    result; how many these were."""
     arguments, ends = _arguments(name), []
     begin = time.process_time()
-    function = jit(PROGRAMS[name])
+    function: Any = load_plan(PLAN) if load_plan is not None else jit(PROGRAMS[name])  # type: ignore[misc]  # one of them is there
+    made = time.process_time()
     while not function.stats().hits and len(ends) < 8:
         function(*arguments)
         ends.append(time.process_time())
     native = function.stats().hits > 0
-    print(IMPORTED - BEGIN, ends[0] - begin, ends[-1] - begin, len(ends) if native else 0)
+    print(IMPORTED - BEGIN, made - begin, ends[0] - made, ends[-1] - made, len(ends) if native else 0)
+
+
+def save(name: str, path: str) -> None:
+    """A process that writes a plan."""
+    function, arguments = tierup.jit(PROGRAMS[name]), _arguments(name)
+    for _ in range(2):
+        function(*arguments)
+    function.save(path)
 
 
 def measure(processes: int = PROCESSES) -> dict[tuple[str, str], list[float]]:
-    """By program and kind, medians: milliseconds of CPU of the import, of the first call, and of the calls up to a native result; how many
-    these were."""
+    """By program and kind, medians: milliseconds of CPU of the import, of making or loading the function, of the first call, and of the
+    calls up to a native result; how many these were."""
     rows: dict[tuple[str, str], list[list[float]]] = {(name, kind): [] for name in PROGRAMS for kind in KINDS}
     with tempfile.TemporaryDirectory() as kept:
+        for name in PROGRAMS:
+            _process(kept, "1", name, f"{kept}/{name}.tierup")
         for number in range(processes + 1):
             for (name, kind), found in rows.items():
                 with tempfile.TemporaryDirectory() as empty:
-                    row = _process(name, empty if kind == "cold" else kept, "0" if kind == "code" else "1")
+                    folder = kept if kind in ("code", "start") else empty
+                    said = _process(folder, "0" if kind == "code" else "1", name, plan=f"{kept}/{name}.tierup" if kind == "plan" else "")
                 if number:  # the first fills the cache
-                    found.append(row)
+                    *seconds, calls = map(float, said.split())
+                    found.append([*(1e3 * each for each in seconds), calls])
     return {key: [statistics.median(column) for column in zip(*found, strict=True)] for key, found in rows.items()}
 
 
-def _process(name: str, folder: str, start: str) -> list[float]:
-    environment = {**os.environ, "TIERUP_CACHE_DIR": folder, "TIERUP_START": start, "TIERUP_CACHE": "1", "TIERUP_WORKER": "0"}
+def _process(folder: str, start: str, *arguments: str, plan: str = "") -> str:
+    changed = {"TIERUP_CACHE_DIR": folder, "TIERUP_START": start, "TIERUP_CACHE": "1", "TIERUP_WORKER": "0", "BENCHMARK_PLAN": plan}
+    environment = {**os.environ, **changed}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.warm", name],
+        [sys.executable, "-m", "benchmarks.warm", *arguments],
         env=environment, cwd=Path(__file__).resolve().parent.parent, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    *seconds, calls = map(float, done.stdout.split())
-    return [*(1e3 * each for each in seconds), calls]
+    return done.stdout
 
 
 def main(processes: int) -> None:
     """Print the table."""
-    print("| program | kind | import | first call | until a native result | calls |\n|---|---|---|---|---|---|")
-    for (name, kind), (imported, first, native, calls) in measure(processes).items():
-        print(f"| {name} | {kind} | {imported:.0f} | {first:.1f} | {native:.1f} | {calls:.0f} |")
+    print("| program | kind | import | made or loaded | first call | until a native result | calls | times |")
+    print("|---|---|---|---|---|---|---|---|")
+    found = measure(processes)
+    for (name, kind), (imported, made, first, native, calls) in found.items():
+        cold = found[name, "cold"]
+        times = (cold[0] + cold[1] + cold[3]) / (imported + made + native)
+        print(f"| {name} | {kind} | {imported:.0f} | {made:.1f} | {first:.1f} | {native:.1f} | {calls:.0f} | {times:.1f} |")
 
 
 if __name__ == "__main__":
     if sys.argv[1:] and sys.argv[1] in PROGRAMS:
-        child(sys.argv[1])
+        save(*sys.argv[1:3]) if len(sys.argv) > 2 else child(sys.argv[1])
     else:
         main(int(sys.argv[1]) if sys.argv[1:] else PROCESSES)

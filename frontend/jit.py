@@ -13,8 +13,6 @@ from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
-
 from tierup.dialect.base.shielded import loaded
 from tierup.dialect.base.spelling import place_of
 from tierup.dialect.speculation.reasons import Reason
@@ -25,6 +23,7 @@ from tierup.frontend.python.kept.graphs import Graphs
 from tierup.frontend.tensor_arguments import TensorArguments
 from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.binding import signature_of
+from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.arguments.whole_lists import Structures
@@ -82,7 +81,7 @@ def jit(fn: Any = _NOT_GIVEN, /, **options: Any) -> Any:
     if fn is _NOT_GIVEN:
         return lambda function, /: jit(function, **options)
     if isinstance(fn, Function):
-        fn = fn.__tierup_function__
+        fn = getattr(fn, "__tierup_function__", fn)  # one of a file has none
     if isinstance(fn, GradientSpec):
         return function_from(fn, options)
     if isinstance(fn, FunctionType):
@@ -237,13 +236,7 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
 
     made = built(graph, graph.entry, place, packed=True)
     parameters = [inspect.Parameter(_identifier(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, _ in graph.leaves]
-    kinds = dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True))
-
-    arrays = {name for name, parameter in kinds.items() if parameter.kind.name not in ("list", "tuple")}
-
-    def fitted(arguments: Mapping[str, object]) -> dict[str, object]:
-        """NumPy's numbers as Python's where the program takes a number. Raises TypeError for what is no array and no number."""
-        return {n: value if type(value) is np.ndarray and n in arrays else kinds[n].convert(value) for n, value in arguments.items()}
+    fitted = Fitted(dict(zip((p.name for p in parameters), made.program.tier0.parameters, strict=True)))
 
     def current(*call: object) -> Built:
         nonlocal made

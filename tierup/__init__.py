@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tierup.frontend.stopping import no_grad as no_grad
     from tierup.frontend.stopping import stop_gradient as stop_gradient
     from tierup.frontend.vjp import vjp as vjp
+    from tierup.lowering.artifacts.bundle import BundleError as BundleError
     from tierup.runtime.account.counters import counters as counters
     from tierup.runtime.account.last_plan import ExecutedPlan as ExecutedPlan
     from tierup.runtime.account.last_plan import last_executed_plan as last_executed_plan
@@ -36,19 +37,18 @@ if TYPE_CHECKING:
     from tierup.runtime.base.errors import NoSourceWarning as NoSourceWarning
     from tierup.runtime.base.errors import NotDifferentiable as NotDifferentiable
     from tierup.runtime.base.errors import NotOptimized as NotOptimized
+    from tierup.runtime.base.errors import PlanError as PlanError
     from tierup.runtime.base.errors import RecompileLimitWarning as RecompileLimitWarning
     from tierup.runtime.base.errors import SlowEntryWarning as SlowEntryWarning
     from tierup.runtime.base.options import assert_optimized as assert_optimized
     from tierup.runtime.base.options import options as options
     from tierup.runtime.compiling.scheduling.background import wait_for_compiles as wait_for_compiles
     from tierup.runtime.cuda.arrays.arrays import device_array as device_array
-    from tierup.runtime.cuda.bundle import load_plan as load_plan
     from tierup.runtime.cuda.capture import capture as capture
-    from tierup.runtime.cuda.errors import BundleError as BundleError
     from tierup.runtime.cuda.errors import DriverError as DriverError
     from tierup.runtime.cuda.errors import NoDevice as NoDevice
-    from tierup.runtime.cuda.errors import PlanError as PlanError
     from tierup.runtime.faults import faults as testing  # noqa: F401 - it is public by this name
+    from tierup.runtime.functions.portable.loading import load_plan as load_plan
     from tierup.runtime.functions.verdict.metrics import metrics as metrics
     from tierup.runtime.functions.verdict.process import report as report
 
@@ -56,10 +56,10 @@ __version__ = "0.1.0"
 
 # public name -> where it is: "module:attribute", or a module
 _EXPORTS = {
-    "BundleError": "tierup.runtime.cuda.errors:BundleError",
+    "BundleError": "tierup.lowering.artifacts.bundle:BundleError",
     "DriverError": "tierup.runtime.cuda.errors:DriverError",
     "NoDevice": "tierup.runtime.cuda.errors:NoDevice",
-    "PlanError": "tierup.runtime.cuda.errors:PlanError",
+    "PlanError": "tierup.runtime.base.errors:PlanError",
     "ExecutedPlan": "tierup.runtime.account.last_plan:ExecutedPlan",
     "NotDifferentiable": "tierup.runtime.base.errors:NotDifferentiable",
     "NotOptimized": "tierup.runtime.base.errors:NotOptimized",
@@ -81,7 +81,7 @@ _EXPORTS = {
     "last_executed_plan": "tierup.runtime.account.last_plan:last_executed_plan",
     "load": "tierup.frontend.jit:load",
     "merge_profiles": "tierup.runtime.arguments.call_profiles:merge_profiles",
-    "load_plan": "tierup.runtime.cuda.bundle:load_plan",
+    "load_plan": "tierup.runtime.functions.portable.loading:load_plan",
     "metrics": "tierup.runtime.functions.verdict.metrics:metrics",
     "report": "tierup.runtime.functions.verdict.process:report",
     "spans": "tierup.runtime.account.tracing:spans",

@@ -131,6 +131,11 @@ def from_numpy(dtype: Any) -> DType | None:
     return _BY_NUMPY.get(np.dtype(dtype))
 
 
+def largest(dtype: np.dtype) -> float:
+    """The largest finite number of a NumPy dtype of floats."""
+    return 2.0**127 * (2 - 2.0**-7) if dtype == bf16.numpy else float(np.finfo(dtype).max)
+
+
 def spelled(dtype: np.dtype) -> str:
     """`f32`: how docs, events and specs spell a NumPy dtype; one that programs cannot hold as NumPy does."""
     known = from_numpy(dtype) if dtype.isnative else None

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
+from tierup.dialect.base.records import dataclass
 
 Size = int | str | None  # static, a symbol (at least 2, equal wherever the name stands), unknown
 

@@ -22,7 +22,7 @@ FAMILIES = (
     "windows.convolution", "windows.pooling", "windows.adaptive", "windows.resizing",
     "movement.views", "movement.permutations", "movement.broadcasts", "movement.parts", "movement.splits", "movement.joining",
     "movement.moving", "movement.padding",
-    "indexing.by_tensors", "indexing.picking", "indexing.scatters", "indexing.masks", "indexing.folds",
+    "indexing.by_tensors", "indexing.picking", "indexing.scatters", "indexing.scatter_reductions", "indexing.masks", "indexing.folds",
     "inplace",
 )  # fmt: skip
 

@@ -228,8 +228,9 @@ class Infer:
     """What a rule may ask and must report while the types of one program are inferred.
 
     One instance serves a whole program. `promotion` is set to the current op's before its rule runs, and so are `given`: its operands'
-    SSA values (empty where there are none), and `site`: the op itself. `scope` tells apart the calls of a function, in which its SSA values are others. `items` gives
-    the SSA values in a list that is written down. `first`: the number of the first size that only the run will tell.
+    SSA values (empty where there are none), and `site`: the op itself. `scope` tells apart the calls of a function, in which its SSA values
+    are others. `items` gives the SSA values in a list that is written down. `first`: the number of the first size that only the run will
+    tell.
     """
 
     def __init__(self, first: int = 0, items: Callable[[Hashable], Hashable] = lambda value: value) -> None:

@@ -16,6 +16,8 @@ becomes
 The check is what the entry guards of a version say, and the group is what the twin is for such values, so nothing is lost: an
 executor keeps a flat table of versions for each site, where a chain of checks in the program would grow with every one. A group
 that needed no check becomes a function `f_region_0` and is called too. `tierup.regions` on the entry names the sites, in order.
+Where no result of the entry shares memory with another (`tierup.result_aliases`), nobody can tell which values inside do: its regions are
+`tierup.values`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from tierup.dialect.rewriting.outlining import outline
 
 REGIONS = "tierup.regions"
 FALLBACK = "tierup.fallback"
+VALUES = "tierup.values"
+_ALIASES = "tierup.result_aliases"
 
 
 @register
@@ -58,6 +62,9 @@ class DispatchRegions(Pass):
             sites = [name for name in dict.fromkeys(called) if FALLBACK in names[name].attributes]
             if sites:
                 func.attributes[REGIONS] = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in sites])
+            if _ALIASES in func.attributes and not any("result:" in ir.StringAttr(said).value for said in func.attributes[_ALIASES]):
+                for name in sites:
+                    names[name].attributes[VALUES] = ir.UnitAttr.get(func.context)
 
 
 def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:

@@ -49,27 +49,28 @@ def _class(name: str) -> type[Any] | None:
 def dumps(value: object) -> bytes:
     """Raises TypeError for what is none of the above."""
     parts: list[bytes] = []
-    text = json.dumps(_described(value, parts), separators=(",", ":")).encode()
+    text = json.dumps(described(value, parts), separators=(",", ":")).encode()
     return len(text).to_bytes(_LENGTH, "little") + text + b"".join(parts)
 
 
-def _described(value: Any, parts: list[bytes]) -> Any:
+def described(value: Any, parts: list[bytes]) -> Any:
+    """What JSON takes, bytes in it as places in what `parts` will be together. Raises TypeError, as `dumps`."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, tuple):
-        return [_described(item, parts) for item in value]
+        return [described(item, parts) for item in value]
     if isinstance(value, float):
         return {"f": value.hex()}
     if isinstance(value, bytes):
         parts.append(value)
         return {"b": [sum(map(len, parts)) - len(value), len(value)]}
     if isinstance(value, dict):
-        return {"d": [[_described(key, parts), _described(item, parts)] for key, item in value.items()]}
+        return {"d": [[described(key, parts), described(item, parts)] for key, item in value.items()]}
     name = type(value).__name__
     if _ENUMS.get(name) is type(value):
         return {"e": [name, value.value]}
     if _class(name) is type(value):
-        return {"r": [name, *(_described(getattr(value, field.name), parts) for field in fields(value))]}
+        return {"r": [name, *(described(getattr(value, field.name), parts) for field in fields(value))]}
     raise TypeError(f"{type(value).__name__} is not kept on disk")
 
 
@@ -79,14 +80,15 @@ def loads(data: bytes) -> Any:
     try:
         if len(data) < end:
             raise ValueError("it is cut short")
-        return _value(json.loads(data[_LENGTH:end].decode()), memoryview(data)[end:])
+        return value(json.loads(data[_LENGTH:end].decode()), memoryview(data)[end:])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as e:
         raise Undecodable(f"{type(e).__name__}: {e}") from e
 
 
-def _value(found: Any, blobs: memoryview) -> Any:
+def value(found: Any, blobs: memoryview) -> Any:
+    """What `described` gave. Raises all kinds of exceptions for what it did not."""
     if isinstance(found, list):
-        return tuple(_value(item, blobs) for item in found)
+        return tuple(value(item, blobs) for item in found)
     if isinstance(found, dict):
         ((tag, content),) = found.items()
         return _TAGGED[tag](content, blobs)
@@ -98,7 +100,7 @@ def _record(content: list[Any], blobs: memoryview) -> Any:
     kind = _class(name)
     if kind is None:
         raise ValueError(f"no record is called {name!r}")
-    return kind(*(_value(value, blobs) for value in values))
+    return kind(*(value(each, blobs) for each in values))
 
 
 def _bytes(content: list[int], blobs: memoryview) -> bytes:
@@ -113,5 +115,5 @@ _TAGGED: dict[str, Callable[[Any, memoryview], Any]] = {
     "b": _bytes,
     "e": lambda content, blobs: _ENUMS[content[0]](content[1]),
     "f": lambda content, blobs: float.fromhex(content),
-    "d": lambda content, blobs: {_value(key, blobs): _value(item, blobs) for key, item in content},
+    "d": lambda content, blobs: {value(key, blobs): value(item, blobs) for key, item in content},
 }

@@ -1,22 +1,24 @@
-"""The dispatcher's machine code: made once per process, or loaded from the object cache, and linked to CPython and NumPy."""
+"""The dispatcher's machine code: made once per process, or loaded from the object cache or a plan, and linked to CPython and NumPy.
+
+LLVM is loaded where code is made, or where the cache is asked for it.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import platform
 import sys
 import sysconfig
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-import llvmlite
 import numpy as np
-from llvmlite import binding as llvm
 
 from tierup.dialect.base import forking
 from tierup.dialect.base.records import dataclass
 from tierup.lowering.entry import kept
 from tierup.lowering.entry import last as entry_last
-from tierup.lowering.entry.generated import python as entry_python
 from tierup.lowering.externals import polling, sharing
 from tierup.lowering.objects import keys, linking, perf_map, store
 
@@ -33,12 +35,6 @@ _NUMPY_API = {
 _EXPORTS = (
     "dispatch", "forward", "probe_kernel", "tensors", polling.POLL, polling.END, "kernel_malloc", "kernel_free", "give_back",
     sharing.SHARE, "pool_leaves", "pool_comes_back",
-)  # fmt: skip
-
-_LIBRARY = (
-    "memcpy", "malloc", "free", "calloc", "_setjmp", "longjmp", "clock_gettime", "pthread_getspecific", "pthread_setspecific",
-    "malloc_usable_size", "madvise", "sched_yield", "sem_init", "sem_wait", "sem_post", "sigfillset", "pthread_sigmask", "pthread_create",
-    "pthread_join",
 )  # fmt: skip
 
 
@@ -69,21 +65,21 @@ def _numpy_api() -> Any:
     return ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
 
 
-def symbols() -> dict[str, int]:
-    """Every external symbol of the dispatcher's object and its address in this process."""
-    python = ctypes.pythonapi
-    found: dict[str, int] = {}
-    for name in (*entry_python.PYTHON_FUNCTIONS, *_LIBRARY):
-        found[name] = _address(ctypes.cast(getattr(python, name), ctypes.c_void_p).value)
-    for name in (*entry_python.PYTHON_OBJECTS, *entry_python.PYTHON_EXCEPTIONS):
-        found[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
-    found[entry_last.KEY], found[entry_last.FRAME_KEY] = ctypes.addressof(entry_last.key()), ctypes.addressof(entry_last.frame_key())
-    found[kept.KEY] = ctypes.addressof(kept.state())
+def symbols(wanted: Iterable[str]) -> dict[str, int]:
+    """The addresses in this process of what the dispatcher's object calls and reads: the C library's, Python's, NumPy's and ours. Raises
+    AttributeError for a name that is nowhere, RuntimeError."""
     table = _numpy_api()
-    for name, index in _NUMPY_API.items():
-        found[name] = _address(table[index])
-    if found["PyArray_Type"] != id(np.ndarray):
+    if _address(table[_NUMPY_API["PyArray_Type"]]) != id(np.ndarray):
         raise RuntimeError("NumPy's C API table is not laid out as expected")
+    ours: dict[str, Callable[[], Any]] = {entry_last.KEY: entry_last.key, entry_last.FRAME_KEY: entry_last.frame_key, kept.KEY: kept.state}
+    found: dict[str, int] = {}
+    for name in wanted:
+        if name in ours:
+            found[name] = ctypes.addressof(ours[name]())
+        elif name in _NUMPY_API:
+            found[name] = _address(table[_NUMPY_API[name]])
+        else:
+            found[name] = _address(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     return found
 
 
@@ -95,6 +91,8 @@ def _address(value: int | None) -> int:
 
 def _compile(text: str, triple: str) -> bytes:
     """LLVM IR to a relocatable object. For any CPU of this architecture: guards gain nothing from vector units."""
+    from llvmlite import binding as llvm  # here: see above
+
     machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, reloc="pic", codemodel="small")
     module = llvm.parse_assembly(text)
     module.verify()
@@ -109,6 +107,18 @@ def _compile(text: str, triple: str) -> bytes:
 
 _lock = forking.lock()
 _code: Code | None = None
+_brought: dict[str, bytes] = {}  # dispatchers that plans have, by `fits`
+
+
+def bring(fits: str, image: bytes) -> None:
+    """Have this object linked when the dispatcher is first asked for, where it is for a process like this one."""
+    if fits == made_for():
+        _brought[fits] = image
+
+
+def made_for() -> str:
+    """A digest of all that an object of the dispatcher's relies on when it is linked."""
+    return keys.name_of(*(part.text for part in relies_on()), sys.platform, platform.machine())
 
 
 def code() -> Code:
@@ -121,19 +131,23 @@ def code() -> Code:
 
 
 def _load() -> Code:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    triple = llvm.get_process_triple()
-    image = _image(triple)
-    linked = linking.link(image, symbols(), _EXPORTS)
+    image = object_image()
+    linked = linking.link(image, symbols(linking.undefined(image)), _EXPORTS)
     linked.keep()  # types, functions and arrays (their destructor) may call the code until the interpreter is gone
     perf_map.loaded("tierup:dispatcher", image, "dispatch", linked["dispatch"])
     return Code(*(linked[name] for name in _EXPORTS))
 
 
-def _image(triple: str) -> bytes:
-    """The dispatcher's object, from the cache on disk where it is there: making it takes longer than all else before a first result."""
-    key = None
+def object_image() -> bytes:
+    """The dispatcher's object, from a plan or the cache on disk where it is there: making it takes longer than all else before a first
+    result."""
+    if _brought and (image := _brought.get(made_for())) is not None:
+        return image
+    from llvmlite import binding as llvm  # here: see above
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple, key = llvm.get_process_triple(), None
     if store.usable():
         key = keys.Key("dispatcher", "checks guards and calls versions", (*depends_on(), keys.Part("triple", triple)))
     kept = store.read(key.name) if key else None
@@ -149,13 +163,24 @@ def _image(triple: str) -> bytes:
 
 def depends_on() -> tuple[keys.Part, ...]:
     """What the dispatcher's code is made from: its generator, layouts of this interpreter and NumPy, and the compiler."""
+    import llvmlite  # here: see above
+    from llvmlite.binding import get_host_cpu_name
+
+    return (*relies_on(), keys.Part("LLVM", llvmlite.__version__), keys.Part("CPU", get_host_cpu_name()))
+
+
+def called_by() -> str:
+    """A digest of our sources that say how code is called."""
     beside = (keys.tree("lowering/base", "abi"), keys.tree("lowering/externals"), keys.tree("dialect/base", "dtypes"))
+    return keys.contents(keys.tree("lowering/entry"), *beside)
+
+
+def relies_on() -> tuple[keys.Part, ...]:
+    """What the dispatcher's code fits: how code is called, and the layouts of this interpreter and NumPy."""
     Part = keys.Part
     return (
-        Part("tierup", keys.contents(keys.tree("lowering/entry"), *beside)),
+        Part("tierup", called_by()),
         Part("Python", sys.version),
         Part("ABI", f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"),
         Part("NumPy", np.__version__),
-        Part("LLVM", llvmlite.__version__),
-        Part("CPU", llvm.get_host_cpu_name()),
     )

@@ -55,6 +55,12 @@ def link(
     return Linked(read, external, exported, shown or {})
 
 
+def undefined(image: bytes) -> list[str]:
+    """The names of the symbols that an object needs from outside. Raises ValueError for what is none."""
+    read = elf.Object(image)
+    return [read.name(start) for _, start in _undefined(read)]
+
+
 class Linked:
     """An object that was linked here. It is in memory until `close`, or until nothing refers to this."""
 

@@ -12,6 +12,7 @@ becomes the same with
                       {argument = 0, dtype = "f32", kind = "view", sizes = [4, "s0"], strides = [1, 4]}], tierup.ties = []
 
 Where only the path says what a result is, a check leaves to tier 0 the paths on which it is an argument, or another result's memory.
+Results of a function with `tierup.values` have memory of their own each, also those that are views of one another.
 `tierup.ties` are sizes that must be equal for the code to be right, `tierup.limits` among them: the kernel checks them first of all.
 """
 
@@ -29,6 +30,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.speculation.exits import where_control_stayed
+from tierup.dialect.transforms.dispatch_regions import VALUES
 from tierup.lowering.analysis.own_memory import ensure_apart, ensure_own, is_made
 from tierup.lowering.analysis.read_only import ReadOnly
 from tierup.lowering.analysis.signature import (
@@ -91,8 +93,9 @@ def _results(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], infere
     roots = _roots(block, arguments, returned[users:], writebacks)
     known = symbols_of(arguments)
     specs = [_result(value, to_arguments(stated[i]), roots, inference, known) for i, value in enumerate(returned[:users])]
-    for i, value in enumerate(returned[:users]):
-        _keep_apart(value, stated[i], returned, specs, inference)
+    if VALUES not in function.attributes:
+        for i, value in enumerate(returned[:users]):
+            _keep_apart(value, stated[i], returned, specs, inference)
     read_only, locked = ReadOnly(function, inference, argument_views(block, arguments)), _numbers(function, READ_ONLY)
     unclear = _numbers(function, PERHAPS_READ_ONLY) if ALIASES in function.attributes else range(users)
     for i, value in enumerate(returned[:users]):

@@ -387,6 +387,7 @@ _HANDLERS: dict[str, Callable[[ir.Operation], None]] = {
     "aten.scatter.src": _each,
     "aten.scatter.value": _each,
     "aten.scatter_add": _each,
+    "aten.scatter_reduce.two": _each,
     "aten.embedding": _along(None, 1),
     "aten.index.Tensor": _listed,
     "aten.index.Tensor_hacked_twin": _listed,

@@ -54,7 +54,8 @@ class MatchSizes(Pass):
         for site, pairs in wanted.items():
             with site.location, ir.InsertionPoint(site):
                 shapes: dict[ir.Value, list[Dim]] = {}
-                if all([_match(site, *pair, shapes, inference) for pair in pairs]):
+                matched = [_match(site, *pair, shapes, inference) for pair in pairs]
+                if all(matched):
                     site.attributes[MATCHED] = ir.UnitAttr.get(site.context)
 
 

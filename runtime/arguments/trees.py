@@ -234,7 +234,7 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
 
 
 def _names_of_arrays(kind: Kind, name: str) -> Iterator[str]:
-    """Of the arrays of a list: `g[:]` says where the lists in it begin, `g[:][:]` has their items, `g[:][0]` the first place of its tuples."""
+    """Of the arrays of a list: `g[:]` says where the lists in it begin, `g[:][:]` has their items, `g[:][0]` the first place of tuples."""
     if isinstance(kind, str):
         yield f"{name}[:]"
     elif kind[0] == "list":

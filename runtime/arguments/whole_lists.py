@@ -23,17 +23,17 @@ class Structures:
     """Of one function. `whole_lists`: whether lists of numbers are leaves where that was not refused."""
 
     def __init__(self, *, whole_lists: bool = False) -> None:
-        self._whole_lists = whole_lists
+        self.whole_lists = whole_lists
         self._taken: frozenset[CallShape] = frozenset()  # with such leaves, of which there is a graph
         self._refused: dict[CallShape, Exception] = {}
 
     def renewed(self) -> Structures:
         """Of the function when its code is read again."""
-        return Structures(whole_lists=self._whole_lists)
+        return Structures(whole_lists=self.whole_lists)
 
     def of(self, arguments: Mapping[str, object]) -> tuple[CallShape, list[object]]:
         """The structure of a call, and its leaves. Raises what `CallShape.of` does."""
-        if self._whole_lists and len(self._refused) < _MOST:
+        if self.whole_lists and len(self._refused) < _MOST:
             whole = CallShape.of(arguments, fewest=1)
             if not whole[0].has_whole_lists or whole[0] in self._taken:
                 return whole
@@ -49,7 +49,7 @@ class Structures:
 
     def refuse(self, shape: CallShape, arguments: Mapping[str, object], error: Exception) -> Exception | None:
         """There is no graph for calls of this structure: what to raise, or None where such arguments have another one that may have one."""
-        if not self._whole_lists or not CallShape.of(arguments, fewest=1)[0].has_whole_lists:
+        if not self.whole_lists or not CallShape.of(arguments, fewest=1)[0].has_whole_lists:
             return error
         self._refused = {**self._refused, shape: error.with_traceback(None)}
         try:

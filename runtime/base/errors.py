@@ -8,9 +8,9 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from dataclasses import dataclass
 
 from tierup.dialect.base.paths import absolute
+from tierup.dialect.base.records import dataclass
 
 _MARK = "__tierup_origin__"
 
@@ -41,6 +41,11 @@ class SlowEntryWarning(RuntimeWarning):
 
 class NoSourceWarning(RuntimeWarning):
     """A function's source is not there (typed into a REPL, made by exec, of a .pyc file alone), so it runs as plain Python."""
+
+
+class PlanError(RuntimeError):
+    """A call that a plan from a file cannot answer for these values: of kernels, since a check of the program failed, and no interpreter is
+    there to raise its exception; of a function, since only its Python goes on there."""
 
 
 class GuardFailed(Exception):

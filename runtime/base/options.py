@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tierup.dialect.base.records import cached_property
+from tierup.dialect.base.records import cached_property, dataclass
 from tierup.lowering.cuda import targets
 
 if TYPE_CHECKING:

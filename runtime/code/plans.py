@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from functools import cache as once
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tierup import __version__
@@ -24,7 +26,6 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.artifacts import cache
 from tierup.lowering.artifacts.load import NativeCode, load
 from tierup.lowering.artifacts.places import Placed, placed
-from tierup.lowering.base import llvm
 from tierup.lowering.base.abi import ArgumentSpec, Artifact, Request
 from tierup.lowering.externals import sharing
 from tierup.lowering.objects import keys, store
@@ -171,7 +172,9 @@ def loaded(artifact: Artifact | CudaArtifact, name: str, options: Options) -> Na
 def note(kept: dump.Dump, request: Request) -> None:
     """Keep what a compile starts from, and for which machine."""
     kept.stage("specialized", request.ir)
-    kept.note(request=request_json.to_dict(request), target=request.target or llvm.host())
+    from tierup.lowering.base.llvm import host  # here: loads LLVM, which code from disk needs no more than MLIR
+
+    kept.note(request=request_json.to_dict(request), target=request.target or host())
 
 
 def note_code(kept: dump.Dump, artifact: Artifact | CudaArtifact, from_disk: bool) -> None:
@@ -198,8 +201,14 @@ def keep(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], specialise
 
 
 def uses_disk(options: Options) -> bool:
-    """Whether code may come from disk, and is kept there."""
-    return options.cache and not has_custom_passes() and store.usable()
+    """Whether code may come from disk, and is kept there: what it depends on is the compiler, so not where there is none."""
+    return options.cache and has_compiler() and not has_custom_passes() and store.usable()
+
+
+@once
+def has_compiler() -> bool:
+    """Whether MLIR and LLVM are installed."""
+    return all(find_spec(name) is not None for name in ("torch_mlir", "llvmlite"))
 
 
 def key_of(where: Placed, entry: str, arguments: tuple[ArgumentSpec, ...]) -> Key:

@@ -1,4 +1,5 @@
-"""How a speculation becomes a version: from the disk's cache where an earlier process made it, else through the compiler."""
+"""How a speculation becomes a version: of what its program came with, or from the disk's cache where an earlier process made it, else
+through the compiler."""
 
 from __future__ import annotations
 
@@ -29,9 +30,10 @@ Make = Callable[[Program, Speculation, tuple[ArgumentSpec, ...], Options, int, P
 
 
 def from_disk(program: Program, speculation: Speculation, valued: tuple[ArgumentSpec, ...], options: Options, call: int) -> Version | None:
-    """A version of a speculation that an earlier process compiled; None when there is none. For the arguments see `make_version`."""
+    """A version of a speculation that an earlier process compiled; None when there is none. For the arguments see `make_version`. Raises
+    NotCompiled for what the program came with and cannot be loaded, and where the graph was released."""
     for specs in _guards(speculation, valued, opens=False):
-        compiled = plans.on_disk(program.graph, program.entry, specs, options)
+        compiled = _given(program, specs, options) or plans.on_disk(program.graph, program.entry, specs, options)
         if compiled is not None:
             with _dump(program, speculation, specs, options) as dumped:
                 if dumped is not None:
@@ -39,6 +41,21 @@ def from_disk(program: Program, speculation: Speculation, valued: tuple[Argument
                     plans.note_code(dumped, compiled.artifact, from_disk=True)
             return _version(program, speculation, specs, compiled, call)
     return None
+
+
+def _given(program: Program, specs: tuple[ArgumentSpec, ...], options: Options) -> LoadedCode | None:
+    """What the program came with for these guards, loaded. Raises NotCompiled."""
+    given = program.given(options)
+    version = None if given is None else given.of(specs)
+    if given is None or version is None:
+        return None
+    start = time.perf_counter()
+    try:
+        code = plans.loaded(version.artifact, cache.kernel_name(program.entry, specs), options)
+    except Exception as e:  # noqa: BLE001 - what the file's maker had, and this process has not, is no reason to fail a call
+        reason = Reason.NO_RESOURCES if plans.is_passing(e) else Reason.NOT_LOADED
+        raise NotCompiled(reason, f"{given.origin}: {type(e).__name__}: {e}") from e
+    return LoadedCode(code, version.request, (time.perf_counter() - start) * 1e3, from_disk=True)
 
 
 def make_version(

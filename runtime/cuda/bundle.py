@@ -1,8 +1,4 @@
-"""Plans from a bundle: compiled programs that run with NumPy and NVIDIA's driver alone. No MLIR and no LLVM is imported.
-
-    plan = tierup.load_plan("softmax.tierup")
-    y = plan(x)
-"""
+"""Plans of kernels from a bundle: compiled programs that run with NumPy and NVIDIA's driver alone. No MLIR and no LLVM is imported."""
 
 from __future__ import annotations
 
@@ -10,15 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tierup.lowering.artifacts import bundle
+from tierup.lowering.artifacts.bundle import Bundle
 from tierup.lowering.cuda import targets
 from tierup.lowering.entry.records import Form, VersionRecord
 from tierup.runtime.arguments import guards
 from tierup.runtime.arguments.signature import describe_specs
+from tierup.runtime.base.errors import PlanError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.interchange import handed_over, ours
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.device.devices import Device, device
-from tierup.runtime.cuda.errors import BundleError, NoDevice, PlanError
+from tierup.runtime.cuda.errors import NoDevice
 from tierup.runtime.cuda.host.flat import free_numbers
 from tierup.runtime.cuda.plan import CudaPlan, image_for
 from tierup.runtime.cuda.steady import InlineCache, valued
@@ -88,29 +87,17 @@ class LoadedPlan:
         return f"<plan {self.name}: {'; '.join(self.versions)}>"
 
 
-def load_plan(path: str | Path, entry: str | None = None, *, libraries: bool = True) -> LoadedPlan:
-    """The program of a bundle that tierup-compile wrote. `entry` names it where the bundle has more than one; `libraries=False` keeps large
-    matrix products from NVIDIA's cuBLAS, which computes them where it is installed.
-
-    Needs no device; the first call does. Raises BundleError for a file that is no bundle, is damaged or too new, ValueError for an
-    entry that is not there, OSError.
-    """
-    programs = load_plans(path, libraries=libraries)
-    if entry is None and len(programs) == 1:
-        return next(iter(programs.values()))
-    if entry not in programs:
-        wanted = "name one of its programs" if entry is None else f"no program is called {entry!r}"
-        raise ValueError(f"{path}: {wanted}; it has {', '.join(programs) or 'none'}")
-    return programs[entry]
+def plans_of(found: Bundle, *, libraries: bool = True) -> dict[str, LoadedPlan]:
+    """The programs of a bundle by their names. `libraries=False` keeps large matrix products from NVIDIA's cuBLAS, which computes them
+    where it is installed. Needs no device; the first call does. Raises BundleError for what is no such bundle."""
+    programs = bundle_file.programs_of(found)
+    with found.reading():  # parts that are sound alone may make no sense together
+        return {program.name: LoadedPlan(program, libraries=libraries) for program in programs}
 
 
 def load_plans(path: str | Path, *, libraries: bool = True) -> dict[str, LoadedPlan]:
-    """All programs of a bundle by their names. Raises as `load_plan`."""
-    programs = bundle_file.read(path)
-    try:
-        return {program.name: LoadedPlan(program, libraries=libraries) for program in programs}
-    except Exception as e:  # noqa: BLE001 - whatever parts that are sound alone and make no sense together do
-        raise BundleError(f"{path} is no bundle that tierup wrote: {type(e).__name__}: {e}") from e
+    """As `plans_of`, of a file. Raises OSError, too."""
+    return plans_of(bundle.read(path), libraries=libraries)
 
 
 def _handed(results: tuple[Any, ...], arguments: tuple[Any, ...], flat: tuple[Any, ...]) -> Any:

@@ -1,41 +1,22 @@
-"""Compiled programs in one file: what docs/bundles.md describes, written and read.
-
-    8 bytes    "\\x93TIERUP\\n"
-    4 bytes    the format's version, little-endian, now 1
-    4 bytes    zero
-    32 bytes   SHA-256 of all that follows
-    8 bytes    length of the description, little-endian
-    ...        the description: JSON, UTF-8
-    ...        code and data, at the places that the description names as [start, length]
-
-Reading runs nothing and unpickles nothing: a file gives plain data or BundleError.
-"""
+"""Kernels for GPUs in a bundle: what docs/bundles.md says of the kind `cuda`, written and read."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Call, Dim, Symbol, polynomial
+from tierup.lowering.artifacts import bundle
+from tierup.lowering.artifacts.bundle import Bundle, BundleError
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram, Step, walk
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ErrorSite, ResultKind, ResultSpec
 from tierup.lowering.service.request_json import spec_of
-from tierup.runtime.cuda.errors import BundleError
 from tierup.runtime.cuda.host.interpreter import STEPS
 
-MAGIC = b"\x93TIERUP\n"
-VERSION = 1
-_HEAD = struct.Struct("<8sII32sQ")
-_CHECKED_FROM = 48  # what the digest covers begins behind it
-KIND = "cuda"  # of code; others may come
+KIND = "cuda"
 
 
 @dataclass(frozen=True)
@@ -55,49 +36,28 @@ class PackedProgram:
     versions: tuple[PackedVersion, ...]
 
 
-def write(path: str | Path, programs: Sequence[PackedProgram], made_by: str = "") -> None:
-    """Write a bundle, whole or not at all. Raises OSError, and ValueError for a version with assumptions in mid-program: a bundle has
-    nothing that would go on where it is lost."""
+def write(path: str | Path, programs: Sequence[PackedProgram], made_by: str = "", key: bytes | None = None) -> None:
+    """Write a bundle, whole or not at all, signed where there is a key. Raises OSError, and ValueError for a version with assumptions in
+    mid-program: a bundle has nothing that would go on where it is lost."""
     if any(version.artifact.exits for program in programs for version in program.versions):
         raise ValueError("a bundle holds no version with assumptions in mid-program")
     blobs = _Blobs()
     described = {"kind": KIND, "made_by": made_by, "programs": [_program(p, blobs) for p in programs]}
-    text = json.dumps(described, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
-    body = struct.pack("<Q", len(text)) + text + b"".join(blobs.parts)
-    path = Path(path)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + struct.pack("<II", VERSION, 0) + hashlib.sha256(body).digest() + body)
-        os.chmod(beside, 0o644)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
+    bundle.write(path, described, blobs.parts, key)
 
 
 def read(path: str | Path) -> tuple[PackedProgram, ...]:
     """The programs of a bundle. Raises BundleError for a file that is none, is damaged or cut short, or is too new; OSError."""
-    data = Path(path).read_bytes()
-    if not data.startswith(MAGIC):
-        raise BundleError(f"{path} is no bundle of tierup's: it does not begin as one; tierup-compile makes them")
-    if len(data) < _HEAD.size:
-        raise BundleError(f"{path} is cut short: {len(data)} bytes are less than a bundle's head")
-    _, version, zero, digest, length = _HEAD.unpack_from(data)
-    if version > VERSION:
-        raise BundleError(f"{path} has version {version} of the format, and this tierup knows {VERSION} and before: it needs a newer one")
-    if version < 1 or zero or hashlib.sha256(data[_CHECKED_FROM:]).digest() != digest:
-        raise BundleError(f"{path} is damaged or cut short: its checksum does not match; copy it again, or compile it again")
-    try:
-        described = json.loads(data[_HEAD.size : _HEAD.size + length].decode())
-        if described["kind"] != KIND:
-            raise BundleError(f"{path} holds code of the kind {described['kind']!r}, which this tierup cannot run")
-        reader = _Reader(data[_HEAD.size + length :])
-        return tuple(reader.program(p) for p in described["programs"])
-    except BundleError:
-        raise
-    except Exception as e:  # noqa: BLE001 - whatever a description that is none does to who reads it
-        raise BundleError(f"{path} is no bundle that tierup wrote: {type(e).__name__}: {e}") from e
+    return programs_of(bundle.read(path))
+
+
+def programs_of(found: Bundle) -> tuple[PackedProgram, ...]:
+    """As `read`, of what a file holds."""
+    if found.description["kind"] != KIND:
+        raise BundleError(f"{found.path} holds code of the kind {found.description['kind']!r}, and no kernels for GPUs")
+    with found.reading():
+        reader = _Reader(bytes(found.data))
+        return tuple(reader.program(p) for p in found.description["programs"])
 
 
 class _Blobs:

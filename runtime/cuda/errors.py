@@ -18,11 +18,3 @@ class DriverError(RuntimeError):
 
 class OutOfMemory(DriverError):
     """The device has no memory left. The allocator turns it into a MemoryError when nothing helps."""
-
-
-class PlanError(RuntimeError):
-    """A check of a program in a bundle failed. With tierup's interpreter the program's own exception would come; a bundle has none."""
-
-
-class BundleError(ValueError):
-    """A file that is no bundle, or a damaged one, or one that this version of tierup cannot read. The message names the file."""

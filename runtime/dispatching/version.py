@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tierup.dialect.base.records import dataclass
 from tierup.lowering.base.abi import ArgumentSpec, Layout
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.account import last_plan

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tierup.dialect.base import forking
@@ -150,6 +151,9 @@ class Executor:
 
     def _make_kind(self, options: Options) -> Kind:
         overrides = self._overrides
+        given = self.program.given(options)
+        if given is not None and not given.learns:  # there are its versions, and no compiler for what others would do
+            overrides, options = Changed(overrides, _as_it_came), _as_it_came(options)
         place: Place = HOST
         direct = self._direct if options.code == overrides.base().code else None
         if options.backend != "cpu":
@@ -231,6 +235,11 @@ class Executor:
     def versions(self) -> tuple[Version, ...]:
         """The versions of the whole program."""
         return tuple(version for kind in self._kinds.values() for version in kind.versions)
+
+    def versions_under(self, options: Options) -> tuple[Version, ...]:
+        """The versions of the whole program for calls under these options."""
+        kind = self._kinds.get(options.code)
+        return () if kind is None else kind.versions
 
     @property
     def splits(self) -> tuple[Split, ...]:
@@ -354,3 +363,8 @@ class Executor:
             target = options.target or newest.compiled.target
             return showing.stage(request, stage, target, libraries=options.libraries, tf32=options.tf32)
         return steps.version.stages(request, (stage,))[stage]
+
+
+def _as_it_came(options: Options) -> Options:
+    """The options under which a program that came with its versions runs, where no others can be made."""
+    return replace(options, executor="profiling", speculate="versioned")

@@ -107,7 +107,7 @@ class Life:
         """The version for a call that none fits; what the compiler said where it has no code; or why none was asked for."""
         if self._makes_none(options):
             return Reason.DEPTH_EXHAUSTED
-        if self.program.released:
+        if self.program.released and self.program.given(options) is None:
             return Reason.RELEASED
         if not options.profile:
             return Reason.PROFILE_OFF

@@ -82,6 +82,10 @@ class VersionMaker(Generic[Log]):
     def make(self, flat: Flat, signature: Signature, options: Options) -> Version | NotCompiled | Reason:
         """A version for a call that none fits, in its place; or why there is none; COMPILING when it is compiled in the background."""
         calls = self.context.calls()  # asks all executors of the program, each under its own lock: never under this one's
+        given = self.program.given(options)
+        found = None if given is None else self._from_start(flat, options)
+        if given is not None and (found is not None or not given.learns):
+            return found or Reason.NOT_IN_PLAN
         not_ready = None if self._assumptions is None else self._assumptions.why_not_ready(options)
         with Attempt(self) as attempt:
             with self._lock:
@@ -98,24 +102,29 @@ class VersionMaker(Generic[Log]):
         return proposal
 
     def _from_start(self, flat: Flat, options: Options) -> Version | None:
-        """A version that an earlier process had for such a call, in its place, where its code is on disk."""
+        """A version that an earlier process had for such a call, or a plan has, in its place, where its code is there."""
         log, call = self.log, self.context.calls() + 1
         if not isinstance(log, SpeculationLog) or self._assumptions is not None:  # these are made of runs
             return None
-        try:
-            for kept in self.start.fitting(flat, options):
-                with Attempt(self) as attempt, During(LOADING):
-                    with self._lock:
-                        if not log.has_room(kept.speculation, options):
-                            continue
-                        attempt.begin(kept.speculation)
-                    version = from_disk(self.program, kept.speculation, kept.specs, options, call)
-                    self.start.drop(kept)
-                    if version is not None:
-                        self._take(kept.speculation, version, options, version.milliseconds, " that an earlier process had")
-                        return version
-        except NotCompiled:  # the graph was released meanwhile
-            pass
+        for kept in self.start.fitting(flat, options):
+            with Attempt(self) as attempt, During(LOADING):
+                with self._lock:
+                    if not log.has_room(kept.speculation, options):
+                        continue
+                    attempt.begin(kept.speculation)
+                made: Version | NotCompiled | None
+                try:
+                    made = from_disk(self.program, kept.speculation, kept.specs, options, call)
+                except NotCompiled as e:
+                    if e.reason is Reason.RELEASED:  # meanwhile
+                        return None
+                    made = e
+                self.start.drop(kept)
+                if made is not None:
+                    took = made.milliseconds if isinstance(made, Version) else 0.0
+                    self._take(kept.speculation, made, options, took, f" that {kept.origin} had")
+                if isinstance(made, Version):
+                    return made
         return None
 
     def make_for_profile(self, flat: Flat, signatures: Sequence[Signature], options: Options) -> bool:
@@ -146,7 +155,8 @@ class VersionMaker(Generic[Log]):
 
     def make_for_values(self, speculation: Speculation, flat: Flat, options: Options) -> bool:
         """Make the version for values of calls that native code hands over, if it may be made; whether it is there now."""
-        if self.postponed and not self._backoff.allows(self.context.calls()):
+        given = self.program.given(options)
+        if given is not None and not given.learns or self.postponed and not self._backoff.allows(self.context.calls()):
             return False
         with Attempt(self) as attempt:
             with self._lock:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tierup.runtime.programs.context import Context
     from tierup.runtime.programs.strategy import SpeculationLog
 
-FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED)
+FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED, Reason.NOT_IN_PLAN)
 _WITHOUT_CODE = (Reason.SITE_GIVEN_UP, Reason.DEPTH_EXHAUSTED, Reason.EVICTED)
 RECORDED = (Reason.NOT_SEEN_BEFORE, Reason.COMPILING, Reason.NO_RESOURCES)  # calls that a later assumption in mid-program is made on
 _KEPT = 64  # an unseen shape per call must not grow memory

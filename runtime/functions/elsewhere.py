@@ -6,9 +6,9 @@ Free of MLIR. Front ends make these; `runtime.function` hands calls over to them
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 
 MOST_UNSUPPORTED = 8  # calls with arguments that no program takes, of a function that has answered no others

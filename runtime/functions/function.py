@@ -27,6 +27,7 @@ from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.changed_lists import Lists
+from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import options as options_module
@@ -40,6 +41,7 @@ from tierup.runtime.faults import faults
 from tierup.runtime.functions.changing import ChangingNumbers
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsOther, PlainPython
 from tierup.runtime.functions.kinds import Kinds
+from tierup.runtime.functions.portable.portable import Portable
 from tierup.runtime.functions.report import Variants
 from tierup.runtime.functions.shortcuts import Match
 from tierup.runtime.functions.variant import Build, Built, Numbers, Variant, lists_of
@@ -104,7 +106,7 @@ class TensorCalls(Protocol):
         does not take, else what the function raises."""
 
 
-class Function(Weighed, Generic[P, R]):
+class Function(Weighed, Portable, Generic[P, R]):
     """A program that starts in tier 0 and gets faster. Made by `tierup.jit` and `tierup.load`."""
 
     __slots__ = ("__tierup_function__",)  # what programs that call it build: not in __dict__, which functools.wraps gives a wrapper
@@ -114,6 +116,7 @@ class Function(Weighed, Generic[P, R]):
     __annotations__ = _of_wrapped("__annotations__")
     __code__, __globals__, __closure__ = _shown("__code__").setter(_take_code), _shown("__globals__"), _shown("__closure__")
 
+    is_expected_to_compile = True  # soon: what compiles may be started now
     is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat
 
     def __init__(
@@ -124,7 +127,7 @@ class Function(Weighed, Generic[P, R]):
         uncalled: Callable[[], Built],
         overrides: Mapping[str, Any],
         wrapped: Callable[..., Any] | None = None,
-        fitted: Callable[[Mapping[str, object]], dict[str, Any]] | None = None,
+        fitted: Fitted | None = None,
         python: Callable[..., Any] | None = None,
         raises: Callable[..., Any] | None = None,
     ) -> None:
@@ -140,7 +143,7 @@ class Function(Weighed, Generic[P, R]):
         self.__name__ = name
         self.times = Times(name, _place_of(wrapped))
         self._binding = Binding(name, signature, wrapped)
-        self._fitted = fitted
+        self.fitted = fitted
         self._tensors: TensorCalls | None = None
         self._python, self._raises = python, raises
         self.structures = Structures()
@@ -162,7 +165,8 @@ class Function(Weighed, Generic[P, R]):
         self._changing = forking.lock()
         self._expect_weighing()
         self._expect_direct_calls()
-        early.expect(self._overrides.base())
+        if self.is_expected_to_compile:
+            early.expect(self._overrides.base())
 
     def _new_owner(self) -> None:
         numpys = getattr(self, "__wrapped__", None) is not None
@@ -246,7 +250,7 @@ class Function(Weighed, Generic[P, R]):
     def lists_of(self, lists: Lists, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[list[Any]]:
         """Those of a call. Raises what `Lists.find` does."""
         arguments = self._binding.bind(args, kwargs)
-        return lists.find(arguments if self._fitted is None else self._fitted(arguments))
+        return lists.find(arguments if self.fitted is None else self.fitted(arguments))
 
     def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
@@ -282,11 +286,6 @@ class Function(Weighed, Generic[P, R]):
             self._drop(gone)
 
     @property
-    def options(self) -> options_module.Options:
-        """Those in force now."""
-        return self._overrides.current()
-
-    @property
     def is_strict(self) -> bool:
         """Whether what is not native is an error now."""
         return self.options.strict
@@ -300,20 +299,20 @@ class Function(Weighed, Generic[P, R]):
                 return plain, matched
         variants = self._variants
         arguments = self._binding.bind(args, kwargs)
-        if self._fitted is not None:
-            arguments = self._fitted(arguments)
+        if self.fitted is not None:
+            arguments = self.fitted(arguments)
         shape, leaves = self.structures.of(arguments)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
-                if not kwargs and self._fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
+                if not kwargs and self.fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
                     self._shorten(_ranks(args), variants, variant, shape)
                 return variant, (*leaves, *hidden)
         return self._new_for(variants, shape, leaves, arguments)
 
     def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """As `find`, for arguments by the names of all parameters."""
-        variants, fitted = self._variants, dict(arguments) if self._fitted is None else self._fitted(arguments)
+        variants, fitted = self._variants, dict(arguments) if self.fitted is None else self.fitted(arguments)
         shape, leaves = self.structures.of(fitted)
         for variant in variants.get(shape, ()):
             hidden = variant.hidden_values(fitted) if variant.holds(fitted) else None
@@ -333,28 +332,6 @@ class Function(Weighed, Generic[P, R]):
         if hidden is None:
             raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
         return variant, (*leaves, *hidden)
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """The names of its parameters."""
-        return tuple(self._binding.known[0].parameters)
-
-    def profile(self) -> str:
-        """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is
-        translated in part it is empty, and of one whose records were released."""
-        from tierup.runtime.functions import warming  # here: few programs ask
-
-        return warming.profile(self)
-
-    def warm(self, profile: str) -> int:
-        """Have the versions made that calls of the kinds in a profile would get, in the background, before there is a call; how many are
-        made, or on their way. `wait` waits for them. The graphs are built here and now; nothing of the program is run.
-
-        Raises ValueError for a text that is no profile, or one of other parameters; UnsupportedSyntax under `strict`.
-        """
-        from tierup.runtime.functions import warming  # here: few programs ask
-
-        return warming.warm(self, profile)
 
     def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
         there, last, _ = self._plain.get(ranks, _NONE)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from tierup.dialect.base.records import cached_property
+from tierup.dialect.base.records import cached_property, dataclass
 from tierup.runtime.arguments.changed_lists import NO_LISTS, Lists
 from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, OutputTree

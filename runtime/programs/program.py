@@ -13,6 +13,7 @@ from tierup.runtime.arguments.signature import Signature, signature_of
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
+from tierup.runtime.programs.given import Given
 
 BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup dialect has another form
 
@@ -20,16 +21,26 @@ BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup d
 class Program:
     """A pristine graph as text, and its tier 0. `names`: the flat arguments'; `place`: where the user wrote it.
 
-    `made`: the arguments that are arrays made for the call, of lists.
-    The text may be released; tier 0 never is. `packed`: a released text is kept compressed, to be made a program of again.
+    `made`: the arguments that are arrays made for the call, of lists. The text may be released; tier 0 never is. `packed`: a released text
+    is kept compressed, to be made a program of again. `given`: versions that it came with, for the CPU.
     """
 
     def __init__(
-        self, name: str, graph: str, entry: str, names: tuple[str, ...], tier0: Tier0, place: str = "", *, packed: bool = False,
+        self,
+        name: str,
+        graph: str,
+        entry: str,
+        names: tuple[str, ...],
+        tier0: Tier0,
+        place: str = "",
+        *,
+        packed: bool = False,
         made: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        given: Given | None = None,
+    ) -> None:
         self.name, self.entry, self.names, self.tier0, self.place, self.made = name, entry, names, tier0, place, made
         self.writes_arrays = any(p.written and i not in made for i, p in enumerate(tier0.parameters))  # the caller's own
+        self._given = given
         self._graph: str | None = graph
         self.has_bailouts = BAILOUT in graph  # the user's own: the program's assumptions stand in it
         self._packed: bytes | None = None
@@ -42,6 +53,10 @@ class Program:
         if graph is None:
             raise NotCompiled(Reason.RELEASED, f"the graph of {self.name} was released; reset() builds it again")
         return graph
+
+    def given(self, options: Options) -> Given | None:
+        """What it came with for calls under these options."""
+        return self._given if options.backend == "cpu" else None
 
     @property
     def released(self) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base.records import dataclass
 from tierup.runtime.arguments.guards import overlaps_itself
-from tierup.runtime.arguments.nearby import Array, Nearby
+from tierup.runtime.arguments.nearby import Array, Nearby, lie_apart
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Publication:
 
     def _apart(self, flat: tuple[Any, ...], user: tuple[Any, ...]) -> tuple[Any, ...]:
         """Results, those of them copied that should be apart: where values are what they are, a copy of a value may be the value."""
-        others = Nearby[Array]()
-        for value in flat:
-            if isinstance(value, np.ndarray):
+        kept = (*self.read_only, *self.perhaps_read_only)
+        fresh = [i for i, alias in enumerate(self.aliases[: len(user)]) if alias == "fresh" and isinstance(user[i], np.ndarray)]
+        given = [value for value in flat if isinstance(value, np.ndarray)]
+        copied = {i for i in fresh if not user[i].flags.writeable and i not in kept}
+        if not lie_apart([user[i] for i in fresh if i not in copied], given):
+            others = Nearby[Array]()
+            for value in given:
                 others.add(value, value)
-        made = []
-        for i, value in enumerate(user):
-            alias = self.aliases[i] if self.aliases else ""
-            if alias == "fresh" and isinstance(value, np.ndarray):
-                copied = not value.flags.writeable and i not in (*self.read_only, *self.perhaps_read_only)
-                if copied or others.of(value):
-                    value = value.copy()
-                others.add(value, value)
-            made.append(value)
-        return tuple(made)
+            for i in fresh:
+                if i in copied or others.of(user[i]):
+                    copied.add(i)
+                else:
+                    others.add(user[i], user[i])
+        return tuple([value.copy() if i in copied else value for i, value in enumerate(user)]) if copied else user
 
     def _user(self, alias: str, value: Any, flat: tuple[Any, ...], apart: Any) -> Any:
         kind, _, argument = alias.partition(":")

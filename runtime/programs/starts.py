@@ -1,7 +1,8 @@
-"""Which versions earlier processes had of a graph, so that the first call of a process has code where theirs had some.
+"""Which versions earlier processes had of a graph, or a plan has, so that the first call of a process has code where theirs had some.
 
     start = Start(program)
     start.fitting(flat, options)    what a version of theirs was made of whose guards these arguments keep; what has no code is `drop`ped
+                                    first those that the program came with (given.py)
     start.keep(version's, options)  a version of ours, for processes to come
 
 What is kept says which code to look for, and is none: that is on disk under names of its own (`code/plans.py`), and where it is gone calls
@@ -42,6 +43,7 @@ class Kept:
     speculation: Speculation
     specs: tuple[ArgumentSpec, ...]
     time: float = 0.0
+    origin: str = "an earlier process"
 
     def plain(self) -> tuple[Any, ...]:
         """As data that can be kept."""
@@ -63,31 +65,48 @@ class Start:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._given: list[Kept] | None = None
         self._earlier: list[Kept] | None = None  # not read yet
         self._missed = ""
 
     @property
     def missed(self) -> str:
         """What is told of a profiled call, which none of what earlier processes had served; "" where they had nothing."""
-        return f"; earlier processes had versions for {self._missed}" if self._missed else ""
+        return self._missed
 
     def fitting(self, flat: tuple[Any, ...], options: Options) -> Iterator[Kept]:
-        """Of the versions that earlier processes had those whose guards these arguments keep, the most special first."""
+        """Of the versions that the program came with, then of those that earlier processes had, those whose guards these arguments keep,
+        the most special first."""
+        given = self._program.given(options)
+        if given is not None:
+            if self._given is None:
+                own = [Kept(version.speculation, version.specs, origin=given.origin) for version in given.versions]
+                self._given = sorted(own, key=_how_special)
+            yield from self._kept_by(flat, self._given)
+            if not given.learns:
+                return
         if self._earlier is None:
             self._earlier = self._read_earlier(options)
-            self._missed = _spelled(self._earlier)
+            said = f"; earlier processes had versions for {_spelled(self._earlier)}"
+            self._missed = said if self._earlier else "" if given is None else f"; {given.origin} has none for it"
+        yield from self._kept_by(flat, self._earlier)
+
+    def _kept_by(self, flat: tuple[Any, ...], found: Sequence[Kept]) -> Iterator[Kept]:
         written = [i for i, parameter in enumerate(self._program.tier0.parameters) if parameter.written]
-        for kept in tuple(self._earlier):
+        for kept in tuple(found):
             if not isinstance(guards.bind(kept.specs, flat, written, on_device=True), guards.Mismatch):
                 yield kept
 
     def drop(self, kept: Kept) -> None:
         """Look no more for code that is not there, or stands among the versions by now."""
-        self._earlier = [other for other in self._earlier or () if other is not kept]
+        for found in (self._given, self._earlier):
+            if found and kept in found:
+                found.remove(kept)
 
     def keep(self, speculation: Speculation, specs: tuple[ArgumentSpec, ...], options: Options) -> None:
         """Keep which version this process has, where it is not kept already."""
-        if not usable(options):
+        given = self._program.given(options)
+        if given is not None and given.of(specs) is not None or not usable(options):
             return
         try:
             before = _read(key(self._program, options))
@@ -108,12 +127,16 @@ class Start:
             store.report(f"what earlier processes had is not looked up: {e}")
             return []
         found = [kept for kept in _read(by) if kept.time < plans.BEGAN]
-        return sorted(found, key=lambda kept: _KINDS.index(kept.speculation.kind))
+        return sorted(found, key=_how_special)
 
 
 def usable(options: Options) -> bool:
     """Whether what earlier processes had counts, and what this one has is kept."""
     return plans.uses_disk(options) and switches.is_on("TIERUP_START")
+
+
+def _how_special(kept: Kept) -> int:
+    return _KINDS.index(kept.speculation.kind)
 
 
 def _spelled(found: Iterable[Kept]) -> str:

@@ -225,3 +225,16 @@ def test_results_that_cannot_share_memory_stay_native() -> None:
     for _ in range(3):
         results = ours(np.ones((3, 2), np.float32))
     assert ours.stats().hits == 2 and not any(np.shares_memory(results[0], r) for r in results[1:])
+
+
+def test_values_of_a_split_program_that_share_memory_inside_it_are_native() -> None:
+    def ranked(x):
+        both = np.concatenate([x, x + 1]) * 2
+        half = both[: x.shape[0]]
+        return np.exp(half) + both[np.argpartition(both, 2)][: x.shape[0]] + np.argpartition(half, 2)
+
+    ours = tierup.jit(ranked)
+    for _ in range(5):
+        x = np.linspace(0, 1, 5)
+        np.testing.assert_allclose(ours(x), ranked(x), rtol=1e-14)
+    assert (ours.stats().hits, ours.stats().fallbacks) == (3, 0)

@@ -1,11 +1,13 @@
-"""tierup-compile: from MLIR to a bundle, what it says on the way, and what it refuses."""
+"""tierup-compile: from MLIR to a bundle for the CPU or for GPUs, what it says on the way, and what it refuses."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tierup
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
 from tierup.lowering.cuda.assembling import ptxas
 from tierup.runtime.cuda import bundle_file
@@ -19,6 +21,7 @@ func.func @soft(%x: !torch.vtensor<[?,128],f32> {tierup.name = "x"}, %k: !torch.
   return %r : !torch.vtensor<[?,128],f32>
 }
 """
+GPU = ["--target", "sm_80"]
 LOOSE = PROGRAM.replace("[?,128]", "[?,?]")
 OPEN = """\
 func.func @mm(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
@@ -60,7 +63,7 @@ def test_the_programs_types_say_what_it_takes(program: str, tmp_path: Path, caps
 def test_each_call_is_a_version_in_their_order(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "b.tierup")
     calls = ["--call", "f32[64x128], float=2", "--call", "f32[nx128] strided, float"]
-    assert main([program, "--no-cubin", "--quiet", *calls, "-o", out]) == 0
+    assert main([program, *GPU, "--no-cubin", "--quiet", *calls, "-o", out]) == 0
     assert capsys.readouterr().err == ""
     [packed] = bundle_file.read(out)
     assert [v.artifact.arguments for v in packed.versions] == [
@@ -72,7 +75,7 @@ def test_each_call_is_a_version_in_their_order(program: str, tmp_path: Path, cap
 
 def test_one_argument_after_the_other_is_one_version(program: str, tmp_path: Path) -> None:
     out = str(tmp_path / "b.tierup")
-    assert main([program, "-q", "--no-cubin", "--argument", "f32[8x128]", "--argument", "float", "-o", out]) == 0
+    assert main([program, *GPU, "-q", "--no-cubin", "--argument", "f32[8x128]", "--argument", "float", "-o", out]) == 0
     assert bundle_file.read(out)[0].versions[0].artifact.arguments[0].sizes == (8, 128)
 
 
@@ -80,7 +83,7 @@ def test_without_ptxas_the_bundle_has_ptx_alone_and_the_tool_says_so(
     program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ptxas, "find", lambda: None)
-    assert main([program, "-o", str(tmp_path / "b")]) == 0
+    assert main([program, *GPU, "-o", str(tmp_path / "b")]) == 0
     assert "no cubin: ptxas is not installed" in capsys.readouterr().err
 
 
@@ -118,11 +121,12 @@ def test_a_ptxas_that_does_not_assemble_is_named(
         monkeypatch.setenv("TIERUP_PTXAS", str(tmp_path / "ptxas"))
     else:
         _tool(tmp_path, script, monkeypatch)
-    assert main([program, "-o", str(tmp_path / "b")]) == 1
+    assert main([program, *GPU, "-o", str(tmp_path / "b")]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.parametrize("target", [[], GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
@@ -134,7 +138,7 @@ def test_a_ptxas_that_does_not_assemble_is_named(
         (PROGRAM, ["--call", "f64[8x128], float"], "argument x is f32[?x128] by the program's type, not f64[8, 128]"),
         (PROGRAM, ["--call", "f32[8x128], int=2"], "argument k is float by the program's type, not int = 2"),
         (LOOSE.replace("[?,?]", "*"), ["--call", "int, float"], "argument x is f32 of any sizes by the program's type, not int"),
-        (OPEN, ["--call", "f32[4x8], f32[4x8]"], "no kernels can be made of the program"),
+        (OPEN, ["--call", "f32[4x8], f32[4x8]"], "no code can be made of the program"),
         (PROGRAM, ["--call", "f32[99999999999999999999x128], float"], "99999999999999999999 is no size: they are at most"),
         (PROGRAM.replace("torch.float", "torch.int"), ["--call", f"f32[8x128], int={2**63}"], "that is no int"),
         (SORT, [], "aten.sort"),
@@ -143,10 +147,10 @@ def test_a_ptxas_that_does_not_assemble_is_named(
     ],
 )
 def test_what_cannot_be_compiled_is_said_in_a_line_and_nothing_is_written(
-    text: str, arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, arguments: list[str], said: str, target: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "soft.mlir").write_text(text)
-    assert main([str(tmp_path / "soft.mlir"), *arguments, "-o", str(tmp_path / "b")]) == 1
+    assert main([str(tmp_path / "soft.mlir"), *target, *arguments, "-o", str(tmp_path / "b")]) == 1
     error = capsys.readouterr().err
     assert "tierup-compile: error: " in error and said in error
     assert not (tmp_path / "b").exists()
@@ -173,8 +177,48 @@ def test_the_help_teaches_by_examples(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_arrays_in_fortran_order_are_refused_for_a_gpu(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([program, "-o", str(tmp_path / "p.tierup"), "--call", "f32[64x128] columns, float=2"]) != 0
+    assert main([program, *GPU, "-o", str(tmp_path / "p.tierup"), "--call", "f32[64x128] columns, float=2"]) != 0
     assert "none in `columns`" in capsys.readouterr().err
+
+
+def test_by_default_a_plan_for_this_cpu_is_written(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, x = str(tmp_path / "p.tierup"), np.ones((4, 128), np.float32)
+    (tmp_path / "key").write_bytes(b"secret")
+    calls = ["--call", "f32[4x128], float=2", "--call", "f32[nx128] columns, float"]
+    assert main([program, *calls, "--key", str(tmp_path / "key"), "-o", out]) == 0
+    assert "soft: version 1 of 2, for (x: f32[4, 128], k: float = 2.0)\n" in capsys.readouterr().err
+    plan = tierup.load_plan(out, key=b"secret", on_miss="error")
+    for call, native in (((x, 2.0), True), ((np.asfortranarray(x), 3.0), True), ((x, 3.0), False)):
+        if native:
+            np.testing.assert_allclose(plan(*call), np.tanh(x * np.float32(call[1])), rtol=1e-6)
+        else:
+            with pytest.raises(tierup.NotOptimized):
+                plan(*call)
+    assert plan.stats().hits == 2
+    assert main(["--show", out]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("for the CPU that it was made on (x86_64: ")
+    assert shown.endswith("soft(x: array of rank 2, k: float)\n  (x: f32[4, 128], k: float = 2.0)\n  (x: f32[s0, 128] columns, k: float)\n")
+
+
+def test_a_plan_has_the_versions_that_calls_of_a_profile_would_get(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    function, x, profile = tierup.load(program), np.ones((4, 128), np.float32), str(tmp_path / "p.json")
+    for n in (2, 3, 4):
+        function(x[:n], 2.0)
+    Path(profile).write_text(function.profile())
+    out = str(tmp_path / "p.tierup")
+    assert main([program, "--profile", profile, "--target", "x86-64-v2", "-q", "-o", out]) == 0
+    assert main(["--show", out]) == 0 and "  (x: f32[s0, 128], k: float)" in capsys.readouterr().out
+    tierup.load_plan(out, on_miss="error")(x[:3], 2.0)
+    for more, said in (
+        (["--call", "f32[4x128], float"], "give a profile, or --argument and --call"),
+        (GPU, "a bundle is for one level of CPUs, or for GPUs"),
+    ):
+        assert main([program, "--profile", profile, "--target", "x86-64-v2", *more, "-o", out]) == 1
+        assert said in capsys.readouterr().err
+    assert main([program, "--profile", profile, *GPU, "-o", out]) == 1 and "a profile is for CPUs" in capsys.readouterr().err
 
 
 def test_forms_of_arguments() -> None:

@@ -21,12 +21,14 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
+from tierup.lowering.artifacts.bundle import BundleError
+from tierup.runtime.base.errors import PlanError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.arrays import device_array
 from tierup.runtime.cuda.bundle import LoadedPlan
 from tierup.runtime.cuda.bundle_file import PackedProgram
 from tierup.runtime.cuda.device.devices import device
-from tierup.runtime.cuda.errors import BundleError, DriverError, NoDevice, PlanError
+from tierup.runtime.cuda.errors import DriverError, NoDevice
 
 _NUMBERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": "True".__eq__}
 POISON = b"\xff"  # NaN in every float, -1 in every int

@@ -125,7 +125,9 @@ def _(g: Backward) -> Gradients:
 # --- scatter -------------------------------------------------------------------------------------------------------------
 
 
-def _scatter(op: str) -> InferRule:
+def scatters(op: str) -> InferRule:
+    """The rule of an op (self, dim, index, source or number, ...) that writes where an index says."""
+
     def infer(ctx: Infer, operands: Sequence[Value]) -> Tensor:
         x, dim, index, source = operands[:4]
         _check_dim(x, dim)
@@ -141,7 +143,7 @@ def _scatter(op: str) -> InferRule:
     return infer
 
 
-def _target(x: np.ndarray, dim: int, index: np.ndarray, *source: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+def target(x: np.ndarray, dim: int, index: np.ndarray, *source: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """What is written, as a vector when it has rank 0, and where; memory that PyTorch refuses to write is refused."""
     axis, whole = normalise_dim(dim, x.ndim), _whole(x)
     where = _grid(_whole(index), axis, whole.shape[axis]) if index.size else (np.empty(0, np.int64),) * whole.ndim
@@ -150,7 +152,7 @@ def _target(x: np.ndarray, dim: int, index: np.ndarray, *source: np.ndarray) -> 
     return whole, where
 
 
-def _read(source: np.ndarray, index: np.ndarray) -> np.ndarray:
+def read_source(source: np.ndarray, index: np.ndarray) -> np.ndarray:
     """As many elements of the source as there are indices."""
     return _whole(source)[tuple(slice(n) for n in _whole(index).shape)]
 
@@ -158,14 +160,14 @@ def _read(source: np.ndarray, index: np.ndarray) -> np.ndarray:
 def scatter_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     """aten.scatter_.src: x itself, written."""
     scatter.checked(x, dim, index, source)
-    whole, where = _target(x, dim, index, source)
+    whole, where = target(x, dim, index, source)
     if index.size:
-        whole[where] = _read(source, index)
+        whole[where] = read_source(source, index)
     return x
 
 
 @_op(
-    "aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer=_scatter("scatter"), tolerance=EXACT,
+    "aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer=scatters("scatter"), tolerance=EXACT,
     note="negative indices are out of range; the last of several counts",
 )  # fmt: skip
 def scatter(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
@@ -173,9 +175,10 @@ def scatter(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> n
     return scatter_(x.copy(), dim, index, source)
 
 
-def _source_gradient(g: Backward, where: list[ir.Value]) -> ir.Value:
-    """The gradient of a source of which the first elements in each dim are read, as many as there are indices."""
-    taken, rank = g.call("aten.gather", g.grad, *where, False), g.rank("src")
+def source_gradient(g: Backward, where: list[ir.Value], of_target: ir.Value | None = None) -> ir.Value:
+    """The gradient of a source of which the first elements in each dim are read, as many as there are indices; from that of what is
+    written, the result where it is not given."""
+    taken, rank = g.call("aten.gather", g.grad if of_target is None else of_target, *where, False), g.rank("src")
     if g.same_shape(taken, g.like("src")):
         return taken
     if rank is None:  # refused by the run where the source is larger than the index, as PyTorch does
@@ -187,20 +190,20 @@ def _source_gradient(g: Backward, where: list[ir.Value]) -> ir.Value:
 @scatter.vjp(reads=("dim", "index"))
 def _(g: Backward) -> Gradients:
     where = g.operands[1:3]
-    return g.call("aten.scatter.value", g.grad, *where, 0.0), None, None, _source_gradient(g, where)
+    return g.call("aten.scatter.value", g.grad, *where, 0.0), None, None, source_gradient(g, where)
 
 
 def scatter_value_(x: np.ndarray, dim: int, index: np.ndarray, value: Number) -> np.ndarray:
     """aten.scatter_.value: x itself, written."""
     scatter_value.checked(x, dim, index, value)
-    whole, where = _target(x, dim, index)
+    whole, where = target(x, dim, index)
     if index.size:
         whole[where] = element(value, x.dtype)
     return x
 
 
 @_op(
-    "aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer=_scatter("scatter"), tolerance=EXACT,
+    "aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", infer=scatters("scatter"), tolerance=EXACT,
     note="negative indices are out of range",
 )  # fmt: skip
 def scatter_value(x: np.ndarray, dim: int, index: np.ndarray, value: Number) -> np.ndarray:
@@ -216,14 +219,14 @@ def _(g: Backward) -> Gradients:
 def scatter_add_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
     """aten.scatter_add_: x itself, written."""
     scatter_add.checked(x, dim, index, source)
-    whole, where = _target(x, dim, index, source)
+    whole, where = target(x, dim, index, source)
     if index.size:
-        accumulate_at(whole, where, _read(source, index))
+        accumulate_at(whole, where, read_source(source, index))
     return x
 
 
 @_op(
-    "aten.scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer=_scatter("scatter_add"),
+    "aten.scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", infer=scatters("scatter_add"),
     tolerance=Tolerance(4.0, 1.0), note="negative indices are out of range",
 )  # fmt: skip
 def scatter_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
@@ -233,4 +236,4 @@ def scatter_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) 
 
 @scatter_add.vjp(reads=("dim", "index"))
 def _(g: Backward) -> Gradients:
-    return g.grad, None, None, _source_gradient(g, g.operands[1:3])
+    return g.grad, None, None, source_gradient(g, g.operands[1:3])

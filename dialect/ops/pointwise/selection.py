@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from tierup.dialect.base import dtypes
@@ -299,7 +298,7 @@ def nan_to_num(x: np.ndarray, nan: float | None = None, posinf: float | None = N
     """NaN becomes `nan` (0), infinities the dtype's extremes or what is told. Integers stay."""
     if not is_float(x.dtype):
         return overlap.copy(x)
-    largest = float(ml_dtypes.finfo(x.dtype).max)
+    largest = dtypes.largest(x.dtype)
     values = (0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf)
     zero, high, low = (cast(np.asarray(v), x.dtype) for v in values)
     return np.where(np.isnan(x), zero, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from functools import cache
 from typing import Any
 
@@ -58,18 +58,21 @@ def kernel(name: str) -> Callable[..., Any]:
     import torch  # here: optional, and a second to import
 
     found = on_tensors(op_of(name))
-    aliases = [a.alias_info for a in _overload(op_of(name))._schema.arguments]
+    arguments = _overload(op_of(name))._schema.arguments
+    aliases = [a.alias_info for a in arguments]
+    held = [not isinstance(a.type, torch.ListType) or "Tensor" in str(a.type) for a in arguments]  # what no list of numbers is
     if any(a is not None and a.is_write for a in aliases):
         return _writer(name, found)
     shares = ".".join(op_of(name).split(".")[:2]) in MAY_HAND_ON or any(a is not None for a in aliases)
 
     def call(*operands: Any) -> Any:
-        tensors = [torch_tensors.to_tensors(o) for o in operands]
+        tensors = [torch_tensors.to_tensors(o) if may_hold else o for o, may_hold in zip(operands, held, strict=False)]
         with torch.no_grad():
             given = found(*tensors)
+        if not shares:
+            return apart(given, [t for t, may_hold in zip(tensors, held, strict=False) if may_hold])
         result = next((o for o, t in zip(operands, tensors, strict=True) if t is given), None)
-        result = torch_tensors.to_arrays(given) if result is None else result
-        return result if shares else apart(result, operands)
+        return torch_tensors.to_arrays(given) if result is None else result
 
     call.__name__ = name
     return call
@@ -98,19 +101,19 @@ def _writer(name: str, found: Any) -> Callable[..., Any]:
     return call
 
 
-def apart(result: Any, operands: tuple[Any, ...]) -> Any:
-    """The result, copied where it is an operand after all: `aten::einsum` gives a view now and then, and its schema does not say so."""
-    if isinstance(result, (list, tuple)):
-        return type(result)(apart(r, operands) for r in result)
-    if isinstance(result, np.ndarray) and any(_shares(result, o) for o in operands):
-        return result.copy()
-    return result
+def apart(given: Any, tensors: Sequence[Any]) -> Any:
+    """Results as arrays, copied where they lie in the memory of one of `tensors`, the operands, after all: `aten::einsum` gives a view now
+    and then, and its schema does not say so."""
+    arrays, memory = torch_tensors.to_arrays(given), torch_tensors.memory(tensors)
+    if memory.isdisjoint(torch_tensors.memory((given,))):
+        return arrays
+    return torch_tensors.to_arrays(_moved(given, memory))
 
 
-def _shares(result: np.ndarray[Any, Any], operand: Any) -> bool:
-    if isinstance(operand, (list, tuple)):
-        return any(_shares(result, o) for o in operand)
-    return isinstance(operand, np.ndarray) and np.may_share_memory(result, operand)
+def _moved(given: Any, memory: Set[int]) -> Any:
+    if isinstance(given, (list, tuple)):
+        return [_moved(each, memory) for each in given] if isinstance(given, list) else tuple([_moved(each, memory) for each in given])
+    return given if memory.isdisjoint(torch_tensors.memory((given,))) else given.contiguous().clone()
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

@@ -30,9 +30,9 @@ def kernel(name: str) -> Callable[..., Any]:
     compute = _function(by_torch.op_of(name))
 
     def call(*operands: Any) -> Any:
+        tensors = [torch_tensors.to_tensors(o) for o in operands]
         with torch.no_grad():
-            found = compute(*map(torch_tensors.to_tensors, operands))
-        made = by_torch.apart(torch_tensors.to_arrays(found), operands)
+            made = by_torch.apart(compute(*tensors), tensors)
         return made[0] if len(made) == 1 else made
 
     call.__name__ = name

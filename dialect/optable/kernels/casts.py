@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from tierup.dialect.base.dtypes import scalar_type
+from tierup.dialect.base.dtypes import largest, scalar_type
 from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.axes import HALVES, is_float
 
@@ -45,7 +44,7 @@ def check_number(value: Any, dtype: np.dtype) -> None:
     if dtype.kind == "c":
         dtype = np.zeros((), dtype).real.dtype
     if is_float(dtype):
-        fits = value != value or abs(value) == math.inf or abs(value) <= float(ml_dtypes.finfo(dtype).max)
+        fits = value != value or abs(value) == math.inf or abs(value) <= largest(dtype)
     elif type(value) is float:
         info = np.iinfo(dtype)
         fits = info.min <= value <= info.max  # False for NaN

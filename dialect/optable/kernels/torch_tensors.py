@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-import ml_dtypes
 import numpy as np
+
+from tierup.dialect.base import dtypes
 
 if TYPE_CHECKING:
     import torch
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_BFLOAT16 = dtypes.bf16.numpy
 _PLAIN: set[type] = set()  # classes of tensors that are no more than their memory; PyTorch's first import fills it
 
 
@@ -119,6 +120,22 @@ def tensor(values: np.ndarray[Any, Any] | np.generic) -> torch.Tensor:
     return torch.from_numpy(values)
 
 
+def memory(values: Iterable[Any]) -> set[int]:
+    """What tells the memory of tensors, also in lists, from that of others: views of a tensor have its own. It holds while they live."""
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found |= memory(value)
+        elif is_tensor(value):
+            found.add(value.untyped_storage()._cdata)
+    return found
+
+
+def address(base: object) -> int | None:
+    """Where the values of an array begin whose `base` this is, if it is the tensor that the array was made of."""
+    return int(cast("torch.Tensor", base).data_ptr()) if type(base) in _PLAIN else None
+
+
 def to_arrays(value: Any, seen: dict[int, torch.Tensor] | None = None) -> Any:
     """A tree of tensors, numbers and None as one of arrays. `seen` is given the tensor of each array, by the array's id."""
     if isinstance(value, (list, tuple)):
@@ -136,8 +153,10 @@ def to_arrays(value: Any, seen: dict[int, torch.Tensor] | None = None) -> Any:
 
 def to_tensors(value: Any, made: Mapping[int, torch.Tensor] | None = None) -> Any:
     """A tree of arrays, numbers and None as one of tensors. `made`: tensors that stand for some of the arrays, by the arrays' ids."""
+    if made is None and type(value) is np.ndarray:
+        return tensor(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(to_tensors(v, made) for v in value)
+        return type(value)([to_tensors(v, made) for v in value])
     if isinstance(value, dict):
         return {k: to_tensors(v, made) for k, v in value.items()}
     if made is not None and id(value) in made:

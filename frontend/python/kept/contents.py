@@ -13,30 +13,22 @@ What has no description that says all of it raises NotDescribed: nothing is kept
 
 from __future__ import annotations
 
-import operator
 import sys
 import types
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from tierup.frontend.python.building.gradient_spec import GradientSpec
 from tierup.frontend.stopping import NO_GRAD
 from tierup.lowering.objects.keys import name_of
 from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.portable.plain import BUILT_IN, NotDescribed, path_of
 
 _NUMBERS = (type(None), type(...), bool, int, float, complex, str, bytes)
-_BUILT_IN = (type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum))
-_HOMES = ("builtins", "numpy", "math", "cmath", "operator", "scipy.special")  # of what does not say where it is from
 _NOT_READ = (  # of a class by the front end
     "__dict__", "__weakref__", "__doc__", "__annotations__", "__static_attributes__", "__firstlineno__",
     "__dataclass_fields__", "__dataclass_params__",
 )  # fmt: skip
-
-
-class NotDescribed(Exception):
-    """Something of which there is no text that says all of it."""
 
 
 class Things:
@@ -86,42 +78,12 @@ def described(thing: Any) -> str:
             return f"names of {module.__name__}"
     elif isinstance(thing, type):
         return path_of(thing) or _class(thing)
-    elif isinstance(thing, _BUILT_IN):
+    elif isinstance(thing, BUILT_IN):
         if found := path_of(thing):
             return found
     elif path_of(type(thing)) is None:  # of a class in Python: what is read of it is noted apart
         return f"object of {_class(type(thing))}"
     raise NotDescribed(f"a {type(thing).__name__}")
-
-
-def path_of(thing: Any) -> str | None:
-    """`numpy:tanh`: where something of Python's, of NumPy's or of an extension module is found, with the version of what has no other place
-    in keys; None of what is not found so."""
-    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
-    if not isinstance(name, str) or not isinstance(thing, _BUILT_IN):
-        return None
-    for home in (getattr(thing, "__module__", None), *_HOMES):
-        module = sys.modules.get(home) if isinstance(home, str) else None
-        version = None if module is None else _version(module.__name__)
-        if version is None:
-            continue
-        try:
-            found = operator.attrgetter(name)(module)
-        except AttributeError:
-            continue
-        if found is thing:
-            return f"{home}:{name}{version}"
-    return None
-
-
-def _version(module: str) -> str | None:
-    """What says which release of a module this is: "" of Python's and NumPy's own and of ours, which keys have; None of others without."""
-    root = module.partition(".")[0]
-    if root in sys.stdlib_module_names and root != "__main__" or root in ("numpy", "tierup"):
-        return ""
-    found = getattr(sys.modules.get(root), "__version__", None)
-    is_compiled = not hasattr(sys.modules[module], "__file__") or not str(sys.modules[module].__file__).endswith(".py")
-    return f" {found}" if isinstance(found, str) and (is_compiled or root == "scipy") else None
 
 
 def _function(function: FunctionType) -> str:

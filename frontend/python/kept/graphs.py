@@ -14,38 +14,28 @@ Free of MLIR.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from tierup import __version__
 from tierup.dialect import optable
-from tierup.dialect.base import dtypes
-from tierup.dialect.base.dtypes import DType
 from tierup.frontend.python.building.gradient_spec import GradientSpec
-from tierup.frontend.python.kept.contents import NotDescribed, Things, described, path_of
+from tierup.frontend.python.kept.contents import Things, described
 from tierup.lowering.artifacts import encoding
 from tierup.lowering.objects import keys, store
 from tierup.lowering.objects.keys import Key, Part
-from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
-from tierup.runtime.arguments.trees import COMPLEX, CallShape, Leaf, Node, Output, OutputNode, OutputUnion
-from tierup.runtime.base.errors import Origin
+from tierup.runtime.arguments.hidden import Access, Constant
+from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.functions.portable.plain import NotDescribed, Reader, Writer, path_of
 from tierup.runtime.functions.variant import Built
-from tierup.runtime.interpreter.parameters import Kind, Parameter
-from tierup.runtime.interpreter.tier0 import Tier0, resolve
 from tierup.runtime.programs.program import Program
 
-_RECORDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (Access, CallShape, Constant, HiddenInput, Kind, Leaf, Node, Origin, Output, OutputNode, OutputUnion, Parameter, Tier0)
-}
 _MOST = 8  # graphs of one structure
-_ARRAYS = "biufc"  # kinds of dtypes
 
 
 class Graphs:
@@ -127,7 +117,7 @@ def _read(by: Key) -> Sequence[tuple[Any, bytes]]:
         return ()
 
 
-class _Writer:
+class _Writer(Writer):
     """Of what a graph is, as plain data: what `encoding` takes. `inline`: things are spelled out, not numbered."""
 
     def __init__(self, target: Any, *, inline: bool = False) -> None:
@@ -153,44 +143,15 @@ class _Writer:
     def _is_known(self, access: Access) -> bool:
         return access.function is None or self._things.known(access.function) is not None
 
-    def plain(self, value: Any) -> Any:
-        """Raises NotDescribed."""
-        kind = type(value)
-        if value is None or kind in (bool, int, float, str, bytes):
-            return value
-        if kind is tuple or kind is list:
-            return kind.__name__, *map(self.plain, value)
-        if kind.__name__ in _RECORDS and _RECORDS[kind.__name__] is kind:
-            return "record", kind.__name__, *(self.plain(getattr(value, f.name)) for f in fields(value))
-        if isinstance(value, Mapping):
-            return "dict", *((self.plain(k), self.plain(v)) for k, v in value.items())
-        if kind is frozenset:
-            return "set", *sorted(value)
-        if kind is complex:
-            return "complex", value.real, value.imag
-        if value is ...:
-            return ("ellipsis",)
-        if isinstance(value, DType):
-            return "element", value.name
-        if isinstance(value, np.dtype) and value.kind in _ARRAYS:
-            return "dtype", value.str
-        if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in _ARRAYS:
-            whole = np.asarray(value)
-            return "array" if kind is np.ndarray else "scalar", whole.dtype.str, whole.shape, whole.tobytes()
-        if isinstance(value, MethodType) and value.__func__ is Parameter.convert:
-            return "convert", self.plain(value.__self__)
+    def thing(self, value: Any) -> Any:
+        """By its number, where it has one."""
         known = self._things.known(value)
         if known is not None:
             return "thing", known
-        path = path_of(value)
-        if path is not None:
-            return "path", path
-        if self._inline:
-            return "class", described(value)
-        raise NotDescribed(f"a {kind.__name__}")
+        return super().thing(value) if path_of(value) is not None or not self._inline else ("class", described(value))
 
 
-class _Now:
+class _Now(Reader):
     """Of what a graph is, from plain data, where what stands outside is what it was."""
 
     def __init__(self, target: Any, arguments: Mapping[str, object]) -> None:
@@ -204,71 +165,20 @@ class _Now:
         if tuple(self._things.descriptions) != descriptions or not all(constant.holds(self._arguments) for constant in constants):
             return None
         (name, entry, names, place, made), graph, plain = encoding.loads(kept)
-        tier0, output, hidden, written_out = self._value(plain)
+        tier0, output, hidden, written_out = self.value(plain)
         if not all(each.fits(each.read(self._arguments)) for each in hidden):
             return None
         return Built(Program(name, graph, entry, names, tier0, place, made=made), output, hidden, constants, written_out)
 
     def _constant(self, access: Any, kind: str, value: Any) -> Constant:
         """Raises NotDescribed for the identity of another thing, and what reading raises."""
-        where: Access = self._value(access)
+        where: Access = self.value(access)
         if kind != "identity":
-            return Constant(where, kind, self._value(value))
+            return Constant(where, kind, self.value(value))
         now = where.read(self._arguments)
         if self._things.index(now) != value:
             raise NotDescribed
         return Constant(where, kind, now)
 
-    def _value(self, data: Any) -> Any:
-        if not isinstance(data, tuple):
-            return COMPLEX if data == COMPLEX else data  # which is told by its identity
-        tag, *rest = data
-        return getattr(self, f"_{tag}")(*rest)
-
-    def _values(self, data: Iterable[Any]) -> list[Any]:
-        return [self._value(each) for each in data]
-
-    def _tuple(self, *items: Any) -> tuple[Any, ...]:
-        return tuple(self._values(items))
-
-    def _list(self, *items: Any) -> list[Any]:
-        return self._values(items)
-
-    def _record(self, name: str, *values: Any) -> Any:
-        return _RECORDS[name](*self._values(values))
-
-    def _dict(self, *pairs: Any) -> dict[Any, Any]:
-        return {self._value(key): self._value(value) for key, value in pairs}
-
-    def _set(self, *items: Any) -> frozenset[Any]:
-        return frozenset(items)
-
-    def _complex(self, real: float, imag: float) -> complex:
-        return complex(real, imag)
-
-    def _ellipsis(self) -> Any:
-        return ...
-
-    def _element(self, name: str) -> DType:
-        return dtypes.BY_NAME[name]
-
-    def _dtype(self, text: str) -> np.dtype:
-        return np.dtype(text)
-
-    def _array(self, dtype: str, shape: tuple[int, ...], data: bytes) -> np.ndarray:
-        return np.frombuffer(data, dtype).reshape(shape).copy()
-
-    def _scalar(self, dtype: str, shape: tuple[int, ...], data: bytes) -> Any:
-        return self._array(dtype, shape, data)[()]
-
-    def _convert(self, parameter: Any) -> Any:
-        return self._value(parameter).convert
-
     def _thing(self, number: int) -> Any:
         return self._things.all[number]
-
-    def _path(self, text: str) -> Any:
-        found = resolve(text.partition(" ")[0])
-        if path_of(found) != text:
-            raise NotDescribed(text)
-        return found

@@ -16,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.runtime.arguments.guards import overlaps_itself
-from tierup.runtime.arguments.nearby import Nearby
+from tierup.runtime.arguments.nearby import Nearby, lie_apart, root_of
 from tierup.runtime.interpreter.parameters import Parameter
 
 Array = np.ndarray[Any, Any]
@@ -68,17 +68,16 @@ def has_views(array: Array, result: Array) -> bool:
 def as_tensors(found: Sequence[Any], leaves: Sequence[Any], tensors: Sequence[Any], detached: Sequence[int] = ()) -> tuple[Any, ...]:
     """Results, in trees, as tensors: an argument is the very tensor, what lies in the memory of one or of another result is a view of it.
     `tensors`: of whose memory the leaves are made, as in `autograd.joined`; `detached`: the results that are."""
-    arrays = list(_arrays(found))
-    if all(a.flags.owndata for a in arrays):
+    arrays = sorted(_arrays(found), key=priority)
+    roots = [root_of(a) for a in arrays]
+    parts = Counter(map(id, roots))
+    if all(a.flags.owndata for a in arrays) or (len(parts) == len(arrays) and lie_apart(arrays, _arrays(leaves))):
         return tuple([torch_tensors.to_tensors(value) for value in found])
-    arrays.sort(key=priority)
     known = Known()  # arrays that are tensors already
     for leaf, given in zip(leaves, tensors, strict=True):
         for array, tensor in zip(leaf, given, strict=True) if isinstance(given, (list, tuple)) else ((leaf, given),):
             if isinstance(tensor, torch.Tensor):
                 known.add(array, tensor)
-    roots = [_root(a) for a in arrays]
-    parts = Counter(map(id, roots))
     for array, root in zip(arrays, roots, strict=True):
         tensor = known.tensor_of(array)
         if tensor is None and root is not array and parts[id(root)] > 1:  # they are parts of what is no result
@@ -107,7 +106,7 @@ class Known:
         self.latest[id(array)] = tensor
         self._held.append(array)
         if isinstance(tensor, torch.Tensor):
-            self._of_root.setdefault(id(_root(array)), []).append((array, tensor))
+            self._of_root.setdefault(id(root_of(array)), []).append((array, tensor))
             self._nearby.add(array, (array, tensor))
 
     def tensor_of(self, array: Array) -> torch.Tensor | None:
@@ -115,18 +114,11 @@ class Known:
         if id(array) in self._first:
             found: torch.Tensor | None = self._first[id(array)]
             return found
-        root = _root(array)
+        root = root_of(array)
         owners = self._of_root.get(id(root), [])
         if not owners and not root.flags.owndata:
             owners = self._nearby.of(array)
         return next((part for a, t in owners if (part := part_of(t, a, array)) is not None), None)
-
-
-def _root(array: Array) -> Array:
-    """The array that NumPy made it of, by views."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _arrays(tree: Any) -> Iterator[Array]:

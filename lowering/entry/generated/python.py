@@ -77,12 +77,6 @@ _API: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "PyArray_SetBaseObject": (I32, (PTR, PTR)),
     "PyArray_CopyInto": (I32, (PTR, PTR)),
 }
-PYTHON_FUNCTIONS = tuple(n for n in _API if n.startswith(("Py", "_Py")) and not n.startswith("PyArray_"))
-PYTHON_OBJECTS = (
-    "PyLong_Type", "PyFloat_Type", "PyBool_Type", "PyUnicode_Type", "PyTuple_Type", "PyList_Type", "PyDict_Type", "_Py_TrueStruct",
-    "_Py_FalseStruct", "_Py_NoneStruct",
-)  # fmt: skip
-PYTHON_EXCEPTIONS = ("PyExc_AttributeError", "PyExc_LookupError", "PyExc_RuntimeError", "PyExc_ValueError")  # pointers to the objects
 
 
 def api(f: Emitter, name: str, *args: ir.Value) -> ir.Value:

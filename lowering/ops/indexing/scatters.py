@@ -1,15 +1,17 @@
-"""scatter, scatter_add, index_put, NumPy's ufunc.at: dialect/ops/indexing as loops over the index, in its order."""
+"""scatter, scatter_add, scatter_reduce, index_put, NumPy's ufunc.at: dialect/ops/indexing as loops over the index, in its order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.indexing.folds import FOLDS
+from tierup.dialect.ops.indexing.scatter_reductions import REDUCTIONS
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import INDEX, Scalar
+from tierup.lowering.building.arith import INDEX, Scalar, constant, maximum
 from tierup.lowering.building.loops import nest
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
@@ -49,28 +51,50 @@ def _scatter(source: str) -> Callable[[Call], Tensor]:
     """`source`: "tensor", "number", or "added"."""
 
     def lower(c: Call) -> Tensor:
-        x, index, dims = c.tensor(0), c.tensor(2), c.ints(1)
-        if dims is None or not x.rank or index.rank != x.rank:
-            raise NotHandled
-        if 0 in x.sizes or 0 in index.sizes:
-            return x
-        axis = dims[0] % x.rank
-        values = None if source == "number" else c.tensor(3)
-        fixed = c.number(3, x.dtype) if source == "number" else None
-        limits = [x.size(i) for i in range(x.rank)]
-
-        def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
-            at = list(positions)
-            at[axis] = position(tensors.element(index, positions), limits[axis], from_end=False)
-            value = fixed if values is None else tensors.element(values, positions)
-            assert value is not None
-            return [_store(x, carried[0], at, value, added if source == "added" else None)]
-
-        loops = [index.size(i) for i in range(x.rank)]
-        loops[axis] = unless_empty(loops[axis], x, [axis])
-        return x.holding(nest(loops, [x.value], step)[0])
+        values = c.number(3, c.tensor(0).dtype) if source == "number" else c.tensor(3)
+        return _scattered(c, c.tensor(0), values, added if source == "added" else None)
 
     return lower
+
+
+def _scattered(c: Call, x: Tensor, values: Tensor | Scalar, combine: Combine | None) -> Tensor:
+    """x with values set, or combined, where the operands 1 and 2 say, a dim and an index."""
+    index, dims = c.tensor(2), c.ints(1)
+    if dims is None or not x.rank or index.rank != x.rank:
+        raise NotHandled
+    if 0 in x.sizes or 0 in index.sizes:
+        return x
+    axis, limits = dims[0] % x.rank, [x.size(i) for i in range(x.rank)]
+
+    def step(positions: list[Scalar], carried: list[ir.Value]) -> list[ir.Value]:
+        at = list(positions)
+        at[axis] = position(tensors.element(index, positions), limits[axis], from_end=False)
+        value = tensors.element(values, positions) if isinstance(values, Tensor) else values
+        return [_store(x, carried[0], at, value, combine)]
+
+    loops = [index.size(i) for i in range(x.rank)]
+    loops[axis] = unless_empty(loops[axis], x, [axis])
+    return x.holding(nest(loops, [x.value], step)[0])
+
+
+def _scatter_reduce(c: Call) -> Tensor:
+    x, of, includes = c.tensor(0), REDUCTIONS.get(str(c.known(4))), bool(c.known(5))
+    if of is None:
+        raise NotHandled
+    start = x if includes else _scattered(c, x, constant(of.neutral(x.dtype), x.dtype), None)
+    made = _scattered(c, start, c.tensor(3), partial(FOLDS[of.fold].combine, SCALARS))
+    if c.known(4) != "mean":
+        return made
+    ones = tensors.zeros(x.lengths, dtypes.i64)
+    if includes:
+        ones = tensors.mapped(ones, dtypes.i64, lambda v: v + 1)
+    counts = _scattered(c, ones, constant(1, dtypes.i64), added)
+
+    def divided(total: Scalar, count: Scalar) -> Scalar:
+        total, count = total.cast(widened(x.dtype)), maximum(count, 1).cast(widened(x.dtype))
+        return total / count if total.is_float else SCALARS.floor_quotient(total, count)
+
+    return tensors.pointwise(x.lengths, [tensors.whole(made), tensors.whole(counts)], x.dtype, divided)
 
 
 def _index_put(c: Call) -> Tensor:
@@ -139,6 +163,7 @@ LOWERINGS: dict[str, Callable[[Call], Tensor]] = {
     "aten.scatter.src": _scatter("tensor"),
     "aten.scatter.value": _scatter("number"),
     "aten.scatter_add": _scatter("added"),
+    "aten.scatter_reduce.two": _scatter_reduce,
     "tierup.at": _ufunc_at,
     "aten.index_put": _index_put,
     "aten.index_put.hacked_twin": _index_put,

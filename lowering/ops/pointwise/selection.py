@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
-
 from tierup.dialect.base import dtypes
 from tierup.dialect.ops.pointwise import division
 from tierup.lowering.building.arith import Scalar, absolute, isnan, select
@@ -45,7 +43,7 @@ def _nan_to_num(c: Context) -> Scalar:
     x = c.own(0)
     if not x.is_float:
         return x
-    largest = float(ml_dtypes.finfo(x.dtype.numpy).max)
+    largest = dtypes.largest(x.dtype.numpy)
     nan, high, low = (default if c.parameter(i) is None else c.parameter(i) for i, default in ((1, 0.0), (2, largest), (3, -largest)))
     finite = select(x.equals(math.inf), high, select(x.equals(-math.inf), low, x))
     return select(isnan(x), nan, finite)

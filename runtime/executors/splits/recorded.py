@@ -6,10 +6,11 @@ program (`runtime/compiling/regions.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.optable.kernels import drawing
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import last_plan

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.optable.kernels import drawing
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan

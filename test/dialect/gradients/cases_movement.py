@@ -57,6 +57,8 @@ INDEXING: list[Case] = [
         (X, 0, ints([1, 0, 1]), ROW.reshape(1, 3)), (X, 1, ints([2, 2], [0, 0]), array(2, 2, seed=9)), (VECTOR, -1, ints(3, 3, 3), ROW),
         (POINT, 0, ints(0, 0, 0), ROW),
     )),
+    *(case("aten.scatter_reduce.two", X, 1, ints([2, 2, 0, 2], [0, 0, 1, 0]), array(2, 4, seed=9), reduce, includes)
+      for reduce in ("sum", "mean", "amax", "amin") for includes in (True, False)),
     *(case("aten.masked_select", x, m) for x, m in ((X, MASK), (TURNED, array(4, 3, 2, seed=6).T > 0), (COLUMN, MASK), (X, MASK[0]), (X, ~MASK & MASK), (EMPTY, EMPTY > 0))),
     *(case("aten.masked_scatter", x, m, s) for x, m, s in ((X, MASK, Y), (X, MASK, array(4, 2, seed=9)), (COLUMN, MASK, LETTERS), (X, MASK & ~MASK, ROW))),
 ]  # fmt: skip

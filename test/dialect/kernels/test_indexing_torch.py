@@ -92,6 +92,16 @@ def test_scatter_add_counts_every_repeated_index() -> None:
         check(Sample("aten.scatter_add", (array((3,), dtype), 0, i([0, 0, 2, 0]), array((4,), dtype, seed=1)), 4.0))
 
 
+@pytest.mark.parametrize(("reduce", "includes"), [*itertools.product(("sum", "prod", "mean", "amax", "amin"), (True, False))])
+def test_scattered_reductions_agree_with_torch(reduce: str, includes: bool) -> None:
+    for shape, dim, index in GATHERED:
+        over_layouts("scatter_reduce.two", shape, dim, i(index), x(*i(index).shape, seed=2), reduce, includes, ulp=4.0)
+    for dtype in dtypes.OF_TORCH:
+        for index in ([0, 2], [0, 0, 2, 0]):
+            operands = array((3,), dtype), 0, i(index), array((len(index),), dtype, seed=1), reduce, includes
+            check(Sample("aten.scatter_reduce.two", operands, 4.0))
+
+
 def test_scattered_values_agree_with_torch() -> None:
     for shape, dim, index in GATHERED:
         over_layouts("scatter.value", shape, dim, i(index), 3.5)

@@ -137,3 +137,28 @@ func.func private @helper(%x: !torch.vtensor) -> !torch.vtensor {
   %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
   return %0 : !torch.vtensor
 }
+
+// -----
+
+// Whether values inside share memory is told by results that do: there are none here.
+// CHECK: func.func private @apart_fallback_0
+// CHECK-SAME: attributes {tierup.fallback, tierup.values}
+func.func @apart(%x: !torch.vtensor) -> (!torch.vtensor) attributes {tierup.result_aliases = ["fresh"]} {
+  %0 = func.call @apart_fallback_0(%x) : (!torch.vtensor) -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+func.func private @apart_fallback_0(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.fallback} {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}
+// Here there are.
+// CHECK: func.func private @shared_fallback_0
+// CHECK-SAME: attributes {tierup.fallback} {
+func.func @shared(%x: !torch.vtensor) -> (!torch.vtensor, !torch.vtensor) attributes {tierup.result_aliases = ["fresh", "result:0"]} {
+  %0 = func.call @shared_fallback_0(%x) : (!torch.vtensor) -> !torch.vtensor
+  return %0, %0 : !torch.vtensor, !torch.vtensor
+}
+func.func private @shared_fallback_0(%x: !torch.vtensor) -> !torch.vtensor attributes {tierup.fallback} {
+  %0 = torch.aten.tanh %x : !torch.vtensor -> !torch.vtensor
+  return %0 : !torch.vtensor
+}

@@ -23,15 +23,17 @@ from thread_emulator import emulated
 
 import tierup
 from tierup.dialect.facts import dims
+from tierup.lowering.artifacts.bundle import BundleError
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram
 from tierup.lowering.base.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
+from tierup.runtime.base.errors import PlanError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
 from tierup.runtime.cuda.bundle import load_plans
 from tierup.runtime.cuda.bundle_file import PackedProgram, PackedVersion
 from tierup.runtime.cuda.device.devices import Device
-from tierup.runtime.cuda.errors import BundleError, NoDevice, PlanError
+from tierup.runtime.cuda.errors import NoDevice
 
 
 def f32(*shape: int) -> np.ndarray:

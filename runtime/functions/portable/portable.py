@@ -1,0 +1,90 @@
+"""What users call to take what is known of a function to other processes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from tierup.runtime.functions.report import Report
+
+if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable, Mapping
+    from os import PathLike
+
+    from tierup.runtime.arguments.binding import Binding
+    from tierup.runtime.arguments.fitted import Fitted
+    from tierup.runtime.arguments.whole_lists import Structures
+    from tierup.runtime.base.options import Options
+    from tierup.runtime.functions.elsewhere import Elsewhere
+    from tierup.runtime.functions.variant import Variant
+
+
+class Portable(Report):
+    """This part of a function."""
+
+    graph_for: Callable[[Mapping[str, Any]], tuple[Variant, tuple[Any, ...]]]
+    fitted: Fitted | None  # makes bound arguments what the graph takes
+    _binding: Binding
+    _in_parts: Elsewhere | None
+    structures: Structures
+
+    @property
+    def options(self) -> Options:
+        """Those in force now."""
+        return self._overrides.current()
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Its parameters, with the defaults of now."""
+        return self._binding.renewed().known[0]
+
+    @property
+    def takes_whole_lists(self) -> bool:
+        """Whether lists of numbers are arrays, where there is a graph for them."""
+        return self.structures.whole_lists
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(self.signature.parameters)
+
+    @property
+    def answered_elsewhere(self) -> list[str]:
+        """What only Python answers of its calls, or of parts of them, in words; not what it answers since it is quicker."""
+        is_quicker = getattr(self.elsewhere, "compared", None) is not None and self._in_parts is None
+        return [] if is_quicker else self._islands()
+
+    @property
+    def options_to_save(self) -> dict[str, Any]:
+        """Those in force now that are not as by default."""
+        now = self._overrides.current()
+        return {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != f.default}
+
+    def profile(self) -> str:
+        """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is
+        translated in part it is empty, and of one whose records were released."""
+        from tierup.runtime.functions.portable import warming  # here: few programs ask
+
+        return warming.profile(self)
+
+    def warm(self, profile: str) -> int:
+        """Have the versions made that calls of the kinds in a profile would get, in the background, before there is a call; how many are
+        made, or on their way. `wait` waits for them. The graphs are built here and now; nothing of the program is run.
+
+        Raises ValueError for a text that is no profile, or one of other parameters; UnsupportedSyntax under `strict`.
+        """
+        from tierup.runtime.functions.portable import warming  # here: few programs ask
+
+        return warming.warm(self, profile)
+
+    def save(self, path: str | PathLike[str], *, key: bytes | None = None, target: str = "") -> None:
+        """Write what the function has become as a plan (docs/bundles.md): a file that `tierup.load_plan` makes a function of in processes
+        without its source and without a compiler. `key` signs it; `target`, a level as "x86-64-v3", is the CPU that its code is for, else
+        this one. What is being compiled is waited for.
+
+        Raises ValueError where it cannot be saved, saying why and what to do; OSError.
+        """
+        from tierup.runtime.functions.portable import saving  # here: few programs ask
+
+        saving.save(self, path, key, target)
