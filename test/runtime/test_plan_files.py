@@ -1,6 +1,7 @@
 """Plans for the CPU: functions saved to a file, and what is made of that file in a process without source, MLIR and LLVM."""
 
 import copy
+import inspect
 import json
 import pickle
 import random
@@ -223,7 +224,7 @@ def test_a_program_of_mlir_takes_from_a_plan_what_it_takes_from_its_file(tmp_pat
     function.save(tmp_path / "f")
     plan = tierup.load_plan(tmp_path / "f")
     assert plan(X, np.float32(2)).tolist() == (X * 2).tolist() and counts(plan) == (1, 0, 0, 0)  # a float of NumPy's is one
-    assert list(plan.signature.parameters) == list(function.signature.parameters)
+    assert str(inspect.signature(plan)) == "(arg0, arg1)"
     for call in ((X, "2"), ([1.0], 2.0)):
         with pytest.raises(TypeError, match="expected a (float|tensor), got"):
             plan(*call)
