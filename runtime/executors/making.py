@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tierup.dialect.base import forking
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.speculation.reasons import Reason
 from tierup.lowering.base.abi import ArgumentSpec
@@ -32,7 +34,7 @@ from tierup.runtime.programs.starts import Start
 from tierup.runtime.programs.strategy import Classes, SpeculationLog
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tierup.lowering.entry.records import VersionRecord
     from tierup.runtime.bailouts.assumptions import Assumptions
@@ -64,7 +66,7 @@ class VersionMaker(Generic[Log]):
         self._lock = table.lock
         self._backoff = Backoff()
         self._making_again: set[tuple[ArgumentSpec, ...]] = set()
-        self.start = Start(program)
+        self.start, self._loading = Start(program), forking.lock()
         self.postponed = False  # whether the last compile came to nothing because something ran out
 
     @property
@@ -83,7 +85,7 @@ class VersionMaker(Generic[Log]):
         """A version for a call that none fits, in its place; or why there is none; COMPILING when it is compiled in the background."""
         calls = self.context.calls()  # asks all executors of the program, each under its own lock: never under this one's
         given = self.program.given(options)
-        found = None if given is None else self._from_start(flat, options)
+        found = None if given is None else self._from_plan(flat, options)
         if given is not None and (found is not None or not given.learns):
             return found or Reason.NOT_IN_PLAN
         not_ready = None if self._assumptions is None else self._assumptions.why_not_ready(options)
@@ -101,15 +103,29 @@ class VersionMaker(Generic[Log]):
             return self._from_start(flat, options) or proposal
         return proposal
 
-    def _from_start(self, flat: Flat, options: Options) -> Version | None:
-        """A version that an earlier process had for such a call, or a plan has, in its place, where its code is there."""
+    def _from_plan(self, flat: Flat, options: Options) -> Version | None:
+        """A version that the program came with for such a call, in its place; also one that another thread has loaded meanwhile, or loads
+        now, which is waited for: it may be that nothing else is to answer."""
+        told: list[Callable[[], object]] = []
+        with self._loading:
+            found = next((version for version in self.table.versions if self.start.fits(version.record.arguments, flat)), None)
+            found = found or self._from_start(flat, options, told.append)
+        for tell in told:  # who listens may call the program
+            tell()
+        return found
+
+    def _from_start(
+        self, flat: Flat, options: Options, later: Callable[[Callable[[], object]], object] = lambda tell: tell()
+    ) -> Version | None:
+        """A version that an earlier process had for such a call, or a plan has, in its place, where its code is there. `later`: is given
+        what tells of it."""
         log, call = self.log, self.context.calls() + 1
         if not isinstance(log, SpeculationLog) or self._assumptions is not None:  # these are made of runs
             return None
         for kept in self.start.fitting(flat, options):
             with Attempt(self) as attempt, During(LOADING):
                 with self._lock:
-                    if not log.has_room(kept.speculation, options):
+                    if not log.has_room(kept.speculation, None if kept.is_given else options):
                         continue
                     attempt.begin(kept.speculation)
                 made: Version | NotCompiled | None
@@ -122,7 +138,9 @@ class VersionMaker(Generic[Log]):
                 self.start.drop(kept)
                 if made is not None:
                     took = made.milliseconds if isinstance(made, Version) else 0.0
-                    self._take(kept.speculation, made, options, took, f" that {kept.origin} had")
+                    evicted = self._put(kept.speculation, made, options)
+                    if evicted is not None:
+                        later(partial(self._tell, kept.speculation, made, evicted, options, took, f" that {kept.origin} had"))
                 if isinstance(made, Version):
                     return made
         return None
@@ -279,17 +297,35 @@ class VersionMaker(Generic[Log]):
             self.log.ended(speculation)
 
     def _take(self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, milliseconds: float, how: str = "") -> bool:
-        """Put a version in its place, or note why there is none. False when the executor was closed meanwhile."""
-        calls, history = self.context.calls(), self.context.history
-        evicted = shielded(lambda: self._note(speculation, outcome, options, calls))
+        """Put a version in its place, or note why there is none, and tell of it. False when the executor was closed meanwhile."""
+        evicted = self._put(speculation, outcome, options)
         if evicted is None:
             return False
+        self._tell(speculation, outcome, evicted, options, milliseconds, how)
+        return True
+
+    def _put(self, speculation: Speculation, outcome: Version | NotCompiled, options: Options) -> list[Version] | None:
+        """Put a version in its place, or note why there is none. The versions that had to go; None when the executor was closed."""
+        calls = self.context.calls()
+        return shielded(lambda: self._note(speculation, outcome, options, calls))
+
+    def _tell(
+        self,
+        speculation: Speculation,
+        outcome: Version | NotCompiled,
+        evicted: list[Version],
+        options: Options,
+        milliseconds: float,
+        how: str,
+    ) -> None:
+        """Count what came of a speculation, keep it for processes to come, and emit the events."""
+        history = self.context.history
         if isinstance(outcome, NotCompiled) and outcome.reason is Reason.NO_RESOURCES:
             self._tell_postponed(speculation, f"not compiled now: {outcome.detail}{how}")
-            return True
+            return
         if isinstance(outcome, NotCompiled):
             history.gave_up(outcome, speculation.describe(self.program.names), f"not compiled: {outcome.detail}{how}")
-            return True
+            return
         history.count("compiles")
         self._tell_evicted(evicted)
         if isinstance(self.log, SpeculationLog) and self._assumptions is None and not speculation.for_values:
@@ -298,7 +334,6 @@ class VersionMaker(Generic[Log]):
         origin = "loaded from disk" if outcome.compiled.from_disk else "compiled"
         history.emit(kind, reason, action=f"{origin} {what} {outcome.guards}{how}", milliseconds=milliseconds)
         self.context.on_version(options)
-        return True
 
     def _note(self, speculation: Speculation, outcome: Version | NotCompiled, options: Options, calls: int) -> list[Version] | None:
         """The part of `_take` that is done whole: the versions that had to go; None when the executor was closed meanwhile."""

@@ -44,6 +44,7 @@ class Kept:
     specs: tuple[ArgumentSpec, ...]
     time: float = 0.0
     origin: str = "an earlier process"
+    is_given: bool = False  # it came with the program
 
     def plain(self) -> tuple[Any, ...]:
         """As data that can be kept."""
@@ -80,7 +81,7 @@ class Start:
         given = self._program.given(options)
         if given is not None:
             if self._given is None:
-                own = [Kept(version.speculation, version.specs, origin=given.origin) for version in given.versions]
+                own = [Kept(version.speculation, version.specs, origin=given.origin, is_given=True) for version in given.versions]
                 self._given = sorted(own, key=_how_special)
             yield from self._kept_by(flat, self._given)
             if not given.learns:
@@ -92,10 +93,12 @@ class Start:
         yield from self._kept_by(flat, self._earlier)
 
     def _kept_by(self, flat: tuple[Any, ...], found: Sequence[Kept]) -> Iterator[Kept]:
+        yield from (kept for kept in tuple(found) if self.fits(kept.specs, flat))
+
+    def fits(self, specs: tuple[ArgumentSpec, ...], flat: tuple[Any, ...]) -> bool:
+        """Whether arguments keep the guards of a version."""
         written = [i for i, parameter in enumerate(self._program.tier0.parameters) if parameter.written]
-        for kept in tuple(found):
-            if not isinstance(guards.bind(kept.specs, flat, written, on_device=True), guards.Mismatch):
-                yield kept
+        return not isinstance(guards.bind(specs, flat, written, on_device=True), guards.Mismatch)
 
     def drop(self, kept: Kept) -> None:
         """Look no more for code that is not there, or stands among the versions by now."""

@@ -184,10 +184,12 @@ class SpeculationLog:
             return Reason.DEPTH_EXHAUSTED
         return speculation
 
-    def has_room(self, speculation: Speculation, options: Options) -> bool:
-        """Whether a speculation that an earlier process made may be made here: it is new, and the strategy has such left."""
+    def has_room(self, speculation: Speculation, options: Options | None) -> bool:
+        """Whether a speculation that an earlier process made may be made here: it is new, and the strategy of the options has such left."""
         if speculation.specs in self._made:
             return False
+        if options is None:
+            return True
         if speculation.kind == "symbolic":
             return options.is_dynamic and self.beyond_strategy < options.max_versions
         return options.kind_of_version(self.within_strategy) is not None

@@ -1,13 +1,18 @@
 """Plans for the CPU: functions saved to a file, and what is made of that file in a process without source, MLIR and LLVM."""
 
 import copy
+import inspect
 import json
 import pickle
 import random
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ from tierup.lowering.objects import processors
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.code import plans
 from tierup.runtime.compiling.processes import early
+from tierup.runtime.functions.portable import saving
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
 SCALE, TABLE = 3, np.arange(4.0)
@@ -131,6 +137,34 @@ def test_a_plan_is_saved_again_with_what_it_has_learnt(path: Path, tmp_path: Pat
     assert tierup.load_plan(tmp_path / "again")(X[:3]).shape == (3,)  # a miss is no error here
 
 
+def test_a_version_that_another_thread_loads_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, load = threading.Event(), plans.load
+
+    def slowly(*given: Any) -> Any:
+        begun.set()
+        time.sleep(0.05)
+        return load(*given)
+
+    monkeypatch.setattr(plans, "load", slowly)
+    plan = tierup.load_plan(path, on_miss="error")
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(plan, X)
+        begun.wait()
+        assert plan(X).tolist() == first.result().tolist() and counts(plan) == (2, 0, 0, 0)
+
+
+def test_a_plan_may_have_more_versions_than_a_function_would_make(tmp_path: Path, no_compiler: None) -> None:
+    made = saved(rise, tmp_path / "f", (X,))
+    [variant], one = made.variants, saving._given(made.versions[0])
+    specs = [(one.specs[0], replace(one.specs[1], value=n)) for n in range(18)]
+    versions = [replace(one, specs=each, speculation=replace(one.speculation, specs=each)) for each in specs]
+    saving.save(made, tmp_path / "f", None, "", {variant.built.program: versions})
+    plan = tierup.load_plan(tmp_path / "f")
+    for n in (*range(18), *range(18)):
+        np.testing.assert_allclose(plan(X, n), np.tanh(X) * n + 3, rtol=1e-5, atol=1e-5)
+    assert counts(plan) == (36, 0, 0, 0) and plan.stats().compiles == 18
+
+
 def test_a_call_of_a_structure_that_the_plan_has_no_graph_of_says_which_it_has(path: Path) -> None:
     with pytest.raises(TypeError, match=r"has no graph for \(x: array of rank 2, k: int\), only for \(x: array of rank 1, k: int\): call"):
         tierup.load_plan(path)(np.ones((2, 2)))
@@ -190,7 +224,7 @@ def test_a_program_of_mlir_takes_from_a_plan_what_it_takes_from_its_file(tmp_pat
     function.save(tmp_path / "f")
     plan = tierup.load_plan(tmp_path / "f")
     assert plan(X, np.float32(2)).tolist() == (X * 2).tolist() and counts(plan) == (1, 0, 0, 0)  # a float of NumPy's is one
-    assert list(plan.signature.parameters) == list(function.signature.parameters)
+    assert str(inspect.signature(plan)) == "(arg0, arg1)"
     for call in ((X, "2"), ([1.0], 2.0)):
         with pytest.raises(TypeError, match="expected a (float|tensor), got"):
             plan(*call)

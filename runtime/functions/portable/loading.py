@@ -88,7 +88,7 @@ class Plan(Function):
         options: Mapping[str, Any],
         graphs: tuple[_Graph, ...],
     ) -> None:
-        self._from, self._graphs, self._saved_options = found, graphs, options
+        self._from, self._graphs, self._saved_options, self.__signature__ = found, graphs, options, signature
         asserts = {"strict": True, "num_profiled_runs": 0} if found.on_miss == "error" else {}
         super().__init__(name, signature, self._find, lambda: graphs[0].built(), {**options, **asserts}, fitted=fitted)
 

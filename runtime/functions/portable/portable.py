@@ -35,7 +35,7 @@ class Portable(Report):
         return self._overrides.current()
 
     @property
-    def signature(self) -> inspect.Signature:
+    def signature_now(self) -> inspect.Signature:
         """Its parameters, with the defaults of now."""
         return self._binding.renewed().known[0]
 
@@ -47,7 +47,7 @@ class Portable(Report):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        return tuple(self.signature.parameters)
+        return tuple(self.signature_now.parameters)
 
     @property
     def answered_elsewhere(self) -> list[str]:

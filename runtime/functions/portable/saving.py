@@ -57,7 +57,7 @@ class Saved(Protocol):
         """Its graphs, and the structure of the calls of each."""
 
     @property
-    def signature(self) -> inspect.Signature:
+    def signature_now(self) -> inspect.Signature:
         """Its parameters, with the defaults of now."""
 
     @property
@@ -129,8 +129,10 @@ def _saved(
         versions += found
     if not versions:
         raise _Refusal("it has no version now; call it some times, or warm it with a profile, and see explain()")
-    parameters = [(p.name, int(p.kind), p.default is not p.empty, _default(writer, p)) for p in function.signature.parameters.values()]
-    about = function.__name__, tuple(parameters), writer.plain(function.fitted), function.options_to_save, function.takes_whole_lists
+    parameters = [(p.name, int(p.kind), p.default is not p.empty, _default(writer, p)) for p in function.signature_now.parameters.values()]
+    most = max(map(len, (found for *_, found in graphs)))
+    changed = function.options_to_save | ({"max_versions": most} if most > options.max_versions else {})
+    about = function.__name__, tuple(parameters), writer.plain(function.fitted), changed, function.takes_whole_lists
     return (*about, tuple(graphs)), versions
 
 
