@@ -25,8 +25,8 @@ from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.arguments.lists.structures import Structures
 from tierup.runtime.arguments.trees import CallShape
-from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import NoSourceWarning
 from tierup.runtime.base.events import Event, EventKind

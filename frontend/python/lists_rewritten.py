@@ -84,7 +84,7 @@ def ordered(numbers: Any, first: int, count: int) -> Any:
     """Sorts so many numbers of an array; equal ones stay in their order."""
     part = numbers[first : first + count]
     if np.any(part != part):
-        raise ValueError("a NaN")
+        raise ValueError(f"{count}")
     part[:] = np.sort(part, kind="stable")
 
 

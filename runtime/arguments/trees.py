@@ -19,7 +19,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
-from tierup.runtime.arguments.columns import Kind, columns_of, kinds_in
+from tierup.runtime.arguments.lists.columns import Kind, columns_of, kinds_in
 from tierup.runtime.base.errors import UnsupportedArgument
 
 COMPLEX, SWAPPED = "complex", "in foreign byte order"

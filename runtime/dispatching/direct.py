@@ -41,8 +41,8 @@ from tierup.lowering.entry.records import (
 )
 from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
-from tierup.runtime.arguments.changed_lists import NO_LISTS, Lists
-from tierup.runtime.arguments.columns import NUMBER_TYPES, Kind, kinds_in
+from tierup.runtime.arguments.lists.changed import NO_LISTS, Lists
+from tierup.runtime.arguments.lists.columns import NUMBER_TYPES, Kind, kinds_in
 from tierup.runtime.arguments.trees import (
     CallShape,
     Node,

@@ -26,10 +26,10 @@ from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
 from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
-from tierup.runtime.arguments.changed_lists import Lists
 from tierup.runtime.arguments.fitted import Fitted
+from tierup.runtime.arguments.lists.changed import Lists
+from tierup.runtime.arguments.lists.structures import Structures
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
-from tierup.runtime.arguments.whole_lists import Structures
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import EventKind

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tierup.runtime.arguments.columns import columns_of
 from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
+from tierup.runtime.arguments.lists.columns import columns_of
 from tierup.runtime.arguments.trees import (
     SWAPPED,
     CallShape,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tierup.dialect.base.records import cached_property, dataclass
-from tierup.runtime.arguments.changed_lists import NO_LISTS, Lists
 from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
+from tierup.runtime.arguments.lists.changed import NO_LISTS, Lists
 from tierup.runtime.arguments.trees import CallShape, OutputTree
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.functions.shortcuts import Finish, Match, finisher, matcher

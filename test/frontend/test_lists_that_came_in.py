@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tierup
-from tierup.runtime.arguments.columns import FEWEST
+from tierup.runtime.arguments.lists.columns import FEWEST
 from tierup.runtime.arguments.trees import MOST_NUMBERS
 
 

@@ -32,8 +32,8 @@ from tierup.frontend.python.building.values import (
     parts_of,
 )
 from tierup.runtime.arguments.binding import refusal, signature_of
-from tierup.runtime.arguments.columns import Kind, dtype_of, kinds_in
 from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.arguments.lists.columns import Kind, dtype_of, kinds_in
 from tierup.runtime.arguments.trees import Leaf, Tree
 
 

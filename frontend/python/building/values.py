@@ -120,8 +120,8 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A list of numbers, or of tuples or lists of them, that came in: the arrays of all (runtime/arguments/columns.py), the template of an
-    item, the place of the first one, and how many there are. Its items cannot change here."""
+    """A list of numbers, or of tuples or lists of them, that came in (runtime/arguments/lists): the arrays of all, the template of an item,
+    the place of the first one, and how many there are. What is written to the arrays the list has when the call ends."""
 
     buffers: tuple[Array, ...]
     item: Any

@@ -200,7 +200,7 @@ def own(frame: Frame, node: ast.AST, owner: Grows) -> Growing | Reference:
 
 def change(frame: Frame, node: ast.AST, owner: Grows) -> None:
     """Note that the items of a list change, which may be one that came in: its arrays are written, and the list has what they have when
-    the call ends (runtime/arguments/changed_lists.py)."""
+    the call ends (runtime/arguments/lists/changed.py)."""
     if isinstance(owner, Given):
         array_operators.require_mutation(frame)
         what = "a change of a list that came in, beside lists of other kinds, which may be the same"

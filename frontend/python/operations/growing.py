@@ -38,7 +38,7 @@ from tierup.frontend.python.building.values import (
 )  # fmt: skip
 from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import binary, compare, not_, raise_if, to_bool, to_int
-from tierup.runtime.arguments.columns import NUMBER_TYPES
+from tierup.runtime.arguments.lists.columns import NUMBER_TYPES
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 
 _READ = {"int": "aten.Int.Tensor", "float": "aten.Float.Tensor", "bool": "aten.Bool.Tensor"}

@@ -1,6 +1,6 @@
 """Generated code that reads the numbers of lists, and lets lists have what a program made of them.
 
-The same in Python: `runtime/arguments/columns.py`, `runtime/arguments/changed_lists.py`.
+The same in Python: `runtime/arguments/lists/columns.py`, `runtime/arguments/lists/changed.py`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tierup.runtime.arguments.binding import Binding
     from tierup.runtime.arguments.fitted import Fitted
-    from tierup.runtime.arguments.whole_lists import Structures
+    from tierup.runtime.arguments.lists.structures import Structures
     from tierup.runtime.base.options import Options
     from tierup.runtime.functions.elsewhere import Elsewhere
     from tierup.runtime.functions.variant import Variant

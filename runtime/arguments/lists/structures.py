@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.runtime.arguments.columns import FEWEST
+from tierup.runtime.arguments.lists.columns import FEWEST
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base.errors import UnsupportedArgument
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base.records import dataclass
-from tierup.runtime.arguments.columns import NUMBER_TYPES, Kind
 from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.arguments.lists.columns import NUMBER_TYPES, Kind
 from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 from tierup.runtime.base.errors import UnsupportedArgument
 
