@@ -14,27 +14,42 @@ from tierup.dialect.ir.structure import LIST_WRITERS, blocks, external_operands
 from tierup.dialect.ir.torch_types import follows
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir
-from tierup.dialect.optable.core import Kind, Op, Tie
+from tierup.dialect.optable.core import Aliasing, Kind, Op, Tie
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.fusion.formula_expansion import can_build, is_formula
 from tierup.dialect.rewriting.numpy_rules.rewrites import rewrite_of
 from tierup.dialect.rewriting.site import Keep, Site, same_shape
 
 _DECLARATIONS = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape"})
-_LITERALS = ("torch.constant.", "torch.vtensor.literal")
+_ARRAY = "torch.vtensor.literal"
+_LITERALS = ("torch.constant.", _ARRAY)
 REFUSED = "tierup.refused"  # a mark and no set of ops: the bindings hash an op by its operands, which grouping changes
 _TERMINATORS = frozenset({"torch.prim.If.yield", "torch.prim.Loop.condition"})
 _PLAIN = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.none", "!torch.str", "!torch.Device"})
 
 
 def is_copied(op: ir.Operation) -> bool:
-    """Whether groups take copies of the op instead of the op: constants, values by another type, and lists that nobody writes."""
+    """Whether groups take copies of the op instead of the op: constants, but for an array whose memory may be handed out, values by another
+    type, and lists that nobody writes."""
     if op.name.startswith(_LITERALS):
-        return True
+        return op.name != _ARRAY or not _is_handed_out(op.results[0])
     if op.name == "torch.derefine":  # a number as !torch.number, None or a tensor as an optional: the copy is the operand
         text = str(op.operands[0].type)
         return text in _PLAIN or text.startswith("!torch.vtensor")
     return op.name == "torch.prim.ListConstruct" and all(only_reads(u.owner.operation) for u in op.results[0].uses)
+
+
+def _is_handed_out(value: ir.Value) -> bool:
+    """Whether an array, or a view of it, may be what a branch or a loop gives."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name in _TERMINATORS or user.name == "torch.prim.Loop":
+            return True
+        row = row_of(user)
+        may_view = row is not None and row.aliasing is not Aliasing.FRESH and row.kind is not Kind.SCALAR
+        if may_view and any(map(_is_handed_out, user.results)):
+            return True
+    return False
 
 
 def only_reads(user: ir.Operation) -> bool:

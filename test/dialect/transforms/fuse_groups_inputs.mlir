@@ -137,3 +137,23 @@ func.func @list_of_optionals(%x: !torch.vtensor<[3],f32>, %i: !torch.vtensor<[2]
   %e = torch.aten.exp %y : !torch.vtensor<[2],f32> -> !torch.vtensor<[2],f32>
   return %e : !torch.vtensor<[2],f32>
 }
+
+// An array that a branch may give is one memory, inside the group and outside: no copy of it is made.
+// CHECK-LABEL: func.func @given_by_a_branch
+// CHECK: "tierup.fusion_group"
+// CHECK: [[C:%.+]] = torch.vtensor.literal
+// CHECK: torch.prim.If.yield [[C]]
+// CHECK: "tierup.yield"([[C]], %{{.+}})
+// CHECK-NOT: torch.vtensor.literal
+// CHECK: return
+func.func @given_by_a_branch(%x: !torch.vtensor<[3],f32>, %c: !torch.bool) -> (!torch.vtensor<[3],f32>, !torch.vtensor<[3],f32>) {
+  %one = torch.vtensor.literal(dense<1.000000e+00> : tensor<3xf32>) : !torch.vtensor<[3],f32>
+  %0 = torch.aten.neg %x : !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+  %1 = torch.prim.If %c -> (!torch.vtensor<[3],f32>) {
+    %2 = torch.aten.mul.Tensor %0, %one : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32> -> !torch.vtensor<[3],f32>
+    torch.prim.If.yield %2 : !torch.vtensor<[3],f32>
+  } else {
+    torch.prim.If.yield %one : !torch.vtensor<[3],f32>
+  }
+  return %1, %one : !torch.vtensor<[3],f32>, !torch.vtensor<[3],f32>
+}
