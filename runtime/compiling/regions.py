@@ -53,8 +53,11 @@ class ValueGraph:
 
 @dataclass(frozen=True)
 class RegionCode:
-    """A region of a split program: its unspecialised twin as a program of its own. `place`: the user's line of its first op."""
+    """A region of a split program: its unspecialised twin as a program of its own. `site`: what the split program calls. `name`: the
+    twin's, one for all regions of a program, so that code is found on disk for regions that are alike, as the layers of a network are.
+    `place`: the user's line of its first op."""
 
+    site: str
     name: str
     graph: str
     names: tuple[str, ...]
@@ -170,7 +173,7 @@ def with_regions_apart(module: ir.Module, entry: str, profiled_text: str, text: 
         raise _no_region(main)
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
     calls = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value: op for op in walk(main) if op.name == "func.call"}
-    regions = tuple(_outlined_region(by_name[name], name, names_of(calls[name].operands, main)) for name in sites)
+    regions = tuple(_outlined_region(by_name[site], site, f"{entry}_region", names_of(calls[site].operands, main)) for site in sites)
     return SplitCode(profiled_text, text, text_of(module), regions, _left_in_tier0(main))
 
 
@@ -222,15 +225,16 @@ def _at(op: ir.Operation) -> str:
     return f" at {place.line}:{place.column}" if place.line else ""
 
 
-def _outlined_region(func: ir.Operation, name: str, names: tuple[str, ...]) -> RegionCode:
+def _outlined_region(func: ir.Operation, site: str, name: str, names: tuple[str, ...]) -> RegionCode:
     """A function that holds a region as a program of its own. `names`: of what it takes, for people."""
     with func.context, func.location:
         alone = ir.Module.create()
         made = func.clone(ir.InsertionPoint(alone.body)).operation
+        made.attributes["sym_name"] = ir.StringAttr.get(name)
     del made.attributes["sym_visibility"]
     first = next((op for op in walk(func) if weight(op)), func)
     place = diagnostics.where(first.location)
-    return RegionCode(name, text_of(alone), names, translate(alone, name), place)
+    return RegionCode(site, name, text_of(alone), names, translate(alone, name), place)
 
 
 _ALONE = " (has native code, but is alone, of unknown types or refused)"

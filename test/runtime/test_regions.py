@@ -405,3 +405,19 @@ def test_an_arm_that_raises_for_these_sizes_stays_in_a_split_program():
             assert jitted.stats().hits == 3 and jitted.stats().interpreted == 0
             with pytest.raises(ValueError, match="could not be broadcast"):
                 jitted(x, w, -1.0)
+
+
+def test_regions_that_are_alike_are_compiled_once() -> None:
+    def layer(x):
+        return np.argpartition(np.tanh(x * 2.0 + 1.0) * 3.0, 1)
+
+    def layers(x):
+        x = layer(x)
+        x = layer(x)
+        x = layer(x)
+        x = layer(x)
+        return x
+
+    f, x = tierup.jit(layers), floats(6)
+    assert_close(warm(f, x), layers(x))
+    assert [region.versions[0].compiled.from_disk for region in split_of(f).regions] == [False, False, True, True]  # of floats, then of ints

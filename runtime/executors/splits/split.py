@@ -136,7 +136,7 @@ def cut_into_split(
     def make() -> Split:
         code, continuations = cut()
         regions = tuple(context.make_region(context.part(f"region {i}", region)) for i, region in enumerate(code.regions))
-        sites = {region.name: Site(executor) for region, executor in zip(code.regions, regions, strict=True)}
+        sites = {region.site: Site(executor) for region, executor in zip(code.regions, regions, strict=True)}
         if continuations is None:
             tier0 = steps.regions.main_tier0(code, program.entry, sites)
         else:

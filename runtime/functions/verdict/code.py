@@ -174,9 +174,15 @@ def first_calls(facts: Facts) -> Iterator[Cause]:
         return
     parts = [f"{part} {short_time(facts.seconds[part])}" for part in ONCE if facts.seconds[part] > 0.05 * seconds]
     calls = "its one call" if facts.stats.calls == 1 else f"all {facts.stats.calls} calls"
+    versions = [version for executor in facts.executors for version in executor.versions]
+    if versions and all(version.compiled.from_disk for version in versions):
+        what, remedy = "they load what was compiled before", "nothing: a process does so once"
+    else:
+        what = "they load the compiler and compile"
+        remedy = "nothing for the next run, which finds the code on disk; compile='background', or compile_budget=seconds, lets calls go "
+        remedy += "on meanwhile"
     yield Cause(
-        f"they load the compiler and compile ({listed(parts)}); besides, {calls} took {short_time(facts.recurring)}",
-        "nothing for the next run, which finds the code on disk; compile='background', or compile_budget=seconds, lets calls go on "
-        "meanwhile",
+        f"{what} ({listed(parts)}); besides, {calls} took {short_time(facts.recurring)}",
+        remedy,
         seconds, facts.graphs + facts.stats.compiles, facts.line, once=True,
     )  # fmt: skip
