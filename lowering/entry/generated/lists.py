@@ -179,8 +179,8 @@ def number_at(f: Emitter, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
 
 @function(I1, PTR, PTR, PTR, I64, I64)
 def give(f: Emitter, items: ir.Value, kind: ir.Value, data: ir.Value, first: ir.Value, count: ir.Value) -> None:
-    """i1 give(list, type, data, first, count): let the items be the elements from `first` on, but for those that are; false with an
-    exception set. What Python does in between may make the list shorter."""
+    """i1 give(list, type, data, first, count): let as many items be the elements from `first` on, but for those that are; false with an
+    exception set. Another thread may have made the list shorter, or longer, while the kernel ran without the GIL."""
     with f.loop(count) as i:
         f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
         at, was = f.b.add(first, i), item_of(f, items, i)
@@ -199,12 +199,20 @@ def put_item(f: Emitter, items: ir.Value, i: ir.Value, now: ir.Value) -> None:
     f.call(decref, was)
 
 
+def length_of(f: Emitter, array: ir.Value) -> ir.Value:
+    """How many elements an array of rank 1 has."""
+    return f.load(f.load(array, layout.ARRAY_DIMS, PTR))
+
+
 @function(I1, PTR, PTR, PTR, PTR)
 def give_rows(f: Emitter, items: ir.Value, kind: ir.Value, starts: ir.Value, numbers: ir.Value) -> None:
     """i1 give_rows(list, type, starts, numbers): `give` for each list in a list, by where it begins."""
+    rows = f.b.sub(length_of(f, starts), I64(1))
     starts, numbers = (f.load(array, layout.ARRAY_DATA, PTR) for array in (starts, numbers))
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+    with f.loop(rows) as i:
+        f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
         row, first = item_of(f, items, i), f.load(f.item(starts, i))
+        f.return_if(f.differ(type_of(f, row), the(f, "PyList_Type")), YES, likely=False)
         count = f.b.sub(f.load(f.item(starts, f.b.add(i, I64(1)))), first)
         f.return_if(f.b.not_(f.call(give, row, kind, numbers, first, count)), NO)
     f.b.ret(YES)
@@ -221,8 +229,11 @@ def give_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value, 
         return f.load(f.item(kinds, j, 16), 0, PTR)
 
     differs = f.variable(I1, NO)
-    with f.loop(f.load(items, layout.OB_SIZE)) as i:
+    with f.loop(length_of(f, f.load(arrays, 0, PTR))) as i:
+        f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
         was = item_of(f, items, i)
+        f.return_if(f.differ(type_of(f, was), the(f, "PyTuple_Type")), YES, likely=False)
+        f.return_if(f.differ(f.load(was, layout.OB_SIZE), places), YES, likely=False)
         f.store(NO, differs)
         with f.loop(places) as j:
             is_other = f.b.not_(f.call(is_still, place_of(f, was, j), kind(j), data(j), i))
@@ -258,7 +269,7 @@ def give_lists(f: Emitter, table: ir.Value, flat: ir.Value) -> None:
         with f.cases(f.get(record, ListRecord, "kind")) as case:
             case(StepKind.NUMBERS)
             numbers = f.load(array(0), layout.ARRAY_DATA, PTR)
-            f.store(f.call(give, items, kind(0), numbers, I64(0), f.load(items, layout.OB_SIZE)), good)
+            f.store(f.call(give, items, kind(0), numbers, I64(0), length_of(f, array(0))), good)
             case(StepKind.ROWS)
             f.store(f.call(give_rows, items, kind(1), array(0), array(1)), good)
             case(StepKind.PLACES)
