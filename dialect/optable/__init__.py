@@ -66,6 +66,11 @@ def add_foreign(row: Op) -> None:
     _foreign[row.name] = row
 
 
+def is_foreign(row: Op) -> bool:
+    """Whether tier 0 calls an op by another library."""
+    return _foreign.get(row.name) is row
+
+
 def has_foreign(graph: str | None = None) -> bool:
     """Whether this process knows ops that another may not; where a graph is given, whether it has one."""
     if graph is None or not _foreign:

@@ -12,9 +12,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tierup.dialect import optable
+from tierup.dialect.ir import torch_types
+from tierup.dialect.ir.walking import function_names, ops_of
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics, registry
 from tierup.dialect.passes.core import functions
 from tierup.dialect.passes.functional.walk import Acts
@@ -91,6 +95,18 @@ def _place_of_lists(text: str) -> str | None:
     return None
 
 
+def _refuse_what_is_left(values: str, entry: str) -> None:
+    """Raises NotCompiled for a graph in which an op that tier 0 has another library compute makes a tensor, in no arm: no pass takes such
+    an op away, and to find that out with all types inferred takes seconds of a large graph."""
+    if not optable.has_foreign(values):
+        return
+    module = ir.Module.parse(values, thread_context())
+    for op in ops_of(function_names(module)[entry].regions[0].blocks[0]):
+        row = row_of(op)
+        if row is not None and optable.is_foreign(row) and any(torch_types.is_tensor(r.type) for r in op.results):
+            raise NotCompiled(Reason.NO_LOWERING, f"{row.name}: has no native code", diagnostics.where(op.location), row.name)
+
+
 _values = lru_cache(maxsize=64)(to_values)  # a graph is specialised more than once
 plans.on_release.append(_values.cache_clear)
 
@@ -115,6 +131,7 @@ def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], option
     start = time.perf_counter()
     values = _values(graph)
     dump.stage("values", values)
+    _refuse_what_is_left(values, entry)
     specialised = specialise(values, entry, arguments)
     request = replace(request_for(specialised, entry, arguments, options), force=FORCED in graph)
     kept = dump.current()

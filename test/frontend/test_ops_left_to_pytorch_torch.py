@@ -54,3 +54,15 @@ def test_an_op_that_may_not_read_what_it_writes_is_refused_as_in_eager(op):
     for _ in range(3):
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             f(torch.ones(3), torch.tensor([1, 0, 2]))
+
+
+def test_a_program_with_such_an_op_is_cut_before_the_types_of_the_whole_are_inferred(monkeypatch):
+    from tierup.runtime.compiling import version
+
+    specialised, original = [], version.specialise
+    monkeypatch.setattr(version, "specialise", lambda values, entry, *rest: specialised.append(entry) or original(values, entry, *rest))
+    ours = from_torchscript(torch.jit.CompilationUnit("def f(x):\n    return torch.exp(torch.i0(torch.tanh(x * 2)) + 1) * 3\n").f)
+    for _ in range(4):
+        torch.testing.assert_close(ours(torch.ones(3)), torch.exp(torch.i0(torch.tanh(torch.ones(3) * 2)) + 1) * 3)
+    assert ours.stats().hits == 2 and "f" not in specialised
+    assert "aten.i0: has no native code" in ours.explain()

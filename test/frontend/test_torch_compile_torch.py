@@ -95,6 +95,20 @@ def test_rows_at_indices_and_their_gradient_are_native_beside_what_is_not():
     assert (forward.stats().hits, backward.stats().hits) == (2, 3), backward.explain()
 
 
+def test_the_gradient_of_max_pooling_is_native_as_a_whole():
+    def program(x):
+        return torch.tanh(F.max_pool2d(x * 2, 3, 2, 1)) * 3
+
+    fast = torch.compile(program, backend="tierup")
+    for _ in range(4):
+        x = torch.randn(2, 3, 8, 7, dtype=torch.float64, requires_grad=True)
+        got, want = (torch.autograd.grad(f(x).square().sum(), x)[0] for f in (fast, program))
+        torch.testing.assert_close(got, want)
+    backward = compiled_graphs()[-1]
+    assert backward.kind == "backward" and backward.stats().hits == 3
+    assert [v.speculation.kind for v in backward.versions] == ["static"]
+
+
 def test_attention_of_any_width_is_native():
     """`dynamic=True` makes a symbol of the width of the heads too, whose root scales: PyTorch writes `(1 / width ** 0.5) ** 0.5`."""
     ours = compiled(F.scaled_dot_product_attention, dynamic=True)

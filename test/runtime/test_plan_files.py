@@ -400,7 +400,7 @@ def test_a_mutated_file_is_an_error_that_names_it(path: Path, tmp_path: Path) ->
     for _ in range(2000 if IS_EXHAUSTIVE else 40):
         at, length = chance.randrange(len(text)), chance.choice((1, 3, 30))
         try:
-            functions = json.loads(text[:at] + chance.choice(("", "9", "null", '"a"', "[]", "1e999")) + text[at + length :])
+            functions = json.loads(text[:at] + chance.choice(("", "9", "null", '"a"', "[]", "-1")) + text[at + length :])
         except ValueError:
             continue
         try:

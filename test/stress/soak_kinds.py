@@ -320,6 +320,20 @@ def stress_kind(seed: int, report: Report) -> None:
         report.wrong(str(e)[:300], f'"""stress {seed}: {e}\n"""\n')
 
 
+@kind("plans", 1)
+def plans_kind(seed: int, report: Report) -> None:
+    """A NumPy program, saved and called as a plan without a compiler."""
+    from checking import Refused
+    from saved_programs import saved
+
+    try:
+        report.calls, what, source = saved(seed)
+    except Refused as e:
+        return report.refused(str(e))
+    if what:
+        report.wrong(what[:300], f'"""plans {seed}: {what}\n"""\n{source}')
+
+
 @kind("bundles", 1)
 def bundles_kind(seed: int, report: Report) -> None:
     """A bundle of kernels with bytes changed, its checksums right or not: refused by name, or read as it was."""

@@ -206,3 +206,15 @@ def meshgrid(o: Ops[T], tensors: Sequence[T], indexing: str = "ij") -> list[T]:
             x = o.call("aten.unsqueeze", x, -1)
         found.append(o.call("aten.broadcast_to", x, sizes))
     return found
+
+
+_POOLED = "(grad_output, self, =kernel_size, =stride, =padding, =dilation, =ceil_mode, indices)"
+
+
+@formula(*(f"max_pool{n}d_with_indices_backward{_POOLED}" for n in (2, 3)), kind=_MOVEMENT, raises=True, looked_at=(1,))
+def max_pool_backward(o: Ops[T], grad: T, x: T, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: Any, indices: T) -> T:
+    """Each window's gradient goes to where its largest element stands in its image."""
+    first = o.rank(x) - len(kernel)
+    zeros = o.call("aten.zeros_like", x, None, None, None, None, None)
+    zeros, where, values = (o.call("aten.flatten.using_ints", each, first, -1) for each in (zeros, indices, grad))
+    return o.call("aten.reshape_as", o.call("aten.scatter_add", zeros, -1, where, values), x)

@@ -180,7 +180,7 @@ def contents(found: Bundle) -> list[tuple[str, str, list[str]]]:
     with found.reading():
         lines = []
         for name, *_, graphs in encoding.value(found.description["functions"], found.data):
-            for (_, _, names, _, _), plain, versions in graphs:
+            for (_, _, names, *_), plain, versions in graphs:
                 shape: CallShape = PlanReader().value(plain)[0]
                 lines.append((name, _described(shape), [describe_specs(version[1], names) for version in versions]))
         return lines

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch_oracle import Sample, array, check, strided  # noqa: E402
+from torch_oracle import kernel as kernel_of  # noqa: E402
 
 from tierup.dialect.base import dtypes  # noqa: E402
 from tierup.dialect.ops.windows import adaptive, pooling
@@ -51,6 +52,14 @@ def test_windows_of_different_sizes_along_different_dims() -> None:
     for window in (([3, 2], [2, 1], [1, 0], [1, 2], False), ([1, 4], [3, 2], [0, 2], [2, 1], True)):
         check(Sample("aten.max_pool2d_with_indices", (x, *window), 0))
         check(Sample("aten.avg_pool2d", (array((2, 3, 9, 8), F32), *window[:3], window[4], False, None)))
+
+
+def test_gradients_of_maxima_go_to_where_they_stand() -> None:
+    for shape, dtype in (((2, 3, 9, 8), F32), ((3, 7, 6), F32), ((2, 3, 9, 8), dtypes.f64), ((2, 3, 9, 8), dtypes.bf16), ((0, 3, 9, 8), F32)):
+        x = array(shape, dtype)
+        for window in (([3, 2], [2, 1], [1, 0], [1, 2], False), ([2, 2], [2, 2], [0, 0], [1, 1], True)):
+            values, indices = kernel_of("aten.max_pool2d_with_indices")(x, *window)
+            check(Sample("aten.max_pool2d_with_indices_backward", (array(values.shape, dtype, seed=1), x, *window, indices), 4.0))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")  # infinities compared
