@@ -12,6 +12,7 @@ from frontend_oracle import graph
 from running import function_of
 
 import tierup
+from tierup.frontend.python.building import frame
 
 INTS = [k * 7919 % 100 for k in range(30)]
 FLOATS = [k * 0.25 - 2 for k in range(24)]
@@ -100,3 +101,18 @@ def test_gradients_of_numbers_of_lists() -> None:
 
     found = tierup.grad(loss, argnums=1)(np.arange(5.0), FLOATS)
     np.testing.assert_allclose(found, 10.0 * np.arange(len(FLOATS)))
+
+
+def test_a_program_of_too_many_operations_is_cut_before_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        for w in (1.0, 2.0, 4.0, 8.0):
+            x = x * 2 + w
+            x = x - w / 2
+            x = x * w + 1
+        y = x - 3
+        return y
+
+    monkeypatch.setattr(frame, "MAX_OPS", 8)
+    with pytest.raises(tierup.UnsupportedSyntax, match="a program of more than 8 operations; use array operations"):
+        tierup.jit(f, strict=True)(3.0)
+    assert tierup.jit(f)(3.0) == f(3.0)

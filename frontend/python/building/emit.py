@@ -71,6 +71,7 @@ class Emitter:
         self.node: ast.AST | None = None  # of the user's function, for which the next op is made
         self.nodes = Notes[ir.Value, ast.AST | None]()  # first results of ops of the table: for which node they were made
         self.has_gradients = True  # False: what ops give has none (tierup.no_grad)
+        self.made = 0  # ops so far, also of what was given up again
         self.depth = 0  # branches and loops around the next op
         self.writes = 0  # of arrays so far; a loop may come back to one, and begins with one more
         self.copied_at: builtins.int | None = None  # `writes` when the expression at hand first read a copy where NumPy has a view
@@ -146,6 +147,7 @@ class Emitter:
         regions: int = 0,
     ) -> ir.Operation:
         """An op of this name, at the place and with the location of the moment. `regions`: how many empty ones it has."""
+        self.made += 1
         return ir.Operation.create(
             name, results=results, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.ip
         )

@@ -46,6 +46,7 @@ from tierup.runtime.arguments.trees import DEEPEST, Leaf, flatten, is_on_device,
 
 ALL_NAMES = ("*",)
 MAX_WRITTEN_OUT = 1024  # rounds of loops in one graph
+MAX_OPS = 16_384  # of one graph, with those of attempts that are given up
 NOT_GIVEN: Any = np._NoValue  # what NumPy passes on for an argument that nobody gave
 
 
@@ -254,6 +255,13 @@ class Frame:
         if line is not None and not self.is_numpys:
             place, outside = f"{printable(self.source.filename)}:{line}", self.outside
             outside.written_out[place] = max(rounds, outside.written_out.get(place, 0))
+
+    def check_size(self, node: ast.AST) -> None:
+        """Raises UnsupportedSyntax where the program is too large for one more statement: what may be of several kinds is built for each,
+        and these multiply."""
+        if self.em.made > MAX_OPS:
+            what = f"a program of more than {MAX_OPS} operations"
+            raise self.error(node, what, "use array operations, or give each name one kind of value")
 
     def execute(self, statements: list[Any], *, tail: bool, links: int | None = 0) -> Ends | None:
         """Build statements. None: they fall through; Return, Jump, Raised: how they end. `links`: see `__init__`."""

@@ -87,6 +87,7 @@ def execute(frame: Frame, statements: list[Any], tail: bool) -> Ends | None:
 def _built(frame: Frame, node: Any, rest: list[Any], tail: bool) -> Ends | None:
     """How one statement ends. What the front end fails at, for whatever reason, is refused: Python runs the statement."""
     try:
+        frame.check_size(node)
         if isinstance(node, loops.Step):
             return node.run(rest, tail)
         handler = _HANDLERS.get(type(node))
