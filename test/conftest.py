@@ -82,6 +82,14 @@ def _defects_show(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture(autouse=True)
+def _recursion_limit_stays() -> Generator[None]:
+    """What a test leaves behind (mypy sets a limit of 16384, for good) would have an endless recursion in a later one end the process."""
+    limit = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.fixture(autouse=True)
 def _seeded(request: pytest.FixtureRequest) -> None:
     """What a test draws hangs on its name and on TIERUP_SEED, not on the tests before it: from its file's generators, too."""
     seed = _seed(request.node.nodeid)
