@@ -64,7 +64,7 @@ def test_what_is_compiled_is_kept_with_the_function() -> None:
         _, pullback = tierup.vjp(f, X)
         assert_close(pullback(G[:, :3]), (2 * X * G[:, :3],))
         assert_close(tierup.vjp(square, X)[1](G[:, :3]), (2 * X * G[:, :3],))
-    (variants,) = f._variants.values()
+    (variants,) = f.graphs.by_shape.values()
     stats = variants[0].executor.gradients.stats()
     assert (stats.misses, stats.hits, stats.pairs, stats.pullbacks) == (1, 2, 1, 3)
 

@@ -19,12 +19,15 @@ func.func @index_select(%x: !torch.vtensor<[5,?],f32>, %at: !torch.vtensor<[3],s
 // -----
 // One write after the other, in index order: the last one counts.
 // CHECK-LABEL: func.func @scatter
-// CHECK: scf.for [[K:%.+]] = %c0 to %c3 step %c1 iter_args([[V:%.+]] = %0)
-// CHECK: tensor.extract %1{{\[}}[[K]]]
+// CHECK: [[W:%.+]] = torch_c.to_builtin_tensor %arg2
+// CHECK: [[INTO:%.+]] = torch_c.to_builtin_tensor %arg0
+// CHECK: [[AT:%.+]] = torch_c.to_builtin_tensor %arg1
+// CHECK: scf.for [[K:%.+]] = %c0 to %c3 step %c1 iter_args([[V:%.+]] = [[INTO]])
+// CHECK: tensor.extract [[AT]]{{\[}}[[K]]]
 // CHECK: arith.minsi
 // CHECK: arith.maxsi
 // CHECK: [[I:%.+]] = arith.index_cast %{{.+}} : i64 to index
-// CHECK: [[X:%.+]] = tensor.extract %2{{\[}}[[K]]]
+// CHECK: [[X:%.+]] = tensor.extract [[W]]{{\[}}[[K]]]
 // CHECK: tensor.insert [[X]] into [[V]]{{\[}}[[I]]]
 func.func @scatter(%x: !torch.vtensor<[5],f32>, %at: !torch.vtensor<[3],si64>, %v: !torch.vtensor<[3],f32>) -> !torch.vtensor<[5],f32> {
   %int0 = torch.constant.int 0
