@@ -10,7 +10,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.runtime.arguments.hidden import Constant, HiddenInput
 from tierup.runtime.arguments.trees import Leaf, OutputTree
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 from tierup.runtime.interpreter.translate import translate
 from tierup.runtime.programs.program import Program
 

@@ -25,7 +25,6 @@ from tierup.runtime.account.times import START_UP, During
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.lists.structures import Structures
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base import events
 from tierup.runtime.base.errors import NoSourceWarning
@@ -34,7 +33,7 @@ from tierup.runtime.base.once import warn
 from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, NeedsOther, PlainPython
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 from tierup.runtime.programs import starts
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def function_from(
             now: Built = front_end.built(target, place, shape, arguments, numbers, most, **how)
             return now if kept is None else replace(now, keep=kept.to_keep(shape, now))
         except UnsupportedSyntax as e:
-            error = made.structures.refuse(shape, arguments, e)
+            error = made.graphs.structures.refuse(shape, arguments, e)
             if error is None:
                 raise NeedsOther from e
             raise e.as_gradient() if isinstance(target, GradientSpec) else error from None
@@ -166,7 +165,7 @@ def function_from(
         raises=target.function if isinstance(target, GradientSpec) else None,
     )
     made.__tierup_function__ = target  # what programs that call it build
-    made.structures = Structures(whole_lists=not isinstance(target, GradientSpec))
+    made.graphs.structures.whole_lists = not isinstance(target, GradientSpec)
     made.is_weighed = refused is None and not isinstance(target, GradientSpec)  # regions are weighed by who calls them
     made.leave_tensors_to(TensorArguments())
     return made

@@ -19,7 +19,7 @@ from tierup.runtime.base.options import options
 from tierup.runtime.executors.gradients import pair as gradient_pair
 from tierup.runtime.functions.elsewhere import AnsweredElsewhere
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.variant import Variant
+from tierup.runtime.functions.graphs.variant import Variant
 
 _MADE = "__tierup_vjp__"  # of a Python function: the tierup function that was made of it
 

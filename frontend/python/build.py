@@ -106,7 +106,7 @@ from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access, Constant
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, has_lists, leaf_names
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 
 Target = FunctionType | GradientSpec
 """What a graph is built of: a function's body, or the gradients of a function."""

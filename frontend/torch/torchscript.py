@@ -19,7 +19,7 @@ from tierup.frontend.torch.script.module import Attributes
 from tierup.frontend.torch.script.results import finisher
 from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 
 if TYPE_CHECKING:
     from typing import Unpack

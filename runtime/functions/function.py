@@ -10,41 +10,36 @@ import functools
 import inspect
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, Self, overload
 
 import numpy as np
 
-from tierup.dialect.base import forking
 from tierup.dialect.base.exceptions import UNANSWERED, unanswered
 from tierup.dialect.base.spelling import place_of
 from tierup.dialect.optable.words import numpys_names
-from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.counters import Counters
 from tierup.runtime.account.stats import Stats
-from tierup.runtime.account.times import GRAPHS, OVERHEAD, PYTHON, During, Times
+from tierup.runtime.account.times import OVERHEAD, PYTHON, During, Times
 from tierup.runtime.arguments.binding import Binding
 from tierup.runtime.arguments.fitted import Fitted
 from tierup.runtime.arguments.lists.changed import Lists
-from tierup.runtime.arguments.lists.structures import Structures
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputTree, explain_recursion, unflatten
 from tierup.runtime.base import options as options_module
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
-from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.once import Owner
 from tierup.runtime.compiling.processes import early
 from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
-from tierup.runtime.functions.changing import ChangingNumbers
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsOther, PlainPython
+from tierup.runtime.functions.graphs.graphs import Graphs, GraphsByShape
+from tierup.runtime.functions.graphs.shortcuts import Match
+from tierup.runtime.functions.graphs.variant import Build, Built, Variant, lists_of
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.portable.portable import Portable
-from tierup.runtime.functions.report import Variants
-from tierup.runtime.functions.shortcuts import Match
-from tierup.runtime.functions.variant import Build, Built, Numbers, Variant, lists_of
 from tierup.runtime.functions.weighing import FIRST, Weighed, answer_due
 from tierup.runtime.programs.program import Program
 
@@ -63,8 +58,8 @@ else:
 
     P, R = ParamSpec("P"), TypeVar("R", covariant=True)
 
+_NONE: tuple[GraphsByShape, Variant | None, Match | None] = {}, None, None
 _MOST_TABLES = 8  # of one function: they are tried one after the other, 20 to 50 ns each
-_NONE: tuple[Variants, Variant | None, Match | None] = {}, None, None
 
 
 def _of_wrapped(name: str) -> property:
@@ -146,23 +141,18 @@ class Function(Weighed, Portable, Generic[P, R]):
         self.fitted = fitted
         self._tensors: TensorCalls | None = None
         self._python, self._raises = python, raises
-        self.structures = Structures()
         self.unsupported_calls = 0  # answered by `python`, since no program takes their arguments
-        self._build = build
+        self.build = build
         self._uncalled = uncalled
         self._overrides = options_module.Overrides(overrides)
-        self._variants: Variants = {}
+        self.graphs = Graphs()
+        # by the ranks of arguments: a shorter way to a graph, while these are the graphs; where there is none, its match is None
+        self._plain: dict[tuple[int, ...], tuple[GraphsByShape, Variant, Match | None]] = {}
         self._kinds = Kinds()
-        # by the ranks of arguments: a shorter way to a variant, while these are the variants; where there is none, its match is None
-        self._plain: dict[tuple[int, ...], tuple[Variants, Variant, Match | None]] = {}
         self._tables: dict[object, DirectTable] = {}  # in the order in which they are tried
         self._counted_before = Counters()  # by executors that were let go
         self._stats_before = Stats()  # of graphs that were dropped
-        self._calls_before: dict[Variant, int] = {}  # when graphs were dropped last
-        self._use: dict[Variant, float] = {}
-        self._numbers = ChangingNumbers()
         self._new_owner()
-        self._changing = forking.lock()
         self._expect_weighing()
         self._expect_direct_calls()
         if self.is_expected_to_compile:
@@ -170,7 +160,7 @@ class Function(Weighed, Portable, Generic[P, R]):
 
     def _new_owner(self) -> None:
         numpys = getattr(self, "__wrapped__", None) is not None
-        self._owner = Owner(functools.partial(_calls_of, weakref.ref(self)), numpys_names if numpys else str)
+        self.once = Owner(functools.partial(_calls_of, weakref.ref(self)), numpys_names if numpys else str)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
@@ -215,7 +205,7 @@ class Function(Weighed, Portable, Generic[P, R]):
                 raise
             python = self.python_for(e, variant.built.program)
         except AnsweredElsewhere as e:
-            if e.of_a_kind and self._variants:
+            if e.of_a_kind and self.graphs.by_shape:
                 self._kinds.leave_to(e.elsewhere, args, kwargs)
             elif not e.for_now:
                 self.leave_to(e.elsewhere)
@@ -225,7 +215,7 @@ class Function(Weighed, Portable, Generic[P, R]):
                 raise
             self.unsupported_calls += 1
             python = self._python
-            if self.unsupported_calls >= MOST_UNSUPPORTED and not self._variants:
+            if self.unsupported_calls >= MOST_UNSUPPORTED and not self.graphs.by_shape:
                 self.leave_to(PlainPython(python, "no program takes the arguments of its calls"))
         except RecursionError:
             explain_recursion(args, kwargs)
@@ -267,23 +257,13 @@ class Function(Weighed, Portable, Generic[P, R]):
         """The Python function, where it can take over a call that a program began. Else raises the error."""
         python = self._python
         if python is not None and isinstance(error, MemoryError):  # too little room for a list, which is no error of the program's
-            self._enlarge(program, error)
+            self.graphs.enlarge(self, program, error)
             return python
         if python is None and self._raises is not None:
             python = functools.partial(_raised, self._raises, error)
         if python is None or program.writes_arrays:
             raise unanswered(error)
         return functools.partial(_only_raises, python, error) if self.is_strict else python
-
-    def _enlarge(self, program: Program, error: MemoryError) -> None:
-        """Have the next graph made with more room than this, and let go of it, unless another thread has."""
-        with self._changing:
-            gone = {v for found in self._variants.values() for v in found if v.built.program is program and v.built.enlarge is not None}
-            for variant in gone:
-                assert variant.built.enlarge is not None
-                variant.built.enlarge()
-                variant.executor.history.emit(EventKind.EVICTED, Reason.LIST_IS_FULL, action=str(error))
-            self._drop(gone)
 
     @property
     def is_strict(self) -> bool:
@@ -293,135 +273,54 @@ class Function(Weighed, Portable, Generic[P, R]):
     def find(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph that serves a call, made where there is none, and the flat leaves that it takes, hidden inputs last."""
         there, plain, match = _NONE if kwargs else self._plain.get(_ranks(args), _NONE)
-        if plain is not None and match is not None and there is self._variants:
+        if plain is not None and match is not None and there is self.graphs.by_shape:
             matched = match(*args)
             if matched is not None:
                 return plain, matched
-        variants = self._variants
         arguments = self._binding.bind(args, kwargs)
         if self.fitted is not None:
-            arguments = self.fitted(arguments)
-        shape, leaves = self.structures.of(arguments)
-        for variant in variants.get(shape, ()):
-            hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
-            if hidden is not None:
-                if not kwargs and self.fitted is None and len(args) == len(shape.parameters) and self._binding.is_positional:
-                    self._shorten(_ranks(args), variants, variant, shape)
-                return variant, (*leaves, *hidden)
-        return self._new_for(variants, shape, leaves, arguments)
+            return self._serving(self.fitted(arguments))
+        return self._serving(arguments, None if kwargs or not self._binding.is_positional else args)
 
     def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """As `find`, for arguments by the names of all parameters."""
-        variants, fitted = self._variants, dict(arguments) if self.fitted is None else self.fitted(arguments)
-        shape, leaves = self.structures.of(fitted)
-        for variant in variants.get(shape, ()):
-            hidden = variant.hidden_values(fitted) if variant.holds(fitted) else None
+        return self._serving(dict(arguments) if self.fitted is None else self.fitted(arguments))
+
+    def _serving(self, arguments: Mapping[str, object], args: tuple[Any, ...] | None = None) -> tuple[Variant, tuple[Any, ...]]:
+        """`args`: the arguments, where all were given by position."""
+        graphs = self.graphs.by_shape
+        shape, leaves = self.graphs.structures.of(arguments)
+        known = graphs.get(shape, ())
+        for variant in known:
+            hidden = variant.hidden_values(arguments) if variant.holds(arguments) else None
             if hidden is not None:
+                if args is not None and len(args) == len(shape.parameters):
+                    self._shorten(_ranks(args), graphs, variant, shape)
                 return variant, (*leaves, *hidden)
-        return self._new_for(variants, shape, leaves, fitted)
-
-    def _new_for(
-        self, variants: Variants, shape: CallShape, leaves: list[object], arguments: Mapping[str, object]
-    ) -> tuple[Variant, tuple[Any, ...]]:
         try:
-            variant = self._new_variant(shape, variants.get(shape, ()), arguments)
+            return self.graphs.new(self, shape, known, leaves, arguments)
         except NeedsOther:
-            return self.graph_for(arguments)
-        self.structures.take(shape)
-        hidden = variant.hidden_values(arguments)
-        if hidden is None:
-            raise RuntimeError(f"{self.__name__}(): a value from the enclosing scope changed its kind while the call was read")
-        return variant, (*leaves, *hidden)
+            return self._serving(arguments)
 
-    def _shorten(self, ranks: tuple[int, ...], variants: Variants, variant: Variant, shape: CallShape) -> None:
+    def _shorten(self, ranks: tuple[int, ...], graphs: GraphsByShape, variant: Variant, shape: CallShape) -> None:
         there, last, _ = self._plain.get(ranks, _NONE)
-        if there is not variants or last is not variant:
-            self._plain[ranks] = variants, variant, variant.shortcut(shape)
+        if there is not graphs or last is not variant:
+            self._plain[ranks] = graphs, variant, variant.shortcut(shape)
 
-    def _new_variant(self, shape: CallShape, known: tuple[Variant, ...], arguments: Mapping[str, object]) -> Variant:
-        """One for a call that none of the `known` ones is right for."""
-        self.times.graphs += 1
-        with During(GRAPHS):
-            return self._make_variant(shape, known, arguments)
+    def executor_for(self, shape: CallShape, built: Built, arguments: Mapping[str, object]) -> Executor:
+        """Who runs a new graph."""
+        leave = functools.partial(_leave_to_python, weakref.ref(self))
+        table = self._direct_table(shape, built, arguments)
+        return Executor(built.program, self._overrides, table, owner=self.once, leave_to_python=leave, keep=built.keep)
 
-    def _make_variant(self, shape: CallShape, known: tuple[Variant, ...], arguments: Mapping[str, object]) -> Variant:
-        make: Callable[[Numbers], Built] = lambda numbers: self._build(shape, arguments, numbers)
-        read = self._numbers.read
-        built = self._numbers.build(make, known, arguments)
-        while True:
-            if self._numbers.made_outdated(built, read):
-                read = self._numbers.read
-                built = self._numbers.build(make, known, arguments)
-            there = self._variants.get(shape, ())
-            for variant in there:  # another thread may have been quicker
-                if variant in known or self._numbers.will_drop(variant.built):
-                    continue
-                if variant.holds(arguments) and variant.hidden_values(arguments) is not None:
-                    return variant
-            with self._changing:
-                if self._variants.get(shape, ()) is not there or self._numbers.made_outdated(built, read):
-                    continue
-                newly_read = self._numbers.take_new()
-                outdated = self._drop_outdated(newly_read)
-                there = self._variants.get(shape, ())
-                leave = functools.partial(_leave_to_python, weakref.ref(self))
-                table = self._direct_table(shape, built, arguments)
-                executor = Executor(built.program, self._overrides, table, owner=self._owner, leave_to_python=leave, keep=built.keep)
-                variant = Variant(replace(built, keep=None), executor, lists_of(shape, built))
-                # a new dict each time: other threads may be reading the old one
-                self._variants = {**self._variants, shape: (*there, variant)}
-                gone = self._make_room(variant)
-                break
-        for executor in gone:
-            executor.history.emit(EventKind.EVICTED, Reason.GRAPH_EVICTED)
-        if outdated:
-            names = ", ".join(sorted(set(map(str, newly_read))))
-            action = f"{names} read at every call from now on, in place of {outdated} graphs with constants"
-            variant.executor.history.emit(EventKind.GENERALISED, Reason.NUMBER_CHANGED, guard=names, action=action)
-        self._numbers.warn_of_graphs(self.__name__, self._owner, there, arguments)
-        return variant
-
-    def _drop_outdated(self, newly_read: Numbers) -> int:
-        """Drop the graphs that have a constant which a new one reads at every call; how many."""
-        constants = [(v, c) for found in self._variants.values() for v in found for c in v.built.constants]
-        gone = {v for v, constant in constants if constant.kind == "value" and constant.access in newly_read}
-        return self._drop(gone)
-
-    def _drop(self, gone: set[Variant]) -> int:
-        """Let go of graphs; how many."""
-        if not gone:
-            return 0
-        kept = {shape: tuple(v for v in found if v not in gone) for shape, found in self._variants.items()}
-        self._variants = {shape: found for shape, found in kept.items() if found}
+    def let_go(self, executors: Sequence[Executor]) -> None:
+        """Their graphs are dropped: what they counted stays counted."""
         self._plain = {}
         self._leave_unused_tables()
-        for variant in gone:
-            self._let_go(variant.executor)
-        return len(gone)
-
-    def _make_room(self, new: Variant) -> list[Executor]:
-        """Drop the graphs beyond `max_graphs` that were used least, calls before the last time counting half; their executors."""
-        gone: list[Executor] = []
-        excess = len(self._executors) - self._overrides.current().max_graphs
-        if excess <= 0:
-            return gone
-        calls = {v: v.executor.stats().calls for found in self._variants.values() for v in found if v is not new}
-        self._use = {v: self._use.get(v, 0.0) / 2 + n - self._calls_before.get(v, 0) for v, n in calls.items()}
-        dropped = set(sorted(self._use, key=self._use.__getitem__)[:excess])
-        kept = {shape: tuple(v for v in found if v not in dropped) for shape, found in self._variants.items()}
-        self._variants = {shape: found for shape, found in kept.items() if found}
-        self._plain = {}
-        self._leave_unused_tables()
-        for variant in dropped:
-            gone.append(variant.executor)
-            self._let_go(variant.executor)
-        self._calls_before = {v: n for v, n in calls.items() if v not in dropped}
-        return gone
-
-    def _let_go(self, executor: Executor) -> None:
-        self._stats_before += replace(executor.stats_with_gradients(), versions=0)
-        executor.reset()
-        self._counted_before += executor.counters()
+        for executor in executors:
+            self._stats_before += replace(executor.stats_with_gradients(), versions=0)
+            executor.reset()
+            self._counted_before += executor.counters()
 
     # --- the direct tables ------------------------------------------------------------------------------------------
 
@@ -478,19 +377,18 @@ class Function(Weighed, Portable, Generic[P, R]):
 
     def reset(self) -> None:
         """Forget versions, profiles and graphs; counters start again. The Python function's code is read again."""
-        with self._changing:
+        with self.graphs.lock:
             self._binding = self._binding.renewed()
             for executor in self._executors:
                 executor.reset()
                 self._counted_before += executor.counters()
             self._counted_before += sum((part._counted for part in self._parts), Counters())
-            self._variants = {}
-            self._kinds, self.structures = Kinds(), self.structures.renewed()
-            self.unsupported_calls = 0
-            self._stats_before, self._calls_before, self._use = Stats(), {}, {}
+            self.graphs.clear()
             self._plain = {}
+            self._kinds = Kinds()
+            self.unsupported_calls = 0
+            self._stats_before = Stats()
             self.times.clear()
-            self._numbers = ChangingNumbers()
             self._new_owner()
             with self._linking:
                 self._first = self.elsewhere = self._in_parts = self._round = None

@@ -19,16 +19,15 @@ from tierup.runtime.dispatching.direct import DirectTable
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.executors.splits.split import Split
-from tierup.runtime.functions.changing import ChangingNumbers, told_apart
 from tierup.runtime.functions.elsewhere import Elsewhere
+from tierup.runtime.functions.graphs.changing import told_apart
+from tierup.runtime.functions.graphs.graphs import Graphs
+from tierup.runtime.functions.graphs.variant import Built, Variant
 from tierup.runtime.functions.kinds import Kinds
-from tierup.runtime.functions.variant import Built, Variant
 
 if TYPE_CHECKING:
     from tierup.runtime.functions.debug_state import DebugState
     from tierup.runtime.functions.verdict.cause import Facts
-
-Variants = dict[CallShape, tuple[Variant, ...]]  # never changed: another takes its place
 
 STAGES = ("profiled", "guarded", "recorded", "values", "specialized", "torch", "linalg", "buffers", "loops", "llvm", "optimized", "asm",
           "kernels", "nvvm", "ptx")  # fmt: skip
@@ -40,19 +39,18 @@ class Report:
     __name__: str
     elsewhere: Elsewhere | None
     _kinds: Kinds
-    _variants: Variants
+    graphs: Graphs
     _overrides: options_module.Overrides
-    _numbers: ChangingNumbers
     _uncalled: Callable[[], Built]
     _tables: Mapping[object, DirectTable]
     times: Times
     _stats_before: Stats  # of graphs that were dropped
     _counted_before: Counters  # by executors that were let go
-    _owner: Owner
+    once: Owner
 
     @property
     def _executors(self) -> list[Executor]:
-        return [v.executor for variants in self._variants.values() for v in variants]
+        return [v.executor for v in self.graphs.variants]
 
     @property
     def _parts(self) -> Sequence[Report]:
@@ -87,12 +85,12 @@ class Report:
     @property
     def variants(self) -> tuple[Variant, ...]:
         """The graphs in use."""
-        return tuple(v for found in self._variants.values() for v in found)
+        return tuple(self.graphs.variants)
 
     @property
     def shapes(self) -> list[tuple[CallShape, Variant]]:
         """The graphs in use, and the structure of the calls of each."""
-        return [(shape, v) for shape, found in self._variants.items() for v in found]
+        return [(shape, v) for shape, found in self.graphs.by_shape.items() for v in found]
 
     @property
     def versions(self) -> tuple[Version | Split, ...]:
@@ -145,9 +143,9 @@ class Report:
 
         functions = (self, *self._parts)
         constants: dict[ProgramExecutor, str] = {
-            e: text for f in functions for found in f._variants.values() for e, text in told_apart(found).items()
+            e: text for f in functions for found in f.graphs.by_shape.values() for e, text in told_apart(found).items()
         }
-        read = sorted({str(access) for f in functions for access in f._numbers.read})
+        read = sorted({str(access) for f in functions for access in f.graphs.numbers.read})
         before = sum((f._stats_before for f in functions), Stats())
         islands = self._islands()
         return explain(
@@ -196,14 +194,14 @@ class Report:
             times=[function.times for function in functions],
             place=places().get((self.times.name, self.times.place)),
             executors=self._all_executors,
-            variants=[(shape.parameters, v) for f in functions for shape, found in f._variants.items() for v in found],
-            read=[access for f in functions for access in f._numbers.read],
-            fixed=[access for f in functions for access in f._numbers.fixed],
+            variants=[(shape.parameters, v) for f in functions for shape, found in f.graphs.by_shape.items() for v in found],
+            read=[access for f in functions for access in f.graphs.numbers.read],
+            fixed=[access for f in functions for access in f.graphs.numbers.fixed],
             elsewhere=islands,
             python_is_quicker=getattr(self.elsewhere, "compared", None),
             slow=slow,
             caller=events[-1].caller if events else "",
-            named=self._owner.named,
+            named=self.once.named,
         )
 
     def release(self) -> bool:
@@ -241,5 +239,5 @@ class Report:
         return max(self._all_executors, key=lambda e: max((v.call for v in e.all_versions), default=-1)).text(stage)
 
     def _newest(self) -> Built:
-        graphs = [v.built for variants in self._variants.values() for v in variants]
+        graphs = [v.built for variants in self.graphs.by_shape.values() for v in variants]
         return graphs[-1] if graphs else self._uncalled()

@@ -12,7 +12,7 @@ from sampling import drawn
 
 from tierup.frontend import jit
 from tierup.frontend.python.kept.graphs import Graphs
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 
 MODE = corpus_modes.Mode("kept", corpus_modes.interpreted, lambda program: (), {"optimize": False})
 

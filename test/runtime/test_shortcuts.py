@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tierup
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput
 from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputUnion, unflatten
-from tierup.runtime.functions import shortcuts
+from tierup.runtime.functions.graphs import shortcuts
 
 LEAVES = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

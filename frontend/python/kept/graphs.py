@@ -31,8 +31,8 @@ from tierup.lowering.objects.keys import Key, Part
 from tierup.runtime.arguments.hidden import Access, Constant
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.code.plans import NotCompiled
+from tierup.runtime.functions.graphs.variant import Built
 from tierup.runtime.functions.portable.plain import NotDescribed, Reader, Writer, path_of
-from tierup.runtime.functions.variant import Built
 from tierup.runtime.programs.program import Program
 
 _MOST = 8  # graphs of one structure

@@ -26,7 +26,7 @@ from tierup.runtime.base.events import EventKind
 if TYPE_CHECKING:
     from tierup.frontend.torch.script.module import Attributes
     from tierup.runtime.functions.function import Function
-    from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.functions.graphs.variant import Variant
 
 
 def call(

@@ -18,7 +18,7 @@ from tierup.frontend.torch.fx.nodes import place_of
 from tierup.frontend.torch.fx.results import root_of
 from tierup.frontend.torch.script.module import Attributes
 from tierup.runtime.functions.function import Function
-from tierup.runtime.functions.variant import Built
+from tierup.runtime.functions.graphs.variant import Built
 
 FOREIGN = ("torch", "error")
 

@@ -32,8 +32,8 @@ from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.code import plans
 from tierup.runtime.functions.elsewhere import NeedsOther
 from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.graphs.variant import Built, Numbers
 from tierup.runtime.functions.portable.plain import KIND, PlanReader
-from tierup.runtime.functions.variant import Built, Numbers
 from tierup.runtime.programs.given import Given, GivenVersion
 from tierup.runtime.programs.program import Program
 from tierup.runtime.programs.speculations import Speculation
@@ -108,7 +108,7 @@ class Plan(Function):
             f"{self.__name__}() of {self._from.path} has no graph for ({_described(shape)}), only for ({has}): call the function that it "
             "was made of in this way, too, and save it again"
         )
-        if not alike and self.structures.refuse(shape, arguments, error) is None:
+        if not alike and self.graphs.structures.refuse(shape, arguments, error) is None:
             raise NeedsOther
         raise error
 
@@ -227,7 +227,7 @@ def _function(
         for p, kind, has, default in parameters
     ])  # fmt: skip
     made = Plan(found, name, signature, read.value(fitted), options, tuple(_graph(found, read, *graph) for graph in graphs))
-    made.structures.whole_lists = whole_lists
+    made.graphs.structures.whole_lists = whole_lists
     return made
 
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from tierup.runtime.arguments.binding import Binding
     from tierup.runtime.arguments.fitted import Fitted
-    from tierup.runtime.arguments.lists.structures import Structures
     from tierup.runtime.base.options import Options
     from tierup.runtime.functions.elsewhere import Elsewhere
-    from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.functions.graphs.variant import Variant
 
 
 class Portable(Report):
@@ -27,7 +26,6 @@ class Portable(Report):
     fitted: Fitted | None  # makes bound arguments what the graph takes
     _binding: Binding
     _in_parts: Elsewhere | None
-    structures: Structures
 
     @property
     def options(self) -> Options:
@@ -42,7 +40,7 @@ class Portable(Report):
     @property
     def takes_whole_lists(self) -> bool:
         """Whether lists of numbers are arrays, where there is a graph for them."""
-        return self.structures.whole_lists
+        return self.graphs.structures.whole_lists
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tierup.runtime.arguments.hidden import Constant
     from tierup.runtime.arguments.trees import CallShape
     from tierup.runtime.dispatching.version import Version
-    from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.functions.graphs.variant import Variant
     from tierup.runtime.programs.program import Program
 
 

@@ -32,7 +32,7 @@ from tierup.runtime.functions.elsewhere import AnsweredElsewhere
 if TYPE_CHECKING:
     from tierup.runtime.arguments.trees import CallShape
     from tierup.runtime.base.options import Options
-    from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.functions.graphs.variant import Variant
 
 
 class WithGraphs(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tierup.runtime.arguments.hidden import Access
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.executors.executor import Executor
-    from tierup.runtime.functions.variant import Variant
+    from tierup.runtime.functions.graphs.variant import Variant
 
 
 ONCE = (START_UP, GRAPHS, COMPILING, LOADING, WAITING)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tierup.runtime.arguments.hidden import Access, same_value
 from tierup.runtime.base.once import Once, warn
 from tierup.runtime.executors.executor import Executor
-from tierup.runtime.functions.variant import Built, Numbers, Variant
+from tierup.runtime.functions.graphs.variant import Built, Numbers, Variant
 
 _GRAPHS_BEFORE_READING = 2
 _MANY_GRAPHS = 8  # of one call structure: then changes of anything else outside are told

@@ -9,7 +9,7 @@ from tierup.runtime.arguments.hidden import GONE, Access, Constant, HiddenInput
 from tierup.runtime.arguments.lists.changed import NO_LISTS, Lists
 from tierup.runtime.arguments.trees import CallShape, OutputTree
 from tierup.runtime.executors.executor import Executor
-from tierup.runtime.functions.shortcuts import Finish, Match, finisher, matcher
+from tierup.runtime.functions.graphs.shortcuts import Finish, Match, finisher, matcher
 from tierup.runtime.programs.program import Program
 
 Numbers = frozenset[Access]  # from outside, which a graph reads at every call
