@@ -118,7 +118,7 @@ def _saved(
         if getattr(options, name) != value:
             raise _Refusal(f"its versions are made under {name}={getattr(options, name)!r}; make it with {name}={value!r}")
     if function.answered_elsewhere:
-        raise _Refusal("parts of it stay Python: " + "; ".join(function.answered_elsewhere))
+        raise _Refusal("parts of it stay Python: " + _briefly(function.answered_elsewhere))
     graphs, versions = [], list[GivenVersion]()
     for shape, variant in function.shapes:
         if not all(_holds(constant) for constant in variant.built.constants):
@@ -190,7 +190,15 @@ def _for(target: str, version: GivenVersion, options: Options) -> GivenVersion:
     return replace(version, request=request, artifact=artifact)
 
 
+_MOST_REASONS = 3
 _COMPILER = ("tierup.lowering.artifacts.cache", "obtain")  # by name: where nothing is compiled again it is not imported
+
+
+def _briefly(reasons: Sequence[str]) -> str:
+    """The first of them; explain() has all."""
+    pythons = [reason for reason in reasons if reason.startswith("Python")] or list(reasons)
+    rest = f", and {len(pythons) - _MOST_REASONS} more, which explain() lists" if len(pythons) > _MOST_REASONS else ""
+    return "; ".join(pythons[:_MOST_REASONS]) + rest
 
 
 def _graph(writer: PlanWriter, shape: CallShape, variant: Variant, versions: Sequence[GivenVersion]) -> tuple[Any, ...]:
