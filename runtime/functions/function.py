@@ -37,7 +37,7 @@ from tierup.runtime.faults import faults
 from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsOther, PlainPython
 from tierup.runtime.functions.graphs.graphs import Graphs, GraphsByShape
 from tierup.runtime.functions.graphs.shortcuts import Match
-from tierup.runtime.functions.graphs.variant import Build, Built, Variant, lists_of
+from tierup.runtime.functions.graphs.variant import Build, Built, Variant
 from tierup.runtime.functions.kinds import Kinds
 from tierup.runtime.functions.portable.portable import Portable
 from tierup.runtime.functions.weighing import FIRST, Weighed, answer_due
@@ -307,10 +307,10 @@ class Function(Weighed, Portable, Generic[P, R]):
         if there is not graphs or last is not variant:
             self._plain[ranks] = graphs, variant, variant.shortcut(shape)
 
-    def executor_for(self, shape: CallShape, built: Built, arguments: Mapping[str, object]) -> Executor:
-        """Who runs a new graph."""
+    def executor_for(self, shape: CallShape, built: Built, arguments: Mapping[str, object], lists: Lists) -> Executor:
+        """Who runs a new graph. `lists`: those of a call that it changes or gives back."""
         leave = functools.partial(_leave_to_python, weakref.ref(self))
-        table = self._direct_table(shape, built, arguments)
+        table = self._direct_table(shape, built, arguments, lists)
         return Executor(built.program, self._overrides, table, owner=self.once, leave_to_python=leave, keep=built.keep)
 
     def let_go(self, executors: Sequence[Executor]) -> None:
@@ -324,13 +324,12 @@ class Function(Weighed, Portable, Generic[P, R]):
 
     # --- the direct tables ------------------------------------------------------------------------------------------
 
-    def _direct_table(self, shape: CallShape, built: Built, arguments: Mapping[str, object]) -> DirectTable | None:
+    def _direct_table(self, shape: CallShape, built: Built, arguments: Mapping[str, object], lists: Lists) -> DirectTable | None:
         """The table that takes calls of this shape without Python."""
         always = self._tensors is not None and self._tensors.always
         flat = all(isinstance(tree, Leaf) and not tree.is_static for _, tree in shape.parameters)
         if self._overrides.current().entry != "native" or always and not flat:
             return None
-        lists = lists_of(shape, built)
         made_for = convention(shape, *self._binding.known, built.output, built.hidden, built.constants, arguments, lists)
         if made_for is None or made_for.key not in self._tables and len(self._tables) >= _MOST_TABLES:
             return None

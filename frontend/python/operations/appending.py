@@ -212,14 +212,20 @@ def append(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     owner = own(frame, node, owner)
     check_item(frame, node, owner, value)
     n = length(frame, owner)
+    end = binary(frame, node, ast.Add, n, Const(1))
+    _make_room(frame, node, owner, n, end)
+    write(frame, node, owner, n, value)
+    stores.fill(frame, node, _count(frame, owner), end)
+
+
+def _make_room(frame: Frame, node: ast.AST, owner: Growing | Reference, n: Value, end: Value) -> None:
+    """See to it that a list of `n` items has room for `end`."""
     if isinstance(owner, Growing):
         owner.appended += 1
-        _leave_to_python(frame, node, compare(frame, ast.GtE, n, Const(owner.room.most)).ssa, owner.room.most)
+        _leave_to_python(frame, node, compare(frame, ast.Gt, end, Const(owner.room.most)).ssa, owner.room.most)
     else:
-        with in_arm(frame, compare(frame, ast.GtE, n, growing.known(frame, owner, growing.SIZE)).ssa):
-            _move(frame, node, owner, n, n)
-    write(frame, node, owner, n, value)
-    stores.fill(frame, node, _count(frame, owner), binary(frame, node, ast.Add, n, Const(1)))
+        with in_arm(frame, compare(frame, ast.Gt, end, growing.known(frame, owner, growing.SIZE)).ssa):
+            _move(frame, node, owner, n, end)
 
 
 def _move(frame: Frame, node: ast.AST, owner: Reference, n: Value, least: Value) -> None:
@@ -322,12 +328,7 @@ def extend_by(frame: Frame, node: ast.AST, owner: Grows, other: Grows) -> None:
         raise frame.error(node, f"{describe(other)} added to a list of other items", "give a list items of one kind, for example floats")
     n, count = length(frame, owner), length(frame, other)
     end = binary(frame, node, ast.Add, n, count)
-    if isinstance(owner, Growing):
-        owner.appended += 1
-        _leave_to_python(frame, node, compare(frame, ast.Gt, end, Const(owner.room.most)).ssa, owner.room.most)
-    else:
-        with in_arm(frame, compare(frame, ast.Gt, end, growing.known(frame, owner, growing.SIZE)).ssa):
-            _move(frame, node, owner, n, end)
+    _make_room(frame, node, owner, n, end)
     _copy(frame, node, owner, n, other, ZERO, count, Const(1))
     stores.fill(frame, node, _count(frame, owner), end)
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.times import GRAPHS, During, Times
+from tierup.runtime.arguments.lists.changed import Lists
 from tierup.runtime.arguments.lists.structures import Structures
 from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base.events import EventKind
@@ -41,8 +42,8 @@ class GraphsOwner(Protocol):
     def options(self) -> Options:
         """Those in force now."""
 
-    def executor_for(self, shape: CallShape, built: Built, arguments: Mapping[str, object]) -> Executor:
-        """Who runs a new graph."""
+    def executor_for(self, shape: CallShape, built: Built, arguments: Mapping[str, object], lists: Lists) -> Executor:
+        """Who runs a new graph. `lists`: those of a call that it changes or gives back."""
 
     def let_go(self, executors: Sequence[Executor]) -> None:
         """Their graphs are dropped."""
@@ -105,7 +106,8 @@ class Graphs:
                 newly_read = self.numbers.take_new()
                 outdated = self._drop_outdated(function, newly_read)
                 there = self.by_shape.get(shape, ())
-                variant = Variant(replace(built, keep=None), function.executor_for(shape, built, arguments), lists_of(shape, built))
+                lists = lists_of(shape, built)
+                variant = Variant(replace(built, keep=None), function.executor_for(shape, built, arguments, lists), lists)
                 # a new dict each time: other threads may be reading the old one
                 self.by_shape = {**self.by_shape, shape: (*there, variant)}
                 gone = self._make_room(function, variant)
