@@ -25,7 +25,7 @@ from tierup.dialect.base import dtypes
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.frame import Frame, GrowsList, Room, Site
 from tierup.frontend.python.building.knowledge import with_certain_dtypes
-from tierup.frontend.python.building.templates import NotSeen, Structure, Template, dtypes_of, leaves, reference_to, template_of
+from tierup.frontend.python.building.templates import NotSeen, Structure, Template, dtypes_of, leaves, reference_to, template_of, unify
 from tierup.frontend.python.building.values import Array, Growing, Heap, Reference, Sequence, Value
 
 LISTS = 4  # as many items have room as lists, times this
@@ -82,24 +82,36 @@ def _both(frame: Frame, a: Template, b: Template, wanted: Wanted) -> Template:
         wanted[a.site] = Room(b, 0, in_heap=True)
         learn(frame, a, b, wanted)
         return b
-    if not (isinstance(a, Structure) and isinstance(b, Structure) and a.kind == b.kind == "reference"):
+    if isinstance(a, Structure) and isinstance(b, Structure) and a.kind == b.kind == "reference":
+        return reference_to(_both(frame, a.keys[0], b.keys[0], wanted))  # type: ignore[arg-type]  # a template
+    either = unify(a, b, choices=True)
+    if either is None:
         raise LookupError
-    return reference_to(_both(frame, a.keys[0], b.keys[0], wanted))  # type: ignore[arg-type]  # a template
+    list(leaves(either))
+    return either
 
 
 def seen(frame: Frame, owner: Growing | Reference, item: Template, wanted: Wanted) -> None:
-    """Note that a list gets an item of this kind. Raises LookupError where its items are of another."""
-    _both(frame, owner.item if isinstance(owner, Reference) else owner.room.item, item, wanted)
+    """Note that a list gets an item of this kind, which may be a number of another kind than those before. Raises LookupError where
+    there is nothing that all items are."""
+    had: Template = owner.item if isinstance(owner, Reference) else owner.room.item
+    both = _both(frame, had, item, wanted)
+    if both == had or wanted:
+        return
+    if isinstance(owner, Reference):
+        learn(frame, had, both, wanted)
+    elif owner.site is not None:
+        wanted[owner.site] = replace(owner.room, item=both)
 
 
-def learn(frame: Frame, unseen: NotSeen, item: Template, wanted: Wanted) -> None:
-    """Note what the items of some lists are, which were not seen yet, wherever there are such lists."""
+def learn(frame: Frame, unseen: Template, item: Template, wanted: Wanted) -> None:
+    """Note what the items of some lists are, of which less was known, wherever there are such lists."""
     for site, room in frame.outside.rooms.items():
         if room is not None and (found := _with_instead(room.item, unseen, item)) != room.item:
             wanted[site] = replace(room, item=found)
 
 
-def _with_instead(within: Template, unseen: NotSeen, item: Template) -> Template:
+def _with_instead(within: Template, unseen: Template, item: Template) -> Template:
     if within == unseen:
         return item
     if isinstance(within, Structure) and within.kind == "reference":

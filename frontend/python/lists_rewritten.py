@@ -60,6 +60,16 @@ def times_of(numbers: Any, first: int, count: int, of: Any, value: Any) -> int:
     return found
 
 
+def has_none(which: Any, kind: int) -> Any:
+    """Whether none of some numbers, of which this says of what kind each is, is of a kind."""
+    return bool(np.all(which != kind))
+
+
+def of_kinds(which: Any, kind: int, these: Any, others: Any) -> Any:
+    """Of each place the number that is there: these have those of a kind, others the rest."""
+    return np.where(which == kind, these, others)
+
+
 def turned(numbers: Any, first: int, count: int) -> Any:
     """Turns round the order of so many numbers of an array."""
     for k in range(count // 2):

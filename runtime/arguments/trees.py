@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -267,8 +267,9 @@ class Output:
 @dataclass(frozen=True)
 class OutputNode:
     """A tuple, list or dict of outputs, `keys` a dict's, or a named tuple's class; a "complex" number of two floats; "each": a list whose
-    items' numbers are in arrays; "rows" in it, of items that are lists: how many items each has, and those of all of them; or "scalar_if":
-    an array, and a bool that says whether rank 0 makes it a NumPy scalar."""
+    items' numbers are in arrays; in it "rows", of items that are lists: how many items each has, and those of all of them, and "either", of
+    items of several kinds: of which each is, and all of each kind; or "scalar_if": an array, and a bool that says whether rank 0 makes it a
+    NumPy scalar."""
 
     kind: str
     items: tuple[OutputTree, ...]
@@ -330,15 +331,34 @@ def listed(item: OutputTree, *columns: Any) -> list[Any]:
 def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
     """The items of a list whose numbers the results are, place by place."""
     if isinstance(tree, Output):
-        column = next(rest)
-        column = column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
+        column = _column(rest)
         return list(column) if tree.decays else column.tolist()
     assert isinstance(tree, OutputNode)
     if tree.kind == "rows":
         counts, items = _items(tree.items[0], rest), iter(_items(tree.items[1], rest))
         return [list(islice(items, count)) for count in counts]
+    if tree.kind == "either":
+        return _of_kinds(_column(rest), tree.items[1:], rest)
     columns = [_items(part, rest) for part in tree.items]
     return list(map(complex, *columns)) if tree.kind == "complex" else list(zip(*columns, strict=True))
+
+
+def _column(rest: Iterator[Any]) -> Any:
+    column = next(rest)
+    return column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
+
+
+def _of_kinds(which: np.ndarray, kinds: Sequence[OutputTree], rest: Iterator[Any]) -> list[Any]:
+    """Items of several kinds, of which `which` has for each place the one it is of. All are taken for the most common kind first."""
+    starts = list(accumulate((sum(1 for _ in output_leaves(kind)) for kind in kinds), initial=0))
+    columns = [_column(rest) for _ in range(starts[-1])]
+    of = [columns[begin:end] for begin, end in pairwise(starts)]
+    common = int(np.bincount(which, minlength=len(kinds)).argmax())
+    found = _items(kinds[common], iter(of[common]))
+    for i in (which != common).nonzero()[0].tolist():
+        kind = which[i]
+        found[i] = _items(kinds[kind], iter([column[i : i + 1] for column in of[kind]]))[0]
+    return found
 
 
 def output_leaves(tree: OutputTree) -> Iterator[Output]:

@@ -48,6 +48,14 @@ NATIVE = {
     "items exchanged": "a = len(x) * [0.0]\nfor i in range(len(x)):\n    a[i] = float(x[i])\nfor i in range(len(x) - 1):\n    if a[i] > a[i + 1]:\n        a[i], a[i + 1] = a[i + 1], a[i]\nreturn a",
     "read at any place": "w, s = [0.5, 1.0, 0.25], 0.0\nfor i in range(len(x)):\n    s += w[i % 3] * float(x[i])\nreturn s, w",
     "repeated in each round": "t = 0.0\nfor i in range(len(x)):\n    row = [0.5] * (i % 5)\n    row.append(float(x[i]))\n    row[i % len(row)] += 2.0\n    for v in row:\n        t = t * 0.5 + v\nreturn t",
+    "of two kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
+    "of three kinds": "out = [False] * len(x)\nfor i in range(len(x)):\n    if x[i] > 0.3:\n        out[i] = float(x[i])\n    elif x[i] > -0.3:\n        out[i] = i\nreturn out, [v * 2 for v in out]",
+    "zeros that become floats": "out = [0] * len(x)\nfor i in range(len(x)):\n    out[i] += float(x[i])\n    out[i // 2] -= 1\nreturn out, out[-1] if out else 0",
+    "sums of what came before": "out = [0]\nfor v in x:\n    out.append(out[-1] + float(v))\nreturn out, out[len(out) // 2]",
+    "zeros, and NumPy's scalars": "out = [0] * len(x)\nfor i in range(len(x)):\n    if x[i] > 0:\n        out[i] = x[i]\nreturn out, out[0] if out else 1",
+    "zeros that become means": "sums, counts = [0] * 4, [0] * 4\nfor v in x:\n    sums[int(abs(v)) % 4] += float(v)\n    counts[int(abs(v)) % 4] += 1\nreturn [s / c if c else 0 for s, c in zip(sums, counts)]",
+    "an array of two kinds": "out = [0] * len(x)\nfor i in range(len(x)):\n    if x[i] > 0:\n        out[i] = float(x[i])\nreturn np.array(out), sum(out), max(out, default=0), len(out)",
+    "the larger of two kinds": "best = [0] * (len(x) + 2)\nfor i in range(len(x) - 1, -1, -1):\n    best[i] = max(best[i + 1], float(x[i]) + best[i + 2])\nreturn best[0], best",
     "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
 }  # fmt: skip
 # of an array: bodies that are native as a whole, in which lists have one another's place
@@ -63,6 +71,9 @@ IN_HEAPS = {
     "empty ones first": "n = len(x)\nadj = [[] for _ in range(n)]\nfor i in range(n):\n    adj[i * 7 % n].append(i)\n    adj[(i + 3) % n].append(i * 2)\nreturn adj",
     "the last one and this one": "prev = [0.0] * 5\nfor v in x:\n    cur = [float(v)] * 5\n    for j in range(1, 5):\n        cur[j] = prev[j - 1] + cur[j]\n    prev = cur\nreturn prev",
     "names exchanged": "a, b = [1.0] * 4, [2.0] * 4\nfor i in range(len(x)):\n    a[i % 4] += float(x[i])\n    a, b = b, a\nreturn a, b",
+    "rows of two kinds": "t = [[0] for _ in range(len(x))]\nfor i in range(len(x)):\n    if x[i] > 0:\n        t[i][0] = float(x[i])\nreturn t",
+    "a product of matrices": "n = min(len(x), 5)\na = [[float(v) * j for j in range(n)] for v in x[:n]]\nc = [[0] * n for _ in range(n)]\nfor i in range(n):\n    for j in range(n):\n        for k in range(i):\n            c[i][j] += a[i][k] * a[k][j]\nreturn c",
+    "shortest ways": "n = min(len(x), 6)\nd = [[float('inf')] * n for _ in range(n)]\nfor i in range(n):\n    d[i][i] = 0\n    d[i][i - 1] = abs(float(x[i]))\nfor k in range(n):\n    for i in range(n):\n        for j in range(n):\n            if d[i][k] + d[k][j] < d[i][j]:\n                d[i][j] = d[i][k] + d[k][j]\nreturn d",
     "rows exchanged, and written by a name": "t = [[float(v), float(v) * 2] for v in x]\nfor i in range(len(x) - 1):\n    if t[i][0] > t[i + 1][0]:\n        t[i], t[i + 1] = t[i + 1], t[i]\n    row = t[i]\n    row[1] += 1.0\nreturn t",
     "a row that changes while it is looped over": "t = [[1.0] for _ in range(len(x))]\ns = 0.0\nfor r in t:\n    for v in r:\n        s += v\n        if len(r) < 3:\n            r.append(v + 1)\nreturn s",
     "slices and sums of lists": "a = [0.0] * len(x)\nfor i in range(len(x)):\n    a[i] = float(x[i])\nb = a[1:]\nd = a[:]\nif d:\n    d[0] = 9.0\nreturn a, b, a[::-1], d, a[-3:], a[1:-1:2], a[5:2], a[-100:100], a + [1.0, 2.0], [0.5] + b, a + b",
@@ -81,7 +92,6 @@ IN_HEAPS = {
 # bodies of which some statements are Python's, or that have no native code
 IN_PART = {
     "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
-    "of several kinds": "out = []\nfor v in x:\n    if v > 0:\n        out.append(float(v))\n    else:\n        out.append(1)\nreturn out",
     "returned twice": "out = []\nfor v in x:\n    out.append(float(v))\nreturn [out, (out,)]",
     "in a function that writes its argument": "out = []\nfor i in range(len(x)):\n    x[i] += 1\n    out.append(float(x[i]))\nreturn out",
     "repeated in a function that writes its argument": "out = [0.5] * len(x)\nfor i in range(len(x)):\n    x[i] += 1\n    out[i] += float(x[i])\nreturn out",
@@ -89,12 +99,10 @@ IN_PART = {
     "slices and sorting": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[1:3], sorted(out)[:2], sum(out), tuple(out)",
     "appended to while it is looped over": "out = [4.0]\nfor v in out:\n    if v > 0.5:\n        out.append(v / 2)\nreturn out",
     "appended to behind a loop over it": "out = []\nfor i in range(len(x)):\n    for v in out:\n        if v > x[i]:\n            break\n    out.append(float(x[i]))\nreturn out",
-    "repeated, of several kinds": "out = [0] * len(x)\nfor i in range(len(x)):\n    out[i] = float(x[i])\nreturn out",
     "repeated, of large ints": "f = [1] * (len(x) + 2)\nfor i in range(2, len(x) + 2):\n    f[i] = f[i - 1] * 3 + f[i - 2]\nreturn f[-1] % 1000003, len(f)",
     "repeated by a float": "return [1.0] * float(len(x))",
     "a place that is none": "out = [0.0] * len(x)\nfor i in range(len(x) + 1):\n    out[i] = 1.0\nreturn out",
     "one list twice in the result": "t = [[float(v)] for v in x]\nt.append([1.0])\nfor i in range(len(x)):\n    t[i][0] += 1\nreturn t, t[0]",
-    "rows of two kinds": "t = [[0] for _ in range(len(x))]\nfor i in range(len(x)):\n    t[i][0] = float(x[i])\nreturn t",
     "rows in a function that writes its argument": "t = [[0.0] * 2 for _ in range(len(x))]\nfor i in range(len(x)):\n    x[i] += 1\n    t[i][0] = float(x[i])\nreturn t",
     "printed": "out = []\nfor v in x:\n    out.append(float(v))\nprint(len(out))\nout.append(3.0)\nreturn out",
     "an index that is none": "out = []\nfor v in x:\n    out.append(float(v))\nreturn out[len(x)]",
@@ -176,8 +184,8 @@ STEPS = st.lists(
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5")), st.sampled_from(("0", "0.5", "-1.0")),
-       st.sampled_from(("[]", "[0.5] * len(x)", "(len(x) - 3) * [{b}]", "[1.0, 2.0]", "[{b}] * 4")))  # fmt: skip
+@given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5", "i", "1")), st.sampled_from(("0", "0.5", "-1.0")),
+       st.sampled_from(("[]", "[0.5] * len(x)", "(len(x) - 3) * [{b}]", "[1.0, 2.0]", "[{b}] * 4", "[0] * len(x)", "[0]")))  # fmt: skip
 def test_any_steps_in_a_loop_leave_the_list_that_python_has(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], a: str, b: str, start: str
 ) -> None:

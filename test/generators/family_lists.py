@@ -21,6 +21,9 @@ OF_NUMBERS = (
     "V = L[:]\nfor w in L:\n    if w in V and w < 2:\n        V.remove(w)", "V = L[1:]\na_ = 0\nwhile a_ < len(V):\n    if V[a_] > 0:\n        del V[a_]\n    else:\n        a_ += 1", "V = L[:]\nwhile len(V) > 3:\n    V.pop(len(V) // 2)",
     "V = []\nfor a_ in range(len(L)):\n    V.extend(L[a_:])\n    if len(V) > 50:\n        V.clear()", "V = []\nfor w in L:\n    V += [w, w]\n    if len(V) > 7:\n        del V[-3]\nV += L[:2]", "V = L[:]\nV.insert(-2, L[0])\nV.insert(99, L[0])\nV.pop(1)",
     "V = [3]\nfor w in L:\n    V.append(V.pop(0) + 1)\n    V.insert(w, 2)\nV.remove(2)", "V = []\nfor w in L:\n    if V and V[-1] == w:\n        V.pop(-1)\n    else:\n        V += sorted(V[-2:])\n        V.append(w)",
+    "V = [0] * len(L)\nfor a_ in range(len(L)):\n    V[a_] += L[a_] * 0.5\n    V[a_ // 2] -= 1", "V = [0]\nfor w in L:\n    V.append(V[-1] + w / 2)\nb_ = sum(V) + max(V)", "V = [False] * len(L)\nfor a_, w in enumerate(L):\n    if w > 1:\n        V[a_] = w / 4\n    elif w:\n        V[a_] = a_",
+    "V = [[0] * 3 for _ in range(4)]\nfor a_ in range(len(L)):\n    V[a_ % 4][a_ % 2] += L[a_] / 2\n    V[0][2] = max(V[0][2], L[a_])", "V = []\nfor w in L:\n    V.append(w if w > 0 else 0)\nV = np.array(V)", "V = [1]\nfor w in L:\n    V.append(V[-1] // 2 if w > 0 else V[-1] * 0.75)\n    V[0] -= V[-1] > 0\nV = [w for w in V if w][:9], min(V), 1 in V, V.count(0)",
+    "V = [0, 0]\nfor w in L:\n    V[w > 0] += w\n    V = [V[1], V[0]]", "V = []\nfor a_, w in enumerate(L):\n    V.append((a_, 0 if w > 1 else w + 0.5))\nb_ = [w for _, w in V]", "V = [0] * 5\nb_ = [1.5] * 5\nfor a_, w in enumerate(L):\n    V[a_ % 5] = w\n    V, b_ = b_, V\nV = V == b_, V, b_",
     "def g_(v, k):\n    v[k] = v[k - 1]\n    return v[k]\nV = g_(L, 1) + g_(L, -1)", "V = L[1:]\nfor a_ in range(len(V)):\n    L[a_] = V[a_]",
 )  # fmt: skip
 OF_LISTS = (

@@ -19,7 +19,7 @@ from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.source import Source
-from tierup.frontend.python.building.templates import Template, dtypes_of, is_seen
+from tierup.frontend.python.building.templates import Template, dtypes_of, says_more
 from tierup.frontend.python.building.values import (
     PYTHON_SCALARS,
     Array,
@@ -207,9 +207,7 @@ class Frame:
         self.boundary: tuple[str, ...] | None = None
         self.is_entry = True
         self.is_numpys = is_numpys(source.function)
-        self.trying: int | None = (
-            None  # branches and loops around the `try` at hand, whose handlers catch what surely raises
-        )
+        self.trying: int | None = None  # branches and loops around the `try` at hand, whose handlers catch what surely raises
         self.caught: Exception | None = None  # by the handler at hand
         self.without_gradients: set[tuple[int, int]] = set()  # first and last lines of tierup.no_grad
         if getattr(source.function, NO_GRAD, None) is source.function:
@@ -279,7 +277,7 @@ class Frame:
             return False
         for site, room in (error.grows or {}).items() if isinstance(error, GrowsList) else ():
             had = self.outside.growing.get(site) or self.outside.rooms.get(site, room)
-            if had is room or had is not None and (room.in_heap and not had.in_heap or room.item != had.item and not is_seen(had.item)):
+            if had is room or had is not None and (room.in_heap and not had.in_heap or says_more(room.item, had.item)):
                 self.outside.growing[site] = replace(room, in_heap=room.in_heap or had.in_heap)
         last = node.end_lineno or node.lineno
         known = any(node.lineno <= line <= last for e in self.outside.refused if (line := e.called_at or e.lineno) is not None)

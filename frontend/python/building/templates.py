@@ -109,6 +109,13 @@ def is_seen(item: Template) -> bool:
     return not isinstance(item, NotSeen)
 
 
+def says_more(item: Template, had: Template) -> bool:
+    """Whether more is known of the items of a list than was: which they are, or that some are of another kind."""
+    if isinstance(item, Structure) and isinstance(had, Structure) and item.kind == had.kind == "reference":
+        return says_more(item.keys[0], had.keys[0])  # type: ignore[arg-type]  # templates
+    return item != had and (not is_seen(had) or unify(had, item, choices=True) == item)
+
+
 def reference_to(item: Template) -> Structure:
     """How a list in a heap crosses, by the template of its items."""
     return Structure("reference", (OneScalar("int"),), (item,))
@@ -116,7 +123,7 @@ def reference_to(item: Template) -> Structure:
 
 def leaves(item: Template) -> Iterator[OneScalar | OneArray]:
     """The numbers of an item of a list that grows, in order. Raises LookupError for an item that no arrays hold."""
-    if isinstance(item, Structure) and (item.kind in ("tuple", "complex") and not item.keys or item.kind == "reference"):
+    if isinstance(item, Structure) and (item.kind in ("tuple", "complex") and not item.keys or item.kind in ("reference", "either")):
         for part in item.items:
             yield from leaves(part)
     elif isinstance(item, OneScalar) or isinstance(item, OneArray) and item.rank == 0 and item.decays and item.dtype is not None:

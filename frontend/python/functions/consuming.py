@@ -15,7 +15,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
 from functools import partial
 
-from tierup.frontend.python.building.branch import select
+from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, Unjoinable
 from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, OneOf, Value
 from tierup.frontend.python.flow.names import binds
@@ -109,7 +109,7 @@ def from_start(
 
     def of_some() -> Value:
         first, rest = iteration.first_and_rest(frame, node, items)
-        return build(step(start, first), rest)
+        return build(each(frame, node, [first], partial(step, start)), rest)
 
     is_empty = compare(frame, ast.LtE, items.length, ZERO).ssa
     if left_to_python:

@@ -26,7 +26,7 @@ import numpy as np
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax
 from tierup.frontend.python import heaps, lists_rewritten
-from tierup.frontend.python.building.branch import in_arm, select
+from tierup.frontend.python.building.branch import each, in_arm, select
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic, Room, Site
 from tierup.frontend.python.building.knowledge import with_certain_dtypes
 from tierup.frontend.python.building.templates import OneScalar, dtypes_of, leaves, lower, template_of, unify
@@ -38,6 +38,7 @@ from tierup.frontend.python.building.values import (
     Given,
     Growing,
     Grows,
+    OneOf,
     Reference,
     Scalar,
     Sequence,
@@ -351,7 +352,7 @@ def store(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value)
 def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
     """Raises UnsupportedSyntax for an item of another kind than those of the list."""
     item, wanted = growing.item_of(owner), heaps.Wanted()
-    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True)) == item:
+    if unify(item, template_of(with_certain_dtypes(frame, value), generalise=True), choices=True) == item:
         return
     error = frame.error(node, f"{describe(value)} in a list of others", "give a list items of one kind, for example floats")
     if isinstance(owner, Given):
@@ -366,11 +367,21 @@ def check_item(frame: Frame, node: ast.AST, owner: Grows, value: Value) -> None:
 def write(frame: Frame, node: ast.AST, owner: Grows, index: Value, value: Value) -> None:
     """Write an item, of the kind of the others, to a place of the list, or to all of a slice."""
     item = growing.item_of(owner)
+    if isinstance(value, OneOf) and any(isinstance(v, Array) for v in value.alternatives):  # of those that it is not there is no number
+
+        def written(one: Value) -> Value:
+            write(frame, node, owner, index, one)
+            return NONE
+
+        each(frame, node, [value], written)
+        return
     if isinstance(index, Slice):
         start, stop = (growing.place(frame, node, owner, end) for end in (index.start, index.stop))
         index = Slice(start, stop, NONE)
     else:
         index = growing.place(frame, node, owner, index)
     for leaf, ssa, buffer in zip(leaves(item), lower(frame.em, value, item), growing.buffers(frame, owner), strict=True):
+        if not isinstance(ssa.owner, ir.Block) and ssa.owner.name == "torch.prim.Uninitialized":  # what the item is not
+            continue
         number: Value = Scalar(ssa, leaf.kind) if isinstance(leaf, OneScalar) else Array(ssa, 0, dtype=leaf.dtype)
         stores.store(frame, node, buffer, index, number)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.mlir import ir
+from tierup.frontend.python import lists_rewritten
 from tierup.frontend.python.building.frame import Frame
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.templates import OneArray, OneScalar, Structure, Template, leaves, raise_
@@ -26,6 +27,7 @@ from tierup.frontend.python.building.values import (
     Iterable_,
     Itself,
     Mapping_,
+    OneOf,
     Reference,
     Scalar,
     Sequence,
@@ -135,7 +137,9 @@ def item_at(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     for leaf, buffer in zip(leaves(item), buffers(frame, owner), strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
         found.append(number_in(frame, element, leaf.kind).ssa if isinstance(leaf, OneScalar) else element)
-    return raise_(item, iter(found), em.region, em.writes)
+    made = raise_(item, iter(found), em.region, em.writes)
+    frame.has_choices |= isinstance(made, OneOf) or isinstance(made, Sequence) and any(isinstance(v, OneOf) for v in made.items)
+    return made
 
 
 def _start(frame: Frame, starts: Array, at: Value) -> Scalar:
@@ -210,6 +214,8 @@ def as_array(frame: Frame, node: ast.AST | None, owner: Grows) -> Array:
         assert isinstance(owner, Given)
         return _of_rows(frame, node, owner, item)
     found = columns(frame, node, owner)
+    if isinstance(item, Structure) and item.kind == "either":
+        return _of_kinds(frame, node or frame.source.tree, *found)
     is_flat = not isinstance(item, Structure)
     is_pair = isinstance(item, Structure) and item.kind == "tuple" and not any(isinstance(part, Structure) for part in item.items)
     if len({c.dtype for c in found}) != 1 or not (is_flat or is_pair):
@@ -222,6 +228,25 @@ def as_array(frame: Frame, node: ast.AST | None, owner: Grows) -> Array:
     em = frame.em
     ssa = em.numpy("aten.stack", [em.tensor_list([c.ssa for c in found]), em.int(1)])
     return replace(found[0], ssa=ssa, rank=2)
+
+
+def _of_kinds(frame: Frame, node: ast.AST, which: Array, *kinds: Array) -> Array:
+    """np.array of numbers of several kinds, `which` says of which each is. Python makes one of which none is of the kind that they all
+    become."""
+    found = [kind.dtype for kind in kinds if kind.dtype is not None]  # all, of items of a list
+    dtype = np.result_type(*found)
+    if dtype not in found:
+        raise frame.error(node, "an array of a list with numbers of several kinds", "give a list items of one kind, for example floats")
+    wanted = found.index(dtype)
+    has_none = frame.call_function(frame, node, lists_rewritten.has_none, [which, Const(wanted)], {})
+    raise_if(frame, to_bool(frame, has_none), "ValueUnanswerable", "an array of a list with numbers of several kinds")
+    frame.outside.made_by_python = frame.error(node, "an array of numbers of several kinds, in a function that writes its arguments")
+    made: Value = kinds[wanted]
+    for i, kind in enumerate(kinds):
+        if i != wanted:
+            made = frame.call_function(frame, node, lists_rewritten.of_kinds, [which, Const(i), kind, made], {})
+    assert isinstance(made, Array)
+    return made
 
 
 def _of_rows(frame: Frame, node: ast.AST | None, owner: Given, item: Structure) -> Array:

@@ -371,6 +371,8 @@ def assign_target(frame: Frame, target: ast.expr, value: Value) -> None:
         if isinstance(owner, (Sequence, Mapping_)):
             with appending.or_grows(frame, target, owner, value):
                 stores.store(frame, target, owner, index, value)  # it keeps a value of any kind
+        elif isinstance(owner, Grows):  # and so does this
+            each(frame, target, [index], lambda i: _stored(frame, target, owner, i, value))
         else:
             each(frame, target, [index, value], lambda i, v: _stored(frame, target, owner, i, v))
     elif isinstance(target, ast.Attribute):
@@ -459,7 +461,6 @@ def _call(frame: Frame, node: ast.Call, callee: Value) -> Value:
     count = len(args)
     with_ = lambda *v: call(frame, node, callee, list(v[:count]), dict(zip(kwargs, v[count:], strict=True)))
     return each(frame, node, [*args, *kwargs.values()], with_)
-
 
 
 TAKERS: dict[Any, Callable[[Frame, ast.Call], Value]] = {}

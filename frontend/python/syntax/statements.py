@@ -199,7 +199,8 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
             return found
 
         if isinstance(owner, Grows):
-            appending.store(frame, node, owner, index, operate(frame, node, op, growing.load(frame, node, owner, index), right()))
+            loaded = growing.load(frame, node, owner, index)
+            appending.store(frame, node, owner, index, each(frame, node, [loaded, right()], partial(operate, frame, node, op)))
         else:
             with appending.or_grows(frame, node, owner, None):
                 stores.update_item(frame, node, op, owner, index, right)
