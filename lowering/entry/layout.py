@@ -221,7 +221,7 @@ class StepKind(IntEnum):
     SUBSCRIPT = 10  # `name`, any object, between brackets behind what the slot holds
     ABSENT = 11  # the dict `object` has no `name`
     # of the slot's list, as new arrays in `count` slots, a number at least; `object`: the type of the numbers of each, and its dtype
-    NUMBERS = 12  # its items
+    NUMBERS = 12  # its items; where there are several arrays of which kind each is, and the numbers of each kind
     ROWS = 13  # where the lists in it begin, and the last one ends; their items
     PLACES = 14  # of the tuples in it, place by place
     APART = 15  # no two of `count` lists, and of the lists in them, are one; `object`: (slot, whether it has lists)[count]

@@ -127,9 +127,9 @@ class ScalarSource:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A list with a number at least, as new arrays of float64, int64 or bool. `holds`: None for numbers, `list` for lists of them
-    (the first array says where each begins, and where the last one ends), `tuple` for tuples of them. `types`: of the numbers in each
-    array, float, int or bool, exactly."""
+    """A list with a number at least, as new arrays of float64, int64 or bool. `holds`: None for numbers, of one type or of several (the
+    first array then says of which each is), `list` for lists of them (an array before those says where each begins, and where the last one
+    ends), `tuple` for tuples of numbers. `types`: of the numbers in each array, float, int or bool, exactly."""
 
     of: Source
     holds: type | None

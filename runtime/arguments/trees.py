@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice, pairwise
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -226,7 +226,7 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
         yield from zip((f"{name}.real", f"{name}.imag"), tree.items, strict=True)
         return
     if tree.kind == "whole":
-        yield from zip(_names_of_arrays(tree.keys[0], name), tree.items, strict=True)  # type: ignore[arg-type]  # a Kind, leaves
+        yield from zip(_names_of_arrays(tree.keys[0], f"{name}[:]"), tree.items, strict=True)  # type: ignore[arg-type]  # a Kind, leaves
         return
     steps = [repr(k) for k in tree.keys] if tree.kind == "dict" else [str(i) for i in range(len(tree.items))]
     for step, item in zip(steps, tree.items, strict=True):
@@ -234,14 +234,17 @@ def leaf_names(tree: Tree, name: str) -> Iterator[tuple[str, Leaf]]:
 
 
 def _names_of_arrays(kind: Kind, name: str) -> Iterator[str]:
-    """Of the arrays of a list: `g[:]` says where the lists in it begin, `g[:][:]` has their items, `g[:][0]` the first place of tuples."""
+    """Of the arrays of a list, by the `name` of an item: `g[:]` says where the lists in it begin, `g[:][:]` has their items, `g[:][0]` the
+    first place of tuples; of numbers of several kinds `g[:]` says of which each is, `g[:].int` has the ints."""
     if isinstance(kind, str):
-        yield f"{name}[:]"
+        yield name
     elif kind[0] == "list":
-        yield f"{name}[:]"
+        yield name
         yield from _names_of_arrays(kind[1], f"{name}[:]")
+    elif kind[0] == "either":
+        yield from (name, *(f"{name}.{of}" for of in kind[1:]))
     else:
-        yield from (f"{name}[:][{i}]" for i in range(len(kind) - 1))
+        yield from (f"{name}[{i}]" for i in range(len(kind) - 1))
 
 
 def has_lists(tree: Tree) -> bool:
@@ -331,33 +334,25 @@ def listed(item: OutputTree, *columns: Any) -> list[Any]:
 def _items(tree: OutputTree, rest: Iterator[Any]) -> list[Any]:
     """The items of a list whose numbers the results are, place by place."""
     if isinstance(tree, Output):
-        column = _column(rest)
+        column = next(rest)
+        column = column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
         return list(column) if tree.decays else column.tolist()
     assert isinstance(tree, OutputNode)
     if tree.kind == "rows":
         counts, items = _items(tree.items[0], rest), iter(_items(tree.items[1], rest))
         return [list(islice(items, count)) for count in counts]
     if tree.kind == "either":
-        return _of_kinds(_column(rest), tree.items[1:], rest)
+        return _of_kinds(np.asarray(next(rest)), [_items(part, rest) for part in tree.items[1:]])
     columns = [_items(part, rest) for part in tree.items]
     return list(map(complex, *columns)) if tree.kind == "complex" else list(zip(*columns, strict=True))
 
 
-def _column(rest: Iterator[Any]) -> Any:
-    column = next(rest)
-    return column if hasattr(column, "tolist") else np.asarray(column)  # one on a device
-
-
-def _of_kinds(which: np.ndarray, kinds: Sequence[OutputTree], rest: Iterator[Any]) -> list[Any]:
-    """Items of several kinds, of which `which` has for each place the one it is of. All are taken for the most common kind first."""
-    starts = list(accumulate((sum(1 for _ in output_leaves(kind)) for kind in kinds), initial=0))
-    columns = [_column(rest) for _ in range(starts[-1])]
-    of = [columns[begin:end] for begin, end in pairwise(starts)]
-    common = int(np.bincount(which, minlength=len(kinds)).argmax())
-    found = _items(kinds[common], iter(of[common]))
+def _of_kinds(which: np.ndarray, columns: list[list[Any]]) -> list[Any]:
+    """Of each place the item of the column that this says. All are taken for those of the most common one first."""
+    common = int(np.bincount(which, minlength=len(columns)).argmax())
+    found = columns[common]
     for i in (which != common).nonzero()[0].tolist():
-        kind = which[i]
-        found[i] = _items(kinds[kind], iter([column[i : i + 1] for column in of[kind]]))[0]
+        found[i] = columns[which[i]][i]
     return found
 
 

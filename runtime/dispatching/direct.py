@@ -185,9 +185,9 @@ class _Ways:
 
     def _columns(self, source: Source, kind: Kind, access: hidden.Access) -> None:
         """The arrays of a list. Raises _NeedsPython for lists in lists in a list, and tuples in them."""
-        if not isinstance(kind, str) and not all(isinstance(inner, str) for inner in kind[1:]):
+        holds = None if isinstance(kind, str) or kind[0] == "either" else _CONTAINERS[kind[0]]
+        if holds is not None and not all(isinstance(inner, str) or inner[0] == "either" for inner in kind[1:]):
             raise _NeedsPython
-        holds = None if isinstance(kind, str) else _CONTAINERS[kind[0]]
         columns = self.columns[access] = Columns(source, holds, tuple(NUMBER_TYPES[of] for of in kinds_in(kind)))
         self.flat += [ColumnSource(columns, i) for i in range(len(columns.types))]
 

@@ -69,6 +69,7 @@ def sorts_down(xs: Any) -> Any:
 OF_NUMBERS = [sorts, turns, negates, swaps, runs_over, gives_back, sorts_down]
 NUMBERS: list[list[Any]] = [
     [3, 1, 2], [0.5, -0.0, 0.0, -1.5, math.nan, math.inf], [True, False, True], [(7 * i) % 11 for i in range(60)], [(0.75 * i) % 5 for i in range(400)],
+    [2, 0.5, 0, -0.0, -1.5, math.nan, 2**60], [i % 7 / 2 if i % 3 else i for i in range(70)],
 ]  # fmt: skip
 
 
@@ -92,7 +93,8 @@ def moves(ps: Any) -> Any:
     return ps
 
 
-ROWS = [[[0.5, 1.0, 2.0], [1.5, 0.0, -1.0], [0.25, 4.0, 8.0]], [[1.0], [], [2.0, 3.0, 4.0]], [[float(i * j % 7) for j in range(9)] for i in range(8)]]
+ROWS = [[[0.5, 1.0, 2.0], [1.5, 0.0, -1.0], [0.25, 4.0, 8.0]], [[1.0], [], [2.0, 3.0, 4.0]], [[float(i * j % 7) for j in range(9)] for i in range(8)],
+        [[i * j % 7 if i % 2 else i * j / 2 for j in range(9)] for i in range(8)]]  # fmt: skip
 TUPLES = [[(1, 0.5, 2), (3, -0.0, 1)], [(i, i / 2, i % 3) for i in range(40)]]
 
 

@@ -105,6 +105,9 @@ def lists(chance: random.Random, n: int) -> Iterator[list[Any]]:
     yield [chance.random() > 0.5 for _ in range(n)]
     floats = [chance.uniform(0, 100) for _ in range(n)]
     yield [math.nan, *floats[1:-1], -0.0]
+    yield [chance.choice([chance.uniform(0, 100), chance.randrange(100), 2**60 + 1]) for _ in range(n)]
+    if n < 30:
+        yield [chance.choice([chance.randrange(3), chance.random() > 0.5]) for _ in range(n)]
     for odd in (3, Odd(2), 10**30) if n < 5 or n > MOST_NUMBERS else ():
         yield [*floats[: n // 2], odd, *floats[n // 2 + 1 :]]
 
@@ -148,8 +151,13 @@ def test_a_list_is_read_by_the_native_entry() -> None:
     for n in (20, 20):
         decorated([0.25] * n, 1)
     assert decorated.times.entries == before
-    decorated([0.25] * 19 + [1], 1)  # of two kinds
-    assert decorated.times.entries == before + 1
+    mixed = [0.25, 1, True] * 7  # another graph, of numbers of three kinds
+    for _ in range(3):
+        decorated(mixed, 1)
+    before = decorated.times.entries
+    for n in (1, 2):
+        assert decorated(mixed * n, 1) == pairs(mixed * n, 1)
+    assert decorated.times.entries == before + 1  # of the other length
 
 
 def test_lists_in_lists_and_dicts_are_read_so_too() -> None:
@@ -232,6 +240,7 @@ def lists_of_lists(chance: random.Random, n: int) -> Iterator[tuple[list[Any], l
     yield [[chance.random() for _ in range(n)] for _ in range(n)], edges
     yield [[number() for _ in range(n)] for _ in range(n)], [[number(), number(), number()] for _ in range(3 * n)]
     yield [[number() for _ in range(number() + 2)] for _ in range(n)], edges
+    yield [[chance.choice([0, 0.5, number(), chance.random()]) for _ in range(n)] for _ in range(n)], edges
     if n == 3:
         yield [[1.5] * n] * (n - 1) + [[1] * n], [*edges[1:], (1, 2, 3)]
         yield [[1.5] * n] * (n - 1) + [(1.5,) * n], [*edges[1:], (1, 2)]

@@ -210,6 +210,8 @@ def _item(kind: Kind) -> Template:
     if isinstance(kind, str):
         return OneScalar(kind)
     items = tuple(map(_item, kind[1:]))
+    if kind[0] == "either":
+        return Structure("either", (OneScalar("int"), *items))
     return Structure("rows", (), items) if kind[0] == "list" else Structure("tuple", items)
 
 

@@ -162,14 +162,11 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
         def any_of(count: ir.Value) -> None:
             unless(f.b.icmp_signed(">", count, I64(0)))
 
-        def kind_at(column: int | ir.Value, obj: ir.Value = obj) -> ir.Value:
-            return f.load(f.item(obj, column, 16), 0, PTR)
-
-        def made(column: int | ir.Value, size: ir.Value, obj: ir.Value = obj, to: ir.Value = to) -> ir.Value:
+        def made(column: ir.Value, size: ir.Value, obj: ir.Value = obj, to: ir.Value = to) -> ir.Value:
             """The array of a column, yet to be written, in its slot."""
             f.store(size, length)
             array = new_array(f, f.load(f.item(obj, column, 16), 8, PTR), I32(1), length, NULL, NULL, I32(0))
-            put(array, f.b.add(to, I64(column) if isinstance(column, int) else column))
+            put(array, f.b.add(to, column))
             return array
 
         with f.cases(f.get(step, Step, "kind")) as case:
@@ -193,20 +190,25 @@ def read(f: Emitter, table: ir.Value, slots: ir.Value) -> None:
             case(StepKind.NUMBERS)
             size = size_of_list()
             any_of(size)
-            unless(f.call(lists.all_are, subject, kind_at(0)))
-            f.call(lists.put_all, subject, kind_at(0), f.load(made(0, size), layout.ARRAY_DATA, PTR), I64(0))
+            unless(f.call(lists.all_are, subject, obj, count))
+            with f.loop(count) as j:
+                made(j, size)
+            f.call(lists.put_all, subject, obj, count, f.item(slots, to), I64(0))
             case(StepKind.ROWS)
-            size = size_of_list()
-            total = f.call(lists.count_in_rows, subject, kind_at(1))
+            size, inner = size_of_list(), f.b.sub(count, I64(1))
+            kinds = f.item(obj, I64(1), 16)
+            total = f.call(lists.count_in_rows, subject, kinds, inner)
             any_of(total)
-            starts = made(0, f.b.add(size, I64(1)))
-            f.call(lists.put_rows, subject, kind_at(1), starts, made(1, total))
+            made(I64(0), f.b.add(size, I64(1)))
+            with f.loop(inner) as j:
+                made(f.b.add(j, I64(1)), total)
+            f.call(lists.put_rows, subject, kinds, inner, f.item(slots, to))
             case(StepKind.PLACES)
             size = size_of_list()
             any_of(size)
             unless(f.call(lists.are_tuples, subject, obj, count))
             with f.loop(count) as j:
-                f.call(lists.put_places, subject, kind_at(j), j, made(j, size))
+                f.call(lists.put_places, subject, lists.kind_of(f, obj, j), j, made(j, size))
             case(StepKind.TUPLE)
             items(is_list=False)
             case(StepKind.LIST)

@@ -36,45 +36,94 @@ def put_number(f: Emitter, obj: ir.Value, kind: ir.Value, data: ir.Value, at: ir
     f.b.ret_void()
 
 
-@function(I1, PTR, PTR)
-def all_are(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
-    """i1 all_are(list, type): whether `is_number` holds of all items."""
+@function(I64, PTR, PTR, I64)
+def kind_among(f: Emitter, obj: ir.Value, kinds: ir.Value, count: ir.Value) -> None:
+    """i64 kind_among(object, kinds, count): which of the arrays that have these types has an object: of several the first says which one;
+    -1: none."""
+    several = f.b.zext(f.differ(count, I64(1)), I64)
+    with f.loop(f.b.sub(count, several)) as j:
+        column = f.b.add(j, several)
+        f.return_if(f.call(is_number, obj, kind_of(f, kinds, column)), column)
+    f.b.ret(I64(-1))
+
+
+def kind_of(f: Emitter, kinds: ir.Value, column: ir.Value) -> ir.Value:
+    """The type of the numbers in an array."""
+    return f.load(f.item(kinds, column, 16), 0, PTR)
+
+
+def data_of(f: Emitter, arrays: ir.Value, column: ir.Value) -> ir.Value:
+    """Where the elements of an array are."""
+    return f.load(f.load(f.item(arrays, column), 0, PTR), layout.ARRAY_DATA, PTR)
+
+
+@function(I1, PTR, PTR, I64)
+def all_are(f: Emitter, items: ir.Value, kinds: ir.Value, count: ir.Value) -> None:
+    """i1 all_are(list, kinds, count): whether all items are numbers of these types."""
+    with f.when(f.equal(count, I64(1)), likely=True):
+        with f.loop(f.load(items, layout.OB_SIZE)) as i:
+            f.return_if(f.b.not_(f.call(is_number, item_of(f, items, i), kind_of(f, kinds, I64(0)))), NO)
+        f.b.ret(YES)
     with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        f.return_if(f.b.not_(f.call(is_number, item_of(f, items, i), kind)), NO)
+        f.return_if(f.less(f.call(kind_among, item_of(f, items, i), kinds, count), I64(0)), NO)
     f.b.ret(YES)
 
 
-@function(VOID, PTR, PTR, PTR, I64)
-def put_all(f: Emitter, items: ir.Value, kind: ir.Value, data: ir.Value, first: ir.Value) -> None:
-    """void put_all(list, type, data, first): write all items, from element `first` on."""
+@function(VOID, PTR, PTR, I64, PTR, I64)
+def put_all(f: Emitter, items: ir.Value, kinds: ir.Value, count: ir.Value, arrays: ir.Value, first: ir.Value) -> None:
+    """void put_all(list, kinds, count, arrays, first): write all items, from element `first` on."""
+    with f.when(f.equal(count, I64(1)), likely=True):
+        kind, data = kind_of(f, kinds, I64(0)), data_of(f, arrays, I64(0))
+        with f.loop(f.load(items, layout.OB_SIZE)) as i:
+            f.call(put_number, item_of(f, items, i), kind, data, f.b.add(first, i))
+        f.b.ret_void()
     with f.loop(f.load(items, layout.OB_SIZE)) as i:
-        f.call(put_number, item_of(f, items, i), kind, data, f.b.add(first, i))
+        obj, at = item_of(f, items, i), f.b.add(first, i)
+        mine = f.call(kind_among, obj, kinds, count)
+        f.store(f.b.sub(mine, I64(1)), f.item(data_of(f, arrays, I64(0)), at))
+        with f.loop(f.b.sub(count, I64(1))) as j:
+            column = f.b.add(j, I64(1))
+            kind, data = kind_of(f, kinds, column), data_of(f, arrays, column)
+            is_mine = f.equal(column, mine)
+            with f.when(is_mine):
+                f.call(put_number, obj, kind, data, at)
+            with f.when(f.b.not_(is_mine)):
+                put_zero(f, kind, data, at)
     f.b.ret_void()
 
 
-@function(I64, PTR, PTR)
-def count_in_rows(f: Emitter, items: ir.Value, kind: ir.Value) -> None:
-    """i64 count_in_rows(list, type): how many numbers there are in a list of lists; -1 where there is something else."""
+def put_zero(f: Emitter, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
+    """Write the zero of a type as element `at`."""
+    is_bool = f.equal(kind, the(f, "PyBool_Type"))
+    with f.when(is_bool):
+        f.store(I8(0), f.item(data, at, 1))
+    with f.when(f.b.not_(is_bool)):
+        f.store(I64(0), f.item(data, at))
+
+
+@function(I64, PTR, PTR, I64)
+def count_in_rows(f: Emitter, items: ir.Value, kinds: ir.Value, count: ir.Value) -> None:
+    """i64 count_in_rows(list, kinds, count): how many numbers there are in a list of lists; -1 where there is something else."""
     total = f.variable(I64, I64(0))
     with f.loop(f.load(items, layout.OB_SIZE)) as i:
         row = item_of(f, items, i)
         f.return_if(f.differ(type_of(f, row), the(f, "PyList_Type")), I64(-1))
-        f.return_if(f.b.not_(f.call(all_are, row, kind)), I64(-1))
+        f.return_if(f.b.not_(f.call(all_are, row, kinds, count)), I64(-1))
         f.store(f.b.add(f.load(total), f.load(row, layout.OB_SIZE)), total)
     f.b.ret(f.load(total))
 
 
-@function(VOID, PTR, PTR, PTR, PTR)
-def put_rows(f: Emitter, items: ir.Value, kind: ir.Value, starts: ir.Value, numbers: ir.Value) -> None:
-    """void put_rows(list, type, starts, numbers): write where each list in a list begins and the last one ends, and all their items."""
-    at, starts, numbers = f.variable(I64, I64(0)), f.load(starts, layout.ARRAY_DATA, PTR), f.load(numbers, layout.ARRAY_DATA, PTR)
-    count = f.load(items, layout.OB_SIZE)
-    with f.loop(count) as i:
+@function(VOID, PTR, PTR, I64, PTR)
+def put_rows(f: Emitter, items: ir.Value, kinds: ir.Value, count: ir.Value, arrays: ir.Value) -> None:
+    """void put_rows(list, kinds, count, arrays): write where each list in a list begins and the last one ends, and all their items, into
+    `count` arrays behind that."""
+    at, starts, rows = f.variable(I64, I64(0)), data_of(f, arrays, I64(0)), f.load(items, layout.OB_SIZE)
+    with f.loop(rows) as i:
         row, first = item_of(f, items, i), f.load(at)
         f.store(first, f.item(starts, i))
-        f.call(put_all, row, kind, numbers, first)
+        f.call(put_all, row, kinds, count, f.item(arrays, I64(1)), first)
         f.store(f.b.add(first, f.load(row, layout.OB_SIZE)), at)
-    f.store(f.load(at), f.item(starts, count))
+    f.store(f.load(at), f.item(starts, rows))
     f.b.ret_void()
 
 
@@ -86,7 +135,7 @@ def are_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value) -
         f.return_if(f.differ(type_of(f, item), the(f, "PyTuple_Type")), NO)
         f.return_if(f.differ(f.load(item, layout.OB_SIZE), places), NO)
         with f.loop(places) as j:
-            f.return_if(f.b.not_(f.call(is_number, place_of(f, item, j), f.load(f.item(kinds, j, 16), 0, PTR))), NO)
+            f.return_if(f.b.not_(f.call(is_number, place_of(f, item, j), kind_of(f, kinds, j))), NO)
     f.b.ret(YES)
 
 
@@ -177,13 +226,19 @@ def number_at(f: Emitter, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
     f.b.ret(new_reference(f, truth(f, data, at)))
 
 
-@function(I1, PTR, PTR, PTR, I64, I64)
-def give(f: Emitter, items: ir.Value, kind: ir.Value, data: ir.Value, first: ir.Value, count: ir.Value) -> None:
-    """i1 give(list, type, data, first, count): let as many items be the elements from `first` on, but for those that are; false with an
-    exception set. Another thread may have made the list shorter, or longer, while the kernel ran without the GIL."""
+@function(I1, PTR, PTR, I64, PTR, I64, I64)
+def give(
+    f: Emitter, items: ir.Value, kinds: ir.Value, columns: ir.Value, arrays: ir.Value, first: ir.Value, count: ir.Value
+) -> None:
+    """i1 give(list, kinds, columns, arrays, first, count): let as many items be the elements from `first` on, but for those that are; false
+    with an exception set. Another thread may have made the list shorter, or longer, while the kernel ran without the GIL."""
+    column = f.variable(I64, I64(0))
     with f.loop(count) as i:
         f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
         at, was = f.b.add(first, i), item_of(f, items, i)
+        with f.when(f.differ(columns, I64(1)), likely=False):
+            f.store(f.b.add(f.load(f.item(data_of(f, arrays, I64(0)), at)), I64(1)), column)
+        kind, data = kind_of(f, kinds, f.load(column)), data_of(f, arrays, f.load(column))
         with f.when(f.b.not_(f.call(is_still, was, kind, data, at))):
             now = f.call(number_at, kind, data, at)
             f.return_if(f.is_null(now), NO, likely=False)
@@ -204,30 +259,22 @@ def length_of(f: Emitter, array: ir.Value) -> ir.Value:
     return f.load(f.load(array, layout.ARRAY_DIMS, PTR))
 
 
-@function(I1, PTR, PTR, PTR, PTR)
-def give_rows(f: Emitter, items: ir.Value, kind: ir.Value, starts: ir.Value, numbers: ir.Value) -> None:
-    """i1 give_rows(list, type, starts, numbers): `give` for each list in a list, by where it begins."""
-    rows = f.b.sub(length_of(f, starts), I64(1))
-    starts, numbers = (f.load(array, layout.ARRAY_DATA, PTR) for array in (starts, numbers))
+@function(I1, PTR, PTR, I64, PTR)
+def give_rows(f: Emitter, items: ir.Value, kinds: ir.Value, columns: ir.Value, arrays: ir.Value) -> None:
+    """i1 give_rows(list, kinds, columns, arrays): `give` for each list in a list, by where it begins."""
+    rows, starts = f.b.sub(length_of(f, f.load(arrays, 0, PTR)), I64(1)), data_of(f, arrays, I64(0))
     with f.loop(rows) as i:
         f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
         row, first = item_of(f, items, i), f.load(f.item(starts, i))
         f.return_if(f.differ(type_of(f, row), the(f, "PyList_Type")), YES, likely=False)
         count = f.b.sub(f.load(f.item(starts, f.b.add(i, I64(1)))), first)
-        f.return_if(f.b.not_(f.call(give, row, kind, numbers, first, count)), NO)
+        f.return_if(f.b.not_(f.call(give, row, kinds, columns, f.item(arrays, I64(1)), first, count)), NO)
     f.b.ret(YES)
 
 
 @function(I1, PTR, PTR, I64, PTR)
 def give_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value, arrays: ir.Value) -> None:
     """i1 give_tuples(list, kinds, places, arrays): let the items be tuples of the elements of all arrays, but for those that are."""
-
-    def data(j: ir.Value) -> ir.Value:
-        return f.load(f.load(f.item(arrays, j), 0, PTR), layout.ARRAY_DATA, PTR)
-
-    def kind(j: ir.Value) -> ir.Value:
-        return f.load(f.item(kinds, j, 16), 0, PTR)
-
     differs = f.variable(I1, NO)
     with f.loop(length_of(f, f.load(arrays, 0, PTR))) as i:
         f.return_if(f.b.not_(f.less(i, f.load(items, layout.OB_SIZE))), YES, likely=False)
@@ -236,13 +283,13 @@ def give_tuples(f: Emitter, items: ir.Value, kinds: ir.Value, places: ir.Value, 
         f.return_if(f.differ(f.load(was, layout.OB_SIZE), places), YES, likely=False)
         f.store(NO, differs)
         with f.loop(places) as j:
-            is_other = f.b.not_(f.call(is_still, place_of(f, was, j), kind(j), data(j), i))
+            is_other = f.b.not_(f.call(is_still, place_of(f, was, j), kind_of(f, kinds, j), data_of(f, arrays, j), i))
             f.store(f.b.or_(f.load(differs, 0, I1), is_other), differs)
         with f.when(f.load(differs, 0, I1)):
             made = api(f, "PyTuple_New", places)
             f.return_if(f.is_null(made), NO, likely=False)
             with f.loop(places) as j:
-                now = f.call(number_at, kind(j), data(j), i)
+                now = f.call(number_at, kind_of(f, kinds, j), data_of(f, arrays, j), i)
                 with f.when(f.is_null(now), likely=False):
                     f.call(decref, made)
                     f.b.ret(NO)
@@ -258,21 +305,13 @@ def give_lists(f: Emitter, table: ir.Value, flat: ir.Value) -> None:
     with f.loop(f.get(table, Table, "n_lists")) as i:
         record = f.item(f.get(table, Table, "lists"), i, ctypes.sizeof(ListRecord))
         items, arrays = f.load(f.item(flat, f.b.add(n_flat, i)), 0, PTR), f.item(flat, f.get(record, ListRecord, "first"))
-        types, good = f.get(record, ListRecord, "types"), f.variable(I1, YES)
-
-        def kind(place: int, types: ir.Value = types) -> ir.Value:
-            return f.load(types, 16 * place, PTR)
-
-        def array(place: int, arrays: ir.Value = arrays) -> ir.Value:
-            return f.load(arrays, 8 * place, PTR)
-
+        types, columns, good = f.get(record, ListRecord, "types"), f.get(record, ListRecord, "places"), f.variable(I1, YES)
         with f.cases(f.get(record, ListRecord, "kind")) as case:
             case(StepKind.NUMBERS)
-            numbers = f.load(array(0), layout.ARRAY_DATA, PTR)
-            f.store(f.call(give, items, kind(0), numbers, I64(0), length_of(f, array(0))), good)
+            f.store(f.call(give, items, types, columns, arrays, I64(0), length_of(f, f.load(arrays, 0, PTR))), good)
             case(StepKind.ROWS)
-            f.store(f.call(give_rows, items, kind(1), array(0), array(1)), good)
+            f.store(f.call(give_rows, items, f.item(types, I64(1), 16), f.b.sub(columns, I64(1)), arrays), good)
             case(StepKind.PLACES)
-            f.store(f.call(give_tuples, items, types, f.get(record, ListRecord, "places"), arrays), good)
+            f.store(f.call(give_tuples, items, types, columns, arrays), good)
         f.return_if(f.b.not_(f.load(good, 0, I1)), NO, likely=False)
     f.b.ret(YES)

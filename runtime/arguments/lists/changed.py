@@ -20,7 +20,7 @@ import numpy as np
 
 from tierup.dialect.base.records import dataclass
 from tierup.runtime.arguments.hidden import Access
-from tierup.runtime.arguments.lists.columns import NUMBER_TYPES, Kind
+from tierup.runtime.arguments.lists.columns import NUMBER_TYPES, Kind, by_kinds
 from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree, leaf_names
 from tierup.runtime.base.errors import UnsupportedArgument
 
@@ -120,18 +120,30 @@ def _put(lists: Sequence[list[Any]], kind: Kind, arrays: Sequence[np.ndarray]) -
     begin = 0
     for items in lists:
         parts = [array[begin : begin + len(items)] for array in arrays]
-        if isinstance(kind, str):
-            for i in _changed(items, parts[0], kind):
-                items[i] = parts[0][i].item()
+        if kind[0] != "tuple":
+            for i, now in _changed(items, parts, kind).items():
+                items[i] = now
         else:
-            places = [_changed([item[place] for item in items], parts[place], name) for place, name in enumerate(kind[1:])]
+            places = [_changed([item[place] for item in items], [parts[place]], name) for place, name in enumerate(kind[1:])]
             for i in sorted(set(chain.from_iterable(places))):
-                items[i] = tuple([part[i].item() if i in now else was for part, now, was in zip(parts, places, items[i], strict=True)])
+                items[i] = tuple([now.get(i, was) for now, was in zip(places, items[i], strict=True)])
         begin += len(items)
 
 
-def _changed(items: Sequence[Any], now: np.ndarray, kind: str) -> set[int]:
-    """Where numbers are others, bit by bit: a NaN, and a -0.0, stay what they are."""
-    was: np.ndarray = np.array(items, NUMBER_TYPES[kind])
-    bits = np.uint8 if kind == "bool" else np.int64
-    return set(np.flatnonzero(was.view(bits) != np.ascontiguousarray(now).view(bits)).tolist())
+def _changed(items: Sequence[Any], arrays: Sequence[np.ndarray], kind: Kind) -> dict[int, Any]:
+    """Where numbers are others, bit by bit, and which: a NaN, and a -0.0, stay what they are."""
+    if isinstance(kind, str):
+        was: np.ndarray = np.array(items, NUMBER_TYPES[kind])
+        return {i: arrays[0][i].item() for i in _differ(was, arrays[0])}
+    which, *numbers = arrays
+    before, *had = by_kinds(items, kind[1:])
+    places = set(_differ(before, which))
+    for of, (then, now) in enumerate(zip(had, numbers, strict=True)):
+        places.update(i for i in _differ(then, now) if which[i] == of)
+    return {i: numbers[which[i]][i].item() for i in sorted(places)}
+
+
+def _differ(was: np.ndarray, now: np.ndarray) -> list[int]:
+    bits = np.uint8 if was.dtype == bool else np.int64
+    found: list[int] = np.flatnonzero(was.view(bits) != np.ascontiguousarray(now).view(bits)).tolist()
+    return found

@@ -2,6 +2,7 @@
 
     [0.5, 1.5, ...]              "float"                       [0.5 1.5 ...]
     [[1, 2], [], [3], ...]       ("list", "int")               [0 2 2 3 ...]  where each inner list begins, and the end   [1 2 3 ...]
+    [0, 0.5, ...]                ("either", "int", "float")    [0 1 ...]  which kind each is   [0 0 ...]   [0.0 0.5 ...]
     [(0, 4, 0.5), ...]           ("tuple", "int", "int", "float")     [0 ...]   [4 ...]   [0.5 ...]
 
 Free of MLIR: read on every call that the native entry does not take.
@@ -25,7 +26,7 @@ Kind = str | tuple[Any, ...]
 
 def columns_of(items: list[Any], fewest: int = 1) -> tuple[Kind, list[np.ndarray]] | None:
     """The kind of a list's items, and their numbers, as arrays of float64, int64 or bool. None for a list of fewer numbers, and where they
-    are of several kinds, too large, or something else."""
+    are too large, or something else."""
     first = items[0] if items else None
     if type(first) in _NAMES:
         return _numbers(items) if len(items) >= fewest else None
@@ -45,7 +46,7 @@ def kinds_in(kind: Kind) -> Iterator[str]:
     if isinstance(kind, str):
         yield kind
         return
-    if kind[0] == "list":
+    if kind[0] in ("list", "either"):
         yield "int"
     for inner in kind[1:]:
         yield from kinds_in(inner)
@@ -55,13 +56,26 @@ _NAMES = {of: name for name, of in NUMBER_TYPES.items()}
 
 
 def _numbers(items: Sequence[Any]) -> tuple[Kind, list[np.ndarray]] | None:
-    kind = type(items[0])
-    if kind not in _NAMES or len(set(map(type, items))) > 1:
+    kinds = set(map(type, items))
+    if not kinds <= _NAMES.keys():
         return None
     try:
-        return _NAMES[kind], [np.array(items, kind)]
+        if len(kinds) == 1:
+            [kind] = kinds
+            return _NAMES[kind], [np.array(items, kind)]
+        names = [name for name, of in NUMBER_TYPES.items() if of in kinds]
+        return ("either", *names), by_kinds(items, names)
     except OverflowError:
         return None
+
+
+def by_kinds(items: Sequence[Any], names: Sequence[str]) -> list[np.ndarray]:
+    """Numbers of these kinds: of which each is, and for each kind those that are of it, zeros elsewhere. Raises OverflowError for an int
+    of more than 64 bits."""
+    types = list(map(type, items))
+    which = np.array(list(map([NUMBER_TYPES[name] for name in names].index, types)))
+    of_kind = lambda kind: np.array([v if of is kind else 0 for v, of in zip(items, types, strict=True)], kind)
+    return [which, *(of_kind(NUMBER_TYPES[name]) for name in names)]
 
 
 def _columns(items: Sequence[Any]) -> tuple[Kind, list[np.ndarray]] | None:
@@ -79,5 +93,5 @@ def _columns(items: Sequence[Any]) -> tuple[Kind, list[np.ndarray]] | None:
     if min(counts) != max(counts) or not 0 < counts[0] <= _MOST_PLACES:
         return None
     places = [_numbers(place) for place in zip(*items, strict=True)]
-    kinds = tuple([place[0] for place in places if place is not None])
+    kinds = tuple([place[0] for place in places if place is not None and isinstance(place[0], str)])
     return None if len(kinds) < len(places) else (("tuple", *kinds), [place[1][0] for place in places if place is not None])
