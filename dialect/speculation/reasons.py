@@ -26,6 +26,8 @@ class Reason(Enum):
     NO_DEVICE = "there is no device to run kernels on, so the CPU answers"
     BROKEN_LIBRARY = "NVIDIA's library for matrix products is installed but cannot be used, so our own kernels multiply"
     NO_GRADIENT = "the program has no gradient of what requires one; PyTorch ran it, under its autograd"
+    NOT_TRANSLATED = "the program has what is not translated; PyTorch ran it"
+    NO_ARRAY = "a tensor is of a kind that no array can stand for; PyTorch ran the program"
     WATCHED = "PyTorch watches the thread's operations one by one; it ran the program, so that it sees them"
     OTHER_LAYOUT = "a tensor lies in memory in another way than the program was exported for; PyTorch ran it"
     NESTED = "the program makes a nested tensor, for which no array can stand; PyTorch ran it"

@@ -76,7 +76,7 @@ class TorchFunction:
                 raise LeftToPyTorch(attributes.left)
             return function(*args, **kwargs)
         except LeftToPyTorch as e:
-            program = self._source.eager if e.reason is Reason.NO_GRADIENT else self._source.original
+            program = self._source.eager if e.reason in (Reason.NO_GRADIENT, Reason.NOT_TRANSLATED) else self._source.original
             if program is None:
                 raise
             return self._leave_to_torch(e, program, args, kwargs)

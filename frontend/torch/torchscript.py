@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.records import cached_property
 from tierup.dialect.language.context import thread_context
+from tierup.dialect.optable.kernels import torch_tensors
+from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.graph import built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
@@ -36,10 +38,11 @@ def from_torchscript(
 
     Tensors in, tensors out, without copies; parameters and buffers are read from the module at every call. `method`: which of a
     module's; of one with several signatures a call takes the one that its arguments fit. `foreign`: an op that tierup has no kernel for is
-    called through PyTorch ("torch"), or refused when the graph is built ("error"). `gradients`: a call that wants a gradient which tierup
-    cannot make runs the program as it is in PyTorch, under its autograd, and an event says so ("torch"), or raises
-    `tierup.NotDifferentiable` ("error"). `options`: as `tierup.options`. Raises TypeError for what is no program of TorchScript;
-    UnsupportedProgram for a module with hooks of its own and, at the first call, for what is not translated.
+    called through PyTorch, and a program that is not translated runs in it ("torch"), or both are refused when the graph is built
+    ("error"). `gradients`: a call that wants a gradient which tierup cannot make runs the program as it is in PyTorch, under its autograd,
+    and an event says so ("torch"), or raises `tierup.NotDifferentiable` ("error").
+    `options`: as `tierup.options`. Raises TypeError for what is no program of TorchScript;
+    UnsupportedProgram for a module with hooks of its own and, with an "error", at the first call, for what is not translated.
     """
     import torch  # here: an optional package, and a second to import
 
@@ -123,7 +126,7 @@ class _Script:
             context = thread_context()
             if shape in left:
                 raise left[shape].saying(str(left[shape]))
-            with context, _remembered(left, shape):
+            with context, _remembered(left, shape, self.eager is not None and self.foreign == "torch"):
                 graph = GraphBuilder(context, self.name, self.graph, attributes, self.foreign).build(shape)
                 return built(graph, self.name, f"TorchScript {self.name}")
 
@@ -136,12 +139,20 @@ class _Script:
 
 
 @contextmanager
-def _remembered(left: dict[CallShape, LeftToPyTorch], shape: CallShape) -> Iterator[None]:
+def _remembered(left: dict[CallShape, LeftToPyTorch], shape: CallShape, all_: bool) -> Iterator[None]:
+    """Keep why PyTorch answers calls of this structure. `all_`: also where the program is not translated, whatever of it failed, but for
+    what the call itself has wrong, a RuntimeError."""
     try:
         yield
     except LeftToPyTorch as e:
         left[shape] = e
         raise
+    except Exception as e:
+        if not all_ or isinstance(e, RuntimeError):
+            raise
+        what = str(e) if isinstance(e, (UnsupportedProgram, torch_tensors.NoArray)) else f"{type(e).__name__}: {e}"
+        left[shape] = LeftToPyTorch(what, Reason.NOT_TRANSLATED)
+        raise left[shape] from e
 
 
 def _different(names: list[str]) -> list[str]:

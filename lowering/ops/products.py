@@ -53,12 +53,17 @@ def multiply(x: Tensor, y: Tensor) -> Tensor:
     if named:
         reads = ir.ArrayAttr.get([ir.AffineMapAttr.get(a) for a in maps])
         return out.holding(named_product(NAMED_PRODUCTS[len(lead)], [x.value, y.value, out.value], reads))
+    return _summed(list(zip((x, y), maps, strict=False)), out, maps[2], [*["parallel"] * k, "reduction", "parallel"])
+
+
+def _summed(operands: list[tuple[Tensor, ir.AffineMap]], out: Tensor, written: ir.AffineMap, iterators: list[str]) -> Tensor:
+    """Products of two tensors' elements, added to a tensor in its dtype."""
 
     def body(elements: list[Scalar], total: list[Scalar]) -> list[Scalar]:
-        left, right = (v.cast(dtype) for v in elements)
+        left, right = (v.cast(out.dtype) for v in elements)
         return [plus(total[0], left * right)]
 
-    return tensors.looped(list(zip((x, y), maps, strict=False)), [out], maps[2], [*["parallel"] * k, "reduction", "parallel"], body)[0]
+    return tensors.looped(operands, [out], written, iterators, body)[0]
 
 
 def _either(x: Tensor, i: int, y: Tensor, j: int) -> Size:
@@ -92,7 +97,7 @@ def _matmul(c: Call) -> Tensor:
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     """Vectors, matrices and batches of them, which broadcast (torch.matmul)."""
     if x.rank == 1 and y.rank == 1:
-        return shape.reshaped(multiply(_row(x), _column(y)), [])
+        return _dot(x, y)
     if x.rank == 1:
         made = matmul(_row(x), y)
         return _without(made, made.rank - 2)
@@ -106,6 +111,12 @@ def matmul(x: Tensor, y: Tensor) -> Tensor:
     if x.rank == 2 and y.rank == 2:
         return multiply(x, y)
     return _batched(x, y)
+
+
+def _dot(x: Tensor, y: Tensor) -> Tensor:
+    """Of vectors, as a sum: a call of BLAS takes as long as a hundred of its steps, and copies what does not lie side by side first."""
+    along = tensors.dims_map(1, [0])
+    return _summed([(x, along), (y, along)], tensors.zeros([], widened(x.dtype)), tensors.dims_map(1, []), ["reduction"])
 
 
 def _batched(x: Tensor, y: Tensor) -> Tensor:

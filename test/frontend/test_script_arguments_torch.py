@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035 - what torch.jit.script reads
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - what torch.jit.script reads
 
 import numpy as np
 import pytest
@@ -71,7 +71,16 @@ def anything(a: Any):
     return a, isinstance(a, int), isinstance(a, Tuple[int, int]), isinstance(a, torch.Tensor)  # noqa: UP006
 
 
-PROGRAMS = (an_int, a_float, a_bool, an_optional_int, an_optional_bool, ints, floats, bools, a_pair, by_name, by_number, a_string, an_optional_list, anything)  # fmt: skip
+def one_of(a: Union[float, List[int], torch.Tensor]):  # noqa: UP006, UP007
+    if isinstance(a, float):
+        return a * 2, 0
+    elif isinstance(a, torch.Tensor):
+        return 0.5, int(a.sum().item()) + 1
+    else:
+        return 2.5, len(a)
+
+
+PROGRAMS = (an_int, a_float, a_bool, an_optional_int, an_optional_bool, ints, floats, bools, a_pair, by_name, by_number, a_string, an_optional_list, anything, one_of)  # fmt: skip
 VALUES = (
     3, 1.5, True, False, float("nan"), 2**62, "a", None, torch.tensor(3), torch.tensor(3.7), torch.tensor(-3.7), torch.tensor(True), torch.tensor([2]),
     torch.tensor([1, 2]), torch.tensor([]), [1, 2], [1.5], [True], (1, 2), (1, 2.5), (1,), (1, 2, 3), [torch.tensor(1)], [torch.tensor(1.5), 2], {"a": 1},
@@ -81,7 +90,7 @@ VALUES = (
 OTHERWISE = (  # what Python's iteration makes of a value in TorchScript, and not here: a tuple of a tensor, a dict of nothing
     ((a_pair,), (torch.Tensor,)),
     ((by_name, by_number), (torch.Tensor, type(None), tuple, list)),
-    ((anything,), (np.int64, np.bool_)),  # arrays here
+    ((anything, one_of), (np.int64, np.bool_)),  # arrays here
 )
 
 
@@ -101,6 +110,21 @@ def test_numbers_lists_and_tuples_are_converted_or_refused_as_by_torchscript(pro
     taken = [v for v in VALUES if not any(program in programs and type(v) in types for programs, types in OTHERWISE)]
     for value in (*taken, *taken, *reversed(taken)):
         assert outcome(ours, value) == outcome(scripted, value), value
+
+
+def test_what_is_one_of_several_types_is_native():
+    def program(x, by: Union[float, List[int], torch.Tensor]) -> Any:  # noqa: UP006, UP007
+        scaled: Any = x
+        if isinstance(by, float):
+            scaled = x * by
+        elif isinstance(by, torch.Tensor):
+            scaled = x + by
+        return scaled
+
+    ours, x = from_torchscript(torch.jit.script(program)), torch.randn(3, 3)
+    for by in (2.5, torch.ones(3), [1]) * 4:
+        torch.testing.assert_close(ours(x, by), program(x, by))
+    assert ours.stats().hits == 9, ours.explain()
 
 
 def test_a_tensor_that_is_left_out_is_none():

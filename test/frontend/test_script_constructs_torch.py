@@ -651,14 +651,20 @@ def test_in_place_ops_without_a_row_write_the_argument():
     agree(program, (x, torch.tensor([0, 1])))
 
 
-def test_an_op_that_changes_a_shape_in_place_is_refused_with_the_line():
+def test_an_op_that_changes_a_shape_in_place_is_left_to_pytorch_or_refused_with_the_line():
     @torch.jit.script
     def program(x):
-        x.unsqueeze_(0)
-        return x
+        y = x * 2
+        y.unsqueeze_(0)
+        return y
 
-    with pytest.raises(UnsupportedProgram, match=r"\.py:\d+: aten.unsqueeze_ changes the shape of a tensor in place"):
-        from_torchscript(program)(torch.ones(2))
+    ours = from_torchscript(program)
+    for _ in range(3):
+        assert ours(torch.ones(2)).tolist() == [[2, 2]]
+    assert "3 calls by the original program: the program has what is not translated" in ours.explain()
+    for refuses in ({"foreign": "error"}, {"gradients": "error"}):
+        with pytest.raises(UnsupportedProgram, match=r"\.py:\d+: aten.unsqueeze_ changes the shape of a tensor in place"):
+            from_torchscript(program, **refuses)(torch.ones(2))
 
 
 def test_kernels_by_torch_have_names_of_their_own():

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import nn  # noqa: E402
 
+import tierup  # noqa: E402
 from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -139,17 +140,20 @@ def test_exceptions_of_the_program_are_pythons():
         from_torchscript(program)(torch.ones(2), 3)
 
 
-def test_tensors_that_no_array_stands_for_are_refused_with_the_remedy():
+def test_calls_with_tensors_that_no_array_stands_for_are_left_to_pytorch():
     @torch.jit.script
     def program(x):
         return x * 2
 
     ours = from_torchscript(program)
     nested = torch.nested.nested_tensor([torch.ones(2)])
-    given = (torch.ones(2, device="meta"), "cpu"), (torch.eye(2).to_sparse(), "to_dense"), (nested, "to_padded"), (torch.ones(2) * 1j, "complex")
-    for x, remedy in given:
-        with pytest.raises(TypeError, match=remedy):
-            ours(x)
+    given = torch.ones(2, device="meta"), torch.eye(2).to_sparse(), nested, torch.ones(2) * 1j, (torch.ones(2) * 1j).requires_grad_()
+    for x in given:
+        found = ours(x)
+        assert (found.layout, found.is_nested, found.dtype, found.requires_grad) == (x.layout, x.is_nested, x.dtype, x.requires_grad)
+    assert "5 calls by the original program: a tensor is of a kind that no array can stand for" in ours.explain()
+    with pytest.raises(TypeError, match="complex numbers are taken in NumPy arrays alone"):
+        tierup.jit(lambda x: x * 2)(torch.ones(2) * 1j)
     x = torch.ones(2, dtype=torch.bfloat16)
     torch.testing.assert_close(ours(x), x * 2)
 

@@ -153,6 +153,13 @@ def element_of_a_matrix_twice(m):
             m[i, j] -= m[i, j - 1]
 
 
+def element_of_a_row_that_is_read_too(m):
+    for i in range(1, m.shape[0]):
+        for j in range(1, m.shape[1]):
+            m[i, j] -= np.dot(m[i, :j], m[0, :j]) * 1e-4
+            m[i, j] *= m[0, j]
+
+
 def element_of_a_row(m):
     for j in range(m.shape[1]):
         m[1][j] = m[0][j]

@@ -26,6 +26,10 @@ def _torch() -> Any:
     return torch
 
 
+class NoArray(TypeError):
+    """A tensor that no array can stand for. The message says what to pass."""
+
+
 def is_tensor(value: object) -> bool:
     """Whether it is one of PyTorch's tensors."""
     return isinstance(value, _torch().Tensor)
@@ -51,7 +55,7 @@ def transformed() -> bool:
 def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     """A tensor's values, without a copy: writes are seen on both sides. What gradient it requires is not looked at.
 
-    Raises TypeError, with the remedy, for a tensor that no array can stand for: on another device, sparse, quantized, meta,
+    Raises NoArray, with the remedy, for a tensor that no array can stand for: on another device, sparse, quantized, meta,
     complex, of a dtype that PyTorch computes little with, of a subclass with rules of its own.
     """
     if type(tensor) in _PLAIN:
@@ -67,15 +71,15 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
 def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
     torch = _torch()
     if tensor.is_nested:
-        raise TypeError("a nested tensor is not supported: pass torch.nested.to_padded_tensor(x, 0.0)")
+        raise NoArray("a nested tensor is not supported: pass torch.nested.to_padded_tensor(x, 0.0)")
     if type(tensor) not in _PLAIN:
-        raise TypeError(f"a tensor of the class {type(tensor).__name__} is not supported: pass x.as_subclass(torch.Tensor)")
+        raise NoArray(f"a tensor of the class {type(tensor).__name__} is not supported: pass x.as_subclass(torch.Tensor)")
     if tensor.device.type != "cpu":
-        raise TypeError(f"a tensor on {tensor.device} is not supported: pass x.cpu()")
+        raise NoArray(f"a tensor on {tensor.device} is not supported: pass x.cpu()")
     if tensor.layout is not torch.strided:
-        raise TypeError(f"a tensor of the layout {tensor.layout} is not supported: pass x.to_dense()")
+        raise NoArray(f"a tensor of the layout {tensor.layout} is not supported: pass x.to_dense()")
     if tensor.is_quantized:
-        raise TypeError("a quantized tensor is not supported: pass x.dequantize()")
+        raise NoArray("a quantized tensor is not supported: pass x.dequantize()")
     found = tensor.detach()
     if found.is_conj() or found.is_neg():
         found = found.resolve_conj().resolve_neg()
@@ -83,14 +87,14 @@ def _other_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
         halves: np.ndarray[Any, Any] = found.view(torch.int16).numpy().view(_BFLOAT16)
         return halves
     if found.dtype in (torch.uint16, torch.uint32, torch.uint64):
-        raise TypeError(f"a tensor of {found.dtype} is not supported: PyTorch has few ops on it, and their rules are not followed")
+        raise NoArray(f"a tensor of {found.dtype} is not supported: PyTorch has few ops on it, and their rules are not followed")
     if found.dtype.is_complex:
-        raise TypeError(f"a tensor of {found.dtype} is not supported: complex numbers are taken in NumPy arrays alone")
+        raise NoArray(f"a tensor of {found.dtype} is not supported: complex numbers are taken in NumPy arrays alone")
     try:
         array: np.ndarray[Any, Any] = found.numpy()
         return array
     except (TypeError, RuntimeError) as e:
-        raise TypeError(f"a tensor of {found.dtype} is not supported: {e}") from None
+        raise NoArray(f"a tensor of {found.dtype} is not supported: {e}") from None
 
 
 def requires_grad(value: Any) -> bool:

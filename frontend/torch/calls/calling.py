@@ -18,7 +18,7 @@ from tierup.dialect.base.exceptions import UNANSWERED
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.calls import autograd, by_python, shared_memory, transforms, watched
-from tierup.frontend.torch.errors import through_torch
+from tierup.frontend.torch.errors import LeftToPyTorch, through_torch
 from tierup.runtime.arguments.trees import unflatten
 from tierup.runtime.base.errors import NotDifferentiable, UnsupportedArgument
 from tierup.runtime.base.events import EventKind
@@ -53,8 +53,13 @@ def call(
     if torch_tensors.transformed():
         transforms.refuse(function.__name__, (args, kwargs))
     given: dict[int, Any] = {}  # the tensor of each array, by the array's id
-    arrays = tuple([torch_tensors.to_arrays(a, given) for a in args])
-    named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
+    try:
+        arrays = tuple([torch_tensors.to_arrays(a, given) for a in args])
+        named = {k: torch_tensors.to_arrays(v, given) for k, v in kwargs.items()}
+    except torch_tensors.NoArray as e:
+        if original is None:
+            raise
+        raise LeftToPyTorch(str(e), Reason.NO_ARRAY) from None
     if attributes is not None:
         attributes.renew()
         attributes.call.tensors, attributes.call.given = given, (tuple(args), kwargs)

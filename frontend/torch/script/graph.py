@@ -98,7 +98,7 @@ class GraphBuilder(Builder):
         """Translate a node that calls an op: to what it gives, where that is known now, else to an op of the dialect."""
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(script_synonyms.canonical(by_torch.name_of(node, schema)), schema, self.operands(node))
-        script_queries.refuse_devices(self, name, operands)
+        script_queries.refuse_results(self, name, schema, operands)
         if node.kind() == "aten::tensor":
             operands = script_factories.of_tensor(self, node, operands)
         same = script_dropout.identity(name, operands)

@@ -15,6 +15,7 @@ from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree, each_once
 
+_KINDS = {"!torch.tensor": "array", "!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
@@ -22,12 +23,13 @@ def argument(builder: Builder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
     """What the call hands over, put together again as the graph takes it. Raises RuntimeError, as TorchScript does, for what is not of the
     argument's type and not converted to it."""
     kind = type_.kind()
+    if kind in ("AnyType", "UnionType"):
+        found = _type_of(builder, tree, type_)
+        return builder.derefined(argument(builder, tree, found, flat), builder.type(spelled(type_)))
     if isinstance(tree, Leaf):
         return builder.derefined(_leaf(builder, tree, type_, flat), builder.type(spelled(type_)))
     if kind == "OptionalType":
         return builder.derefined(argument(builder, tree, type_.getElementType(), flat), builder.type(spelled(type_)))
-    if kind == "AnyType":
-        return builder.derefined(argument(builder, tree, _type_of(builder, tree, type_), flat), builder.type(spelled(type_)))
     if kind == "DictType" and tree.kind == "dict":
         keys_are = _KEYS.get(type_.getKeyType().kind())
         if keys_are is None:
@@ -81,7 +83,7 @@ _EXAMPLES: dict[str, object] = {"none": None, "str": "", "int": 0, "float": 0.0,
 
 
 def _type_of(builder: Builder, tree: Tree, type_: Any) -> Any:
-    """The TorchScript type that it finds for what is handed over as Any."""
+    """The TorchScript type that it finds for what is handed over as Any, or as one of several types. Raises RuntimeError for another."""
     import torch  # here: an optional package, and a second to import
 
     def example(tree: Tree) -> Any:
@@ -93,6 +95,8 @@ def _type_of(builder: Builder, tree: Tree, type_: Any) -> Any:
     found = torch._C._jit_try_infer_type(example(tree))
     if not found.success():
         raise _misfit(builder, f"a {tree.kind} of one of its items of another type, or of none", type_)
+    if not found.type().isSubtypeOf(type_):
+        raise _misfit(builder, f"a value of type {found.type().annotation_str}", type_)
     return found.type()
 
 
@@ -120,6 +124,8 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
         else:
             items = list(builder.em.create("torch.prim.TupleUnpack", [value], types).results)
         return OutputNode("tuple", tuple(_output(builder, v, t, results) for v, t in zip(items, elements, strict=True)))
+    if kind in ("AnyType", "UnionType"):
+        return _any(builder, under_casts(value), results)
     if kind == "OptionalType" and (under := under_casts(value)).type != value.type:
         return _output(builder, under, type_.getElementType(), results)
     if kind == "DictType" and (named := script_results.items_of(value)) is not None:
@@ -130,3 +136,9 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
         return OutputNode("list", tuple(_output(builder, v, element, results) for v in listed))
     results.append(builder.tensor_of(value) if kind == "TensorType" and str(value.type) in NUMBERS else value)
     return Output("array" if kind == "TensorType" else _SCALARS.get(kind, "other"))
+
+
+def _any(builder: Builder, value: ir.Value, results: list[ir.Value]) -> OutputTree:
+    """What is known by what it is alone."""
+    results.append(value)
+    return Output(_KINDS.get(str(value.type), "other"))

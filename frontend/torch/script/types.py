@@ -46,6 +46,6 @@ def spelled(type_: torch._C.JitType) -> str:
         return f"tuple<{', '.join(spelled(e) for e in t.elements())}>"
     if kind == "DictType":
         return f"dict<{spelled(t.getKeyType())}, {spelled(t.getValueType())}>"
-    if kind == "UnionType" and not any("TensorType" in str(m.kind()) for m in t.containedTypes()):
+    if kind == "UnionType":
         return "any"
     raise UnsupportedProgram(f"values of the type {type_.annotation_str} are not supported")

@@ -74,8 +74,10 @@ def by_kinds(items: Sequence[Any], names: Sequence[str]) -> list[np.ndarray]:
     of more than 64 bits."""
     types = list(map(type, items))
     which = np.array(list(map([NUMBER_TYPES[name] for name in names].index, types)))
-    of_kind = lambda kind: np.array([v if of is kind else 0 for v, of in zip(items, types, strict=True)], kind)
-    return [which, *(of_kind(NUMBER_TYPES[name]) for name in names)]
+    made = [which]
+    for kind in (NUMBER_TYPES[name] for name in names):
+        made.append(np.array([v if of is kind else 0 for v, of in zip(items, types, strict=True)], kind))
+    return made
 
 
 def _columns(items: Sequence[Any]) -> tuple[Kind, list[np.ndarray]] | None:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -82,11 +83,19 @@ def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.V
     return result if made is None else builder.derefined(made, result.type)
 
 
+# complex and quantised; sparse: as torch.ScalarType and torch.Layout number them
+_OTHERS = {"dtype": (8, 9, 10, 12, 13, 14), "layout": (1, 2, 3, 4, 5)}
+_MAKES_OTHERS = re.compile(
+    r"aten\.(fft_(fft|ifft|rfft|ihfft)[2n]?|complex|polar|stft|view_as_complex|linalg_eig|linalg_eigvals|(_?to_)?sparse_\w+|to_sparse|quantize_\w+)(\.|$)"
+)
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
 
-def refuse_devices(builder: Builder, name: str, operands: list[ir.Value]) -> None:
-    """Raise UnsupportedProgram for an op that is to make its result on another device than the CPU."""
+def refuse_results(builder: Builder, name: str, schema: Any, operands: list[ir.Value]) -> None:
+    """Raise UnsupportedProgram for an op that is to make what no array stands for: on another device than the CPU, complex, sparse."""
+    asked = [] if schema is None else zip(operands, schema.arguments, strict=False)
+    if _MAKES_OTHERS.match(name) or any(a.name in _OTHERS and known(builder, v) in _OTHERS[a.name] for v, a in asked):
+        raise UnsupportedProgram(f"{name} makes a tensor that is complex, sparse or quantised")
     for value in operands:
         text = known(builder, value) if "Device" in str(under_casts(value).type) else None
         if isinstance(text, str) and text.partition(":")[0] != "cpu" and not name.startswith(_COMPARISONS):

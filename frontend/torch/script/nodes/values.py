@@ -33,10 +33,10 @@ def _unwrap(builder: Builder, node: Any) -> None:
 
 
 def cast(builder: Builder, value: ir.Value, type_: ir.Type) -> ir.Value:
-    """A value as what TorchScript knows that it is; an int or a float as a number."""
-    if value.type == type_:
-        return value
-    widens = str(type_) == "!torch.number" and str(value.type) in ("!torch.int", "!torch.float")
+    """A value as what TorchScript knows that it is; an int or a float as a number, anything as Any."""
+    if under_casts(value).type == type_:
+        return under_casts(value)
+    widens = str(type_) == "!torch.any" or str(type_) == "!torch.number" and str(value.type) in ("!torch.int", "!torch.float")
     return builder.em.create("torch.derefine" if widens else "torch.prim.unchecked_cast", [value], [type_]).results[0]
 
 
