@@ -40,7 +40,10 @@ _pointer.restype, _pointer.argtypes = ctypes.c_size_t, [ctypes.py_object, ctypes
 
 def address(op: ir.Operation) -> int:
     """Where an op lies, or lay: nothing is read there."""
-    return int(_pointer(op._CAPIPtr, b"torch_mlir.ir.Operation._CAPIPtr"))
+    try:
+        return int(_pointer(op._CAPIPtr, b"torch_mlir.ir.Operation._CAPIPtr"))
+    except ctypes.ArgumentError as e:  # what ctypes says where its own Python code finds no room on the stack
+        raise RecursionError(str(e)) from None
 
 
 # Dicts and sets know ops, values and blocks by where they lie, as == does. The bindings' hash of an op is of what it says: a set did not

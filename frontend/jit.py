@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from tierup.dialect.base.shielded import loaded
 from tierup.dialect.base.spelling import place_of
+from tierup.dialect.base.stack import has_room
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend import tensor_arguments
 from tierup.frontend.errors import UnsupportedSyntax
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _NOT_GIVEN = object()
+_STACK = 500  # frames of Python's that making a graph may take
 _MOST_GRAPHS, _MOST_OF_REGION = 64, 8  # that few calls came back to: then calls make graphs, and little else
 
 
@@ -143,6 +145,10 @@ def function_from(
         nonlocal graphs
         if isinstance(target, GradientSpec) or made.is_strict:
             return graph(shape, arguments, numbers)
+        if not has_room(_STACK):
+            action = f"the Python function answered: a graph takes {_STACK} frames of Python's stack, and its caller is too deep in calls of others"
+            events.emit(Event(EventKind.POSTPONED, target.__name__, 0, Reason.NO_RESOURCES, action=action))
+            raise AnsweredElsewhere(PlainPython(target, action), for_now=True)
         graphs += 1
         if graphs > (_MOST_GRAPHS if refused is None else _MOST_OF_REGION) and made.stats().hits < 2 * graphs:
             raise AnsweredElsewhere(PlainPython(target, "its calls were of another structure each time, and each makes a graph"))

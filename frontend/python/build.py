@@ -17,6 +17,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.shielded import shielded
+from tierup.dialect.base.stack import has_room
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
@@ -207,6 +208,8 @@ class Callee:
 
 
 _DEEPEST_CALLS = 24
+ROOM = 400  # frames of Python's that building a function's body may take
+
 
 
 @dataclass
@@ -442,7 +445,7 @@ class ProgramBuilder:
         bound = bind(frame, node, function, args, kwargs, access, closure)
         place = str(frame.em.location) if is_numpys(function) else ""  # which is the user's
         key = (target, access, place, tuple(self.key(v) for v in bound.values()))
-        if key in self.stack or len(self.stack) == _DEEPEST_CALLS:
+        if key in self.stack or len(self.stack) == _DEEPEST_CALLS or not has_room(ROOM):
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         self.stack.append(key)
         try:

@@ -210,16 +210,16 @@ class Function(Weighed, Portable, Generic[P, R]):
             elif not e.for_now:
                 self.leave_to(e.elsewhere)
             python = e.elsewhere.call
-        except UnsupportedArgument:
-            if self._python is None or self.is_strict:
+        except (UnsupportedArgument, RecursionError) as e:
+            if isinstance(e, RecursionError):
+                explain_recursion(args, kwargs)
+            if self._python is None or self.is_strict or variant is not None:
                 raise
             self.unsupported_calls += 1
             python = self._python
             if self.unsupported_calls >= MOST_UNSUPPORTED and not self.graphs.by_shape:
-                self.leave_to(PlainPython(python, "no program takes the arguments of its calls"))
-        except RecursionError:
-            explain_recursion(args, kwargs)
-            raise
+                of = "the arguments of its calls" if isinstance(e, UnsupportedArgument) else "calls from so deep in others"
+                self.leave_to(PlainPython(python, f"no program takes {of}"))
         else:
             return variant.finish(results)
         return self.in_python(python, args, kwargs)  # here: what it raises has nothing to do with the above
