@@ -63,9 +63,16 @@ def _gradient_function(fn: Any, argnums: Any, has_aux: bool, with_value: bool, o
     return MethodType(made, fn.__self__) if isinstance(fn, MethodType) else made
 
 
+class _Made(dict[Any, Function]):
+    """What was made of a Python function, which keeps it. Of one that comes to another process it is made there."""
+
+    def __reduce__(self) -> Any:
+        return _Made, ()
+
+
 def _made(spec: GradientSpec, options: dict[str, Any]) -> Function:
     """The one gradient function of a kind that a Python function has, and keeps."""
-    kept = spec.function.__dict__.setdefault("__tierup_gradients__", {})
+    kept = spec.function.__dict__.setdefault("__tierup_gradients__", _Made())
     key = spec, tuple(sorted((name, repr(value)) for name, value in options.items()))
     if key not in kept:
         kept.setdefault(key, function_from(spec, options))

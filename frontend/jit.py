@@ -110,10 +110,24 @@ def _around(fn: Any, options: Mapping[str, Any]) -> Any:
     return None
 
 
+def empty() -> Function:
+    """A function before it is one: `fill` makes it that. What is pickled with it may hold it."""
+    return Function.__new__(Function)
+
+
+def fill(made: Function, parts: tuple[FunctionType | GradientSpec, Mapping[str, Any]]) -> None:
+    """Make an empty function again of what it was in another process."""
+    function_from(*parts, made=made)
+
+
 def function_from(
-    target: FunctionType | GradientSpec, options: Mapping[str, Any], refused: Callable[[UnsupportedSyntax], None] | None = None
+    target: FunctionType | GradientSpec,
+    options: Mapping[str, Any],
+    refused: Callable[[UnsupportedSyntax], None] | None = None,
+    made: Function | None = None,
 ) -> Function:
-    """The function that runs a Python function's body, or its gradients."""
+    """The function that runs a Python function's body, or its gradients. `made`: an empty one, to become it."""
+    made = empty() if made is None else made
     function = function_of(target)
     _remember(function)
     place = place_of(function.__code__)
@@ -160,7 +174,8 @@ def function_from(
             refused(e)
             raise AnsweredElsewhere(PlainPython(target, str(e))) from None
 
-    made = Function(
+    Function.__init__(
+        made,
         target.__name__,
         signature_of(function),
         make,
@@ -171,6 +186,7 @@ def function_from(
         raises=target.function if isinstance(target, GradientSpec) else None,
     )
     made.__tierup_function__ = target  # what programs that call it build
+    made.remade = empty, fill, target
     made.graphs.structures.whole_lists = not isinstance(target, GradientSpec)
     made.is_weighed = refused is None and not isinstance(target, GradientSpec)  # regions are weighed by who calls them
     made.leave_tensors_to(TensorArguments())
@@ -233,8 +249,22 @@ def load(path: str | Path, entry: str | None = None, **options: Unpack[LoadOptio
     return from_graph(load_graph(path, entry), str(path), **options)
 
 
+def fill_loaded(made: Function, parts: tuple[tuple[str, str, str], Mapping[str, Any]]) -> None:
+    """As `fill`, of a program in MLIR: its text, entry and place."""
+    from tierup.frontend.mlir.file import load_text  # here: as above
+
+    (text, entry, place), options = parts
+    _become(made, load_text(text, entry), place, options)
+
+
 def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
     """A graph from MLIR as a function. `place` says in events where it came from."""
+    function = empty()
+    _become(function, graph, place, options)
+    return function
+
+
+def _become(function: Function, graph: GraphResult, place: str, options: Mapping[str, Any]) -> None:
     from tierup.frontend.graph import built  # here: as above
     from tierup.frontend.mlir.arguments import specialise, takes_only_leaves
     from tierup.frontend.mlir.file import load_text
@@ -253,9 +283,9 @@ def from_graph(graph: GraphResult, place: str, **options: Any) -> Function:
         return built(specialise(load_text(current().program.graph, graph.entry), shape), graph.entry, place, packed=True)
 
     build = current if takes_only_leaves(graph.leaves) else for_structure
-    function = Function(graph.entry, inspect.Signature(parameters), build, current, options, fitted=fitted)
+    Function.__init__(function, graph.entry, inspect.Signature(parameters), build, current, options, fitted=fitted)
+    function.remade = empty, fill_loaded, (made.program.graph, graph.entry, place)
     function.leave_tensors_to(TensorArguments())
-    return function
 
 
 def _identifier(name: str) -> str:

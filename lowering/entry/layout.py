@@ -291,6 +291,8 @@ class Forward(ctypes.Structure):
     _fields_ = [
         ("answer", c_void_p),
         ("otherwise", c_void_p),  # a callable for calls beyond `most`, and for those that may have PyTorch's tensors
+        ("modules", c_void_p),  # sys.modules
+        ("library", c_void_p),  # the name in it without which there are no tensors
         ("calls", c_int64),  # that `answer` took
         ("most", c_int64),
         *((name, c_void_p) for name in OTHERS),  # types whose instances are no tensors, nor hold any that count

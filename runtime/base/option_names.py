@@ -23,6 +23,7 @@ class LoadOptions(TypedDict, total=False):
     compile: Literal["blocking", "background"]
     worker: bool
     cache: bool
+    pickle_code: bool
     compile_limit: float
     compile_budget: float
     weigh: bool

@@ -74,6 +74,10 @@ class Options:
         "functions with TIERUP_WORKER=0 in the environment",
     )
     cache: bool = _flag(True, "False: code is neither taken from the cache on disk nor kept there; for all functions TIERUP_CACHE=0")
+    pickle_code: bool = _flag(
+        False,
+        "True: a pickle of a function that is pickled by value has the code of its versions, for processes with another cache",
+    )
     compile_limit: float = _count(
         300.0, 0.001, "seconds after which a compile is given up; in this process it ends with the pass that runs then", most=1e6
     )

@@ -175,10 +175,6 @@ class Function(Weighed, Portable, Generic[P, R]):
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def __reduce__(self) -> str:
-        """Pickled by name and copied as itself, as plain Python functions are."""
-        return getattr(self, "__qualname__", self.__name__)
-
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
         self.times.entries += 1
@@ -298,9 +294,11 @@ class Function(Weighed, Portable, Generic[P, R]):
                     self._shorten(_ranks(args), graphs, variant, shape)
                 return variant, (*leaves, *hidden)
         try:
-            return self.graphs.new(self, shape, known, leaves, arguments)
+            found = self.graphs.new(self, shape, known, leaves, arguments)
         except NeedsOther:
             return self._serving(arguments)
+        self._warm_as_expected(shape)
+        return found
 
     def _shorten(self, ranks: tuple[int, ...], graphs: GraphsByShape, variant: Variant, shape: CallShape) -> None:
         there, last, _ = self._plain.get(ranks, _NONE)

@@ -46,6 +46,7 @@ ADVANTAGE = 0.95  # of the other's time, at most, is what the one that replaces 
 _CLEARLY = 2  # times as quick: known after two calls, where these take long enough
 _LONG = 1e-4  # seconds: a first call that finds nothing in the caches does not take twice that for it
 _TURNS = "NPPNPNNPPNNP"  # native code, Python
+_RAISING = 5e-5  # seconds that a call takes longer, at least, which native code leaves to tier 0 to raise
 _TIER0 = 64  # times as long as native code: Python will not be quicker
 _QUICK = 2e-6  # seconds: nothing to gain, and too little to measure
 _COUNTED = 1e-7  # seconds: what counting the calls adds to the Python function's
@@ -154,6 +155,12 @@ class Weighed(DirectCalls, Report):
         """How many calls the Python function answered, in turns or since it is quicker."""
         elsewhere = self.elsewhere
         return self._turns_of_python + (elsewhere.calls() if isinstance(elsewhere, QuickerPython) else 0)
+
+    @property
+    def seconds_of_raising(self) -> float:
+        """What those of its calls that raise make a call take longer: few turns may be such calls, or none."""
+        stats = self.stats()
+        return _RAISING * stats.raised / max(1, stats.calls)
 
     def note_python(self) -> None:
         """Count a turn that the Python function took."""
@@ -271,11 +278,17 @@ def answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
     return function.answer_due(args, kwargs)
 
 
-def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, float]:
-    """What a call gives, and its seconds in this thread, which other jobs of the machine take nothing from."""
+def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], note: Callable[[float], None]) -> Any:
+    """What a call gives or raises. `note` gets its seconds in this thread, which other jobs of the machine take nothing from: of one that
+    raises, too, since for some functions that is what most calls do, but not of one that a signal ends."""
     start = time.thread_time()
-    result = call(*args, **kwargs)
-    return result, time.thread_time() - start
+    try:
+        result = call(*args, **kwargs)
+    except Exception:
+        note(time.thread_time() - start)
+        raise
+    note(time.thread_time() - start)
+    return result
 
 
 class Round:
@@ -289,7 +302,7 @@ class Round:
         self._lock = forking.lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the side whose turn it is gives, or raises: then the turn is still to be taken."""
+        """What the side whose turn it is gives or raises. After a signal the turn is still to be taken."""
         thread, function = get_ident(), self._function
         if function.concerns_tensors(args, kwargs):
             return function.ours(tensors=True)(*args, **kwargs)
@@ -305,16 +318,16 @@ class Round:
         if turn == "P":
             function.note_python()
         side = self._sides[thread] = self._plain if turn == "P" else function.ours()
+        seconds: list[float] = []
         try:
             with During(PYTHON, function.times) if turn == "P" else nullcontext():
-                result, took = timed(side, args, kwargs)
-        except BaseException:
-            self._turns.appendleft(turn)
-            raise
+                return timed(side, args, kwargs, seconds.append)
         finally:
             del self._sides[thread]
-        self._note(turn, took)
-        return result
+            if seconds:
+                self._note(turn, *seconds)
+            else:
+                self._turns.appendleft(turn)
 
     def _note(self, turn: str, took: float) -> None:
         with self._lock:
@@ -322,7 +335,7 @@ class Round:
             native, python = (sorted(side) for side in self._took.values())
         function, taken = self._function, len(native) + len(python)
         if taken == 1:  # the others wait for it
-            if took >= _QUICK and took * _TIER0 + _ONCE >= function.seconds_in_tier0:
+            if took + function.seconds_of_raising >= _QUICK and took * _TIER0 + _ONCE >= function.seconds_in_tier0:
                 function.begin(self)
             else:
                 function.settle(self)
@@ -330,6 +343,7 @@ class Round:
             function.settle(self)
         elif taken == len(_TURNS):
             ours, plain = (sum(side[:-2]) / len(side[:-2]) for side in (native, python))  # no slowest: page faults, a collection
+            ours += function.seconds_of_raising
             quicker = plain + _COUNTED < ours * ADVANTAGE and ours >= _QUICK
             function.settle(self, QuickerPython(function, self._plain, ours, plain) if quicker else None)
 

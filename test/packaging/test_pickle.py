@@ -1,4 +1,5 @@
-"""Who unpickles runs what was pickled: no module does, but the two that speak with a child of their own through a pipe that nobody else has."""
+"""Who unpickles runs what was pickled: no module does, but the two that speak with a child of their own through a pipe that nobody else has,
+and the one that says what is in a user's pickle of a function, which that user unpickles."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ RUN_WHAT_THEY_READ = {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpi
 ALLOWED = {
     ("lowering/service/worker.py", "pickle"),  # between a process and the worker that it started: subprocess' pipes
     ("tools/reduce/judge.py", "pickle"),  # from a fork to its parent: os.pipe
+    ("runtime/functions/portable/pickling.py", "pickle"),  # a pickle within a pickle: who reads the one has chosen to
+    ("runtime/functions/portable/pickling.py", "cloudpickle"),
 }
 
 

@@ -283,7 +283,7 @@ def test_every_option_is_tried_on_a_live_function():
     }  # fmt: skip
     # have one choice, or test files of their own
     elsewhere = {"speculate", "compile", "executor", "backend", "target", "testing", "libraries", "tf32", "worker", "compile_limit",
-                 "compile_budget", "weigh", "cache"}  # fmt: skip
+                 "compile_budget", "weigh", "cache", "pickle_code"}  # fmt: skip
     assert {name for name, _, _ in table()} <= here | elsewhere
 
 

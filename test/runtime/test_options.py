@@ -53,6 +53,7 @@ _WRONG = [
     ({"weigh": "no"}, TypeError, "option weigh: expected True or False"),
     ({"worker": 1}, TypeError, "option worker: expected True or False"),
     ({"cache": "off"}, TypeError, "option cache: expected True or False"),
+    ({"pickle_code": 1}, TypeError, "option pickle_code: expected True or False"),
     ({"compile_budget": -1}, ValueError, "option compile_budget: expected at least 0"),
     ({"compile_limit": 0}, ValueError, "option compile_limit: expected at least 0.001"),
     ({"release_delay": -0.5}, ValueError, "option release_delay: expected at least 0"),

@@ -260,7 +260,7 @@ def test_many_arguments_of_their_own_are_not_told_to_be_put_together(clock: Cloc
 
 
 def test_a_check_that_fails_call_after_call(clock: Clock) -> None:
-    @tierup.jit
+    @tierup.jit(weigh=False)  # else Python answers most of these calls
     def picked(x, i):
         y = x + 1
         return y[i] * 2

@@ -6,6 +6,9 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,16 @@ from tierup.runtime.functions.weighing import FIRST, LATER
 ROUND = len(weighing._TURNS)
 X = np.ones(4)
 Clock = Callable[[float, float], None]
+_TIMED = weighing.timed
+
+
+def taking(seconds: Callable[[Any], float]) -> Callable[..., Any]:
+    """What stands for `weighing.timed`: a call of `call` takes `seconds(call)`."""
+
+    def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], note: Callable[[float], None]) -> Any:
+        return _TIMED(call, args, kwargs, lambda _: note(seconds(call)))
+
+    return timed
 
 
 def f(x: Any, k: float = 2.0) -> Any:
@@ -33,10 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Sets what a call takes by native code and by Python, in seconds."""
 
     def takes(native: float, python: float) -> None:
-        def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, float]:
-            return call(*args, **kwargs), python if call is f else native
-
-        monkeypatch.setattr(weighing, "timed", timed)
+        monkeypatch.setattr(weighing, "timed", taking(lambda call: python if call is f else native))
 
     return takes
 
@@ -112,26 +122,52 @@ def called_in_python(call: Callable[[], Any]) -> list[str]:
     return names[1:]
 
 
+@pytest.mark.parametrize("pytorch", [False, True])
 @pytest.mark.parametrize(
-    "arguments", [((X,), {}), ((X, 3.0), {}), ((X,), {"k": 2}), ((), {"k": True, "x": X}), ((0.5,), {}), ((X, np.float64(2)), {})]
-)
-def test_no_line_of_python_runs_before_the_python_function_where_arguments_are_arrays_and_numbers(
-    arguments: tuple[tuple[Any, ...], dict[str, Any]], clock: Clock
+    "arguments",
+    [((X,), {}), ((X, 3.0), {}), ((X,), {"k": 2}), ((), {"k": True, "x": X}), ((0.5,), {}), ((X, np.float64(2)), {}),
+     (([[0.5, 1.0], [2.0, 3.0]],), {}), (([(X, [0.5] * 4)],), {"k": 1j}), ((X, Fraction(1, 2)), {})],
+)  # fmt: skip
+def test_no_line_of_python_runs_before_the_python_function_but_to_look_for_tensors_where_pytorch_is_there(
+    arguments: tuple[tuple[Any, ...], dict[str, Any]], pytorch: bool, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock(1.0, 0.5)
     jitted = tierup.jit(f)
     by_python(jitted, FIRST + ROUND + 4)
     args, kwargs = arguments
-    before, is_known = jitted.calls_in_python, not any(isinstance(a, np.generic) for a in args)
+    before, is_known = jitted.calls_in_python, not any(isinstance(a, (np.generic, complex, Fraction)) for a in (*args, *kwargs.values()))
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    if pytorch:
+        monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
     names = called_in_python(lambda: jitted(*args, **kwargs))
-    assert names == ["f"] if is_known else names[0] == "_answer" and names[-1] == "f"
+    names = names[: names.index("f") + 1]
+    assert names == ["f"] if is_known or not pytorch else names[0] == "_answer"
     assert jitted.calls_in_python == before + 1
+    assert called_in_python(lambda: jitted(*args, **kwargs))[0] == "f"  # its class is known now
     np.testing.assert_array_equal(jitted(*args, **kwargs), f(*args, **kwargs))
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         jitted(X, no_such=1)
     with tierup.options(strict=True):
-        assert called_in_python(lambda: jitted(*args, **kwargs))[-1] != "f"
+        assert called_in_python(lambda: jitted(X))[-1] != "f"
     assert called_in_python(lambda: jitted(X)) == ["f"]
+
+
+def test_what_dicts_and_deep_lists_hold_is_looked_at_for_tensors(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock(1.0, 0.5)
+    jitted = tierup.jit(f)
+    by_python(jitted, FIRST + ROUND + 4)
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    deep: Any = 1.0
+    for _ in range(10):
+        deep = [deep]
+    for argument, is_known in (({"a": [{}, {"b": 1.0}], "c": {}}, True), ({"a": [{}, {"b": Fraction(1)}]}, False), (deep, False)):
+        names = called_in_python(lambda it=argument: _tried(jitted, it))
+        assert ("_answer" not in names) is is_known and "f" in names
+
+
+def _tried(call: Any, argument: Any) -> None:
+    with suppress(TypeError):
+        call(argument)
 
 
 def test_a_function_that_python_answers_goes_when_nothing_refers_to_it(clock: Clock) -> None:
@@ -156,10 +192,8 @@ def test_a_function_translated_in_part_is_weighed_as_a_whole_once_its_regions_ar
         return y + 1
 
     took = {"whole": 0.5}
-    monkeypatch.setattr(
-        worth, "_timed", lambda call, args: (call(*args), 1.0 if hasattr(call, "explain") is (regions_won == "python") else 0.5)
-    )
-    monkeypatch.setattr(weighing, "timed", lambda call, args, kwargs: (call(*args, **kwargs), took["whole"] if call is g else 1.0))
+    monkeypatch.setattr(worth, "timed", taking(lambda call: 1.0 if hasattr(call, "explain") is (regions_won == "python") else 0.5))
+    monkeypatch.setattr(weighing, "timed", taking(lambda call: took["whole"] if call is g else 1.0))
     jitted = tierup.jit(g)
 
     def answered_by_python(calls: int) -> int:
@@ -252,6 +286,56 @@ def test_what_a_call_raises_in_a_round_is_what_it_raises(clock: Clock) -> None:
                 jitted(X, 7)
 
 
+def test_calls_that_raise_are_weighed_as_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code leaves such a call to tier 0, which takes a hundred times as long as Python to raise."""
+
+    def g(x: Any, i: int) -> Any:
+        return x[i] * 2
+
+    monkeypatch.setattr(weighing, "timed", taking(lambda call: 0.5 if call is g else 1.0))
+    jitted = tierup.jit(g)
+    assert jitted(X, 1) == jitted(X, 1) == 2
+    for _ in range(FIRST + ROUND + 10):
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            jitted(X, 7)
+    assert jitted.elsewhere is not None and jitted.calls_in_python > ROUND // 2
+
+
+def test_a_signal_in_a_round_leaves_the_turn_to_be_taken(clock: Clock) -> None:
+    clock(1.0, 0.5)
+    jitted = tierup.jit(f)
+    by_python(jitted, FIRST + 4)
+    assert jitted._round is not None
+    jitted._python, left = None, list(jitted._round._turns)
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    jitted._round._plain = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(3):
+            jitted(X)
+    assert jitted._round._turns[0] == "P" and len(jitted._round._turns) > len(left) - 3
+
+
+def test_a_region_whose_calls_raise_is_raced_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worth, "timed", taking(lambda call: 1.0 if hasattr(call, "explain") else 0.5))
+
+    def g(x: Any, i: int) -> Any:
+        y = 0.0
+        try:
+            y = np.sin(x) * 2
+            y = float(y[i])
+        except IndexError:
+            print(end="")
+        return y
+
+    jitted = tierup.jit(g)
+    for i in [0, 1, 0, 1, *[7] * 40]:
+        np.testing.assert_array_equal(jitted(X, i), g(X, i))
+    assert 0 < jitted.stats().raised <= worth._LAPS  # then Python answers
+
+
 def test_what_is_translated_in_part_stays_so_after_many_strict_calls() -> None:
     def g(x: Any) -> Any:
         s = x.sum() * 2
@@ -279,8 +363,8 @@ def test_a_region_that_native_code_has_won_is_raced_again_after_ten_times_as_man
         print(end="")
         return y
 
-    monkeypatch.setattr(worth, "_timed", lambda call, args: (call(*args), native[0] if hasattr(call, "explain") else 1.0))
-    monkeypatch.setattr(weighing, "timed", lambda call, args, kwargs: (call(*args, **kwargs), whole[0] if call is g else 1.0))
+    monkeypatch.setattr(worth, "timed", taking(lambda call: native[0] if hasattr(call, "explain") else 1.0))
+    monkeypatch.setattr(weighing, "timed", taking(lambda call: whole[0] if call is g else 1.0))
     jitted = tierup.jit(g, entry=entry)
 
     def answered(calls: int) -> tuple[int, int]:
@@ -305,7 +389,7 @@ def test_a_region_that_native_code_has_won_is_raced_again_after_ten_times_as_man
 
 @pytest.mark.parametrize("weigh", [True, False])
 def test_regions_are_weighed_under_the_same_option(weigh: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worth, "_timed", lambda call, args: (call(*args), 1e-7))
+    monkeypatch.setattr(worth, "timed", taking(lambda _: 1e-7))
 
     def g(x: Any) -> Any:
         y = x * 2
@@ -351,11 +435,10 @@ def test_calls_of_many_threads_take_turns_and_each_is_answered_once(clock: Clock
     jitted._python = slow
     times = Counter[str]()
 
-    def timed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, float]:
+    def seconds(call: Callable[..., Any]) -> float:
         side = "P" if call is slow else "N"
-        result = call(*args, **kwargs)
         times[side] += 1
-        return result, python if side == "P" else 1.0
+        return python if side == "P" else 1.0
 
     wrong: list[int] = []
     done: list[int] = []
@@ -368,7 +451,7 @@ def test_calls_of_many_threads_take_turns_and_each_is_answered_once(clock: Clock
         done.append(seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weighing, "timed", timed)
+        patch.setattr(weighing, "timed", taking(seconds))
         jitted(np.zeros(4)), jitted(np.zeros(4))
         threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
         for thread in threads:
@@ -391,7 +474,7 @@ def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: py
             self.ended: list[Any] = []
 
         concerns_tensors = staticmethod(lambda *_: False)  # type: ignore[assignment]
-        seconds_in_tier0 = 0.0  # type: ignore[assignment]
+        seconds_in_tier0 = seconds_of_raising = 0.0  # type: ignore[assignment]
         times = Times()
 
         def ours(self) -> Any:
@@ -408,7 +491,7 @@ def test_calls_inside_a_timed_call_are_answered_by_the_same_side(monkeypatch: py
         def settle(self, weighing: Any, python: Any = None) -> None:
             self.ended.append(python)
 
-    monkeypatch.setattr(weighing, "timed", lambda call, args, kwargs: (call(*args, **kwargs), 1.0))
+    monkeypatch.setattr(weighing, "timed", taking(lambda _: 1.0))
     function = Sides()
     turns = weighing.Round(function, lambda n: function.answer("P", n))
     for turn in weighing._TURNS:

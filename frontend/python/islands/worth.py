@@ -8,13 +8,13 @@ structure in every call gathers no versions, and stays Python. Under `weigh=Fals
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from enum import Enum
 from types import CellType
 from typing import Any
 
 from tierup.runtime.functions.function import Function
+from tierup.runtime.functions.weighing import timed
 
 _SAMPLES = 2  # calls that are plain Python at first
 _TINY = 1.5e-6  # seconds: no native code makes up for the call
@@ -66,34 +66,38 @@ class Race:
         if not self._native.may_be_weighed:
             return self._native(*args)
         if len(self._samples) < _SAMPLES:
-            result, took = _timed(self._plain, args)
-            self._samples.append(took)
-            if len(self._samples) == _SAMPLES and min(self._samples) < _TINY:
-                self._decide(Lost.TOO_SMALL)
-            return result
+            return timed(self._plain, args, {}, self._sampled)
         lap, self._lap = self._lap, None
         if lap is not None:
-            result, took = _timed(self._plain, args)
-            self._laps.append((lap, took))
-            if len(self._laps) >= _LAPS:
-                self._judge()
-            return result
+            return timed(self._plain, args, {}, lambda took: self._end_of_lap(lap, took))
         if not self._native.wait(0):  # it is compiled in the background
             return self._plain(*args)
         hits, refused = self._native.stats().hits, self._native.unsupported_calls
-        result, took = _timed(self._native, args)
+        return timed(self._native, args, {}, lambda took: self._by_native(hits, refused, took))
+
+    def _sampled(self, took: float) -> None:
+        self._samples.append(took)
+        if len(self._samples) == _SAMPLES and min(self._samples) < _TINY:
+            self._decide(Lost.TOO_SMALL)
+
+    def _by_native(self, hits: int, refused: int, took: float) -> None:
+        """A call of the region's function has ended, which had so many hits and refused calls before."""
         if self._native.stats().hits > hits:
             self._lap = took
-        else:
-            self._in_vain += 1 if self._native.unsupported_calls == refused else _PATIENCE // 3
-            if self._in_vain >= _PATIENCE:
-                self._decide(Lost.NO_VERSIONS)
-        return result
+            return
+        self._in_vain += 1 if self._native.unsupported_calls == refused else _PATIENCE // 3
+        if self._in_vain >= _PATIENCE:
+            self._decide(Lost.NO_VERSIONS)
+
+    def _end_of_lap(self, native: float, plain: float) -> None:
+        self._laps.append((native, plain))
+        if len(self._laps) >= _LAPS:
+            self._judge()
 
     def _judge(self) -> None:
         laps, self._laps = self._laps, []
         native, plain = (sorted(side)[len(laps) // 2] for side in zip(*laps, strict=True))
-        if native < plain * _ADVANTAGE:
+        if native + self._native.seconds_of_raising < plain * _ADVANTAGE:
             self._wins += 1
             self._native.tell_after(_FIRST * _LATER**self._wins, self.again)
             self._cell.cell_contents = self._native
@@ -107,9 +111,3 @@ class Race:
     def _decide(self, why: Lost) -> None:
         self._cell.cell_contents = self._plain
         self._lost(why)
-
-
-def _timed(call: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, float]:
-    start = time.thread_time()  # which other jobs of the machine take nothing from
-    result = call(*args)
-    return result, time.thread_time() - start

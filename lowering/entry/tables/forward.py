@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
@@ -17,12 +18,13 @@ _LOOKED_INTO = (np.ndarray, float, int, bool, str, type(None), list, tuple, dict
 
 
 class Forward:
-    """Lets `answer` take the next `most` calls. `otherwise` takes those after them, and calls whose arguments are not all arrays, numbers,
-    strings, None, lists or tuples of these, or of a type that was let pass: they may be, or hold, PyTorch's tensors."""
+    """Lets `answer` take the next `most` calls. `otherwise` takes those after them, and, where PyTorch is there, calls whose arguments are
+    not all arrays, numbers, strings, None, of a type let pass, or lists, tuples or dicts of these: they may be, or hold, tensors."""
 
     def __init__(self, answer: Callable[..., Any], most: int, otherwise: Callable[..., Any]) -> None:
         self._answer, self._otherwise = answer, otherwise  # held here, for the structure
-        self._struct = layout.Forward(id(answer), id(otherwise), 0, most)
+        self._modules, self._library = sys.modules, sys.intern("torch")  # held here, too
+        self._struct = layout.Forward(id(answer), id(otherwise), id(self._modules), id(self._library), 0, most)
         self._passing: dict[str, type] = {}  # held here, for the structure
         self._slots = cycle(layout.OTHERS)
 

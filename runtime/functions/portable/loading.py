@@ -78,6 +78,7 @@ class Plan(Function):
     """A function from a bundle: see docs/bundles.md."""
 
     is_expected_to_compile = False
+    is_remade = False
 
     def __init__(
         self,
@@ -125,12 +126,6 @@ class Plan(Function):
         if self._from.signed:
             raise TypeError(f"{self!r} was loaded with a key: have each process load it, with the key")
         return _again, (os.path.abspath(self._from.path), self.__name__, self._from.on_miss)
-
-    def __copy__(self) -> Plan:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Plan:
-        return self
 
     def __repr__(self) -> str:
         return f"<plan {self.__name__} of {self._from.path}: {len(self.versions)} versions in use>"

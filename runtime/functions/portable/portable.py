@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tierup.runtime.functions.report import Report
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Mapping
     from os import PathLike
+    from typing import Self
 
     from tierup.runtime.arguments.binding import Binding
     from tierup.runtime.arguments.fitted import Fitted
+    from tierup.runtime.arguments.trees import CallShape
     from tierup.runtime.base.options import Options
     from tierup.runtime.functions.elsewhere import Elsewhere
     from tierup.runtime.functions.graphs.variant import Variant
@@ -26,6 +29,43 @@ class Portable(Report):
     fitted: Fitted | None  # makes bound arguments what the graph takes
     _binding: Binding
     _in_parts: Elsewhere | None
+    is_remade = True  # by value it is pickled as what it was made of: `pickling.py`
+    remade: tuple[Callable[[], Any], Callable[..., None], Any] | None = None  # makes an empty one; fills it; of this
+    _expected = ""  # the profile of the function that it was pickled as
+
+    def __reduce__(self) -> Any:
+        """Pickled by its name in its module, as plain Python functions are; where it has none, by value."""
+        from tierup.runtime.functions.portable import pickling  # here: few programs pickle
+
+        return pickling.reduced(self)
+
+    @cached_property
+    def known_in_main(self) -> Any:
+        """What stands for it in pickles, where it is a script's: `pickling.py`."""
+        from tierup.runtime.functions.portable import pickling  # here: as above
+
+        return pickling.known_in_main(self)
+
+    def __copy__(self) -> Self:
+        return self  # as plain Python functions
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def expect(self, profile: str) -> None:
+        """Have versions made for calls of the kinds in a profile, those of a structure when the first call of that comes."""
+        self._expected = profile
+
+    def _warm_as_expected(self, shape: CallShape) -> None:
+        """There is a graph for calls of this structure."""
+        if self._expected:
+            from tierup.runtime.functions.portable import warming  # here: few functions come from other processes
+
+            warming.warm_structure(self, shape, self._expected)
+
+    def structure_of(self, arguments: Mapping[str, Any]) -> CallShape:
+        """Of a call, whose arguments are given by the names of all parameters."""
+        return self.graphs.structures.of(dict(arguments) if self.fitted is None else self.fitted(arguments))[0]
 
     @property
     def options(self) -> Options:

@@ -48,6 +48,9 @@ class WithGraphs(Protocol):
     def shapes(self) -> list[tuple[CallShape, Variant]]:
         """Its graphs, and the structure of the calls of each."""
 
+    def structure_of(self, arguments: Mapping[str, Any]) -> CallShape:
+        """Of a call with these arguments."""
+
     def graph_for(self, arguments: Mapping[str, Any]) -> tuple[Variant, tuple[Any, ...]]:
         """The graph for arguments, and its own."""
 
@@ -79,17 +82,25 @@ def warm(function: WithGraphs, text: str) -> int:
         if tuple(name for name, _ in call) != parameters:
             theirs = ", ".join(name for name, _ in call)
             raise ValueError(f"calls of the profile have the arguments {theirs}, those of {function.__name__}() {', '.join(parameters)}")
-    return sum(_warm(function, call) for call in calls)
+    return sum(_warm(function, call, compile="background") for call in calls)
 
 
-def _warm(function: WithGraphs, call: Call) -> bool:
+def warm_structure(function: WithGraphs, shape: CallShape, text: str) -> None:
+    """Have the versions made that calls of this structure, of which there is a graph, would get by a profile of the function; who waits
+    for a compile is for the options to say, since a call does."""
+    for call in calls_of(text)[1]:
+        if function.structure_of(sampled(call, SAMPLES[-1])) == shape:
+            _warm(function, call)
+
+
+def _warm(function: WithGraphs, call: Call, **changes: Any) -> bool:
     """Whether a version for a kind of call is made, or on its way."""
     try:
         arguments = sampled(call, SAMPLES[-1])
         variant, flat = function.graph_for(arguments)
     except (AnsweredElsewhere, UnsupportedArgument, MemoryError):  # no graph answers such a call
         return False
-    options = replace(variant.executor.options, num_profiled_runs=0, compile="background")
+    options = replace(variant.executor.options, num_profiled_runs=0, **changes)
     if not options.optimize or varies(call) and not options.is_dynamic or not variant.built.program.tier0.takes(flat):
         return False
     seen = [_signature(variant, call, flat, each, options) for each in (SAMPLES if varies(call) else SAMPLES[-1:])]
