@@ -160,7 +160,7 @@ def function_from(
         if isinstance(target, GradientSpec) or made.is_strict:
             return graph(shape, arguments, numbers)
         if not has_room(_STACK):
-            action = f"the Python function answered: a graph takes {_STACK} frames of Python's stack, and its caller is too deep in calls of others"
+            action = f"the Python function answered: its caller is too deep in calls of others for a graph, which takes {_STACK} frames"
             events.emit(Event(EventKind.POSTPONED, target.__name__, 0, Reason.NO_RESOURCES, action=action))
             raise AnsweredElsewhere(PlainPython(target, action), for_now=True)
         graphs += 1

@@ -207,9 +207,10 @@ class Function(Weighed, Portable, Generic[P, R]):
                 self.leave_to(e.elsewhere)
             python = e.elsewhere.call
         except (UnsupportedArgument, RecursionError) as e:
+            began = isinstance(e, RecursionError) and variant is not None
             if isinstance(e, RecursionError):
                 explain_recursion(args, kwargs)
-            if self._python is None or self.is_strict or variant is not None:
+            if self._python is None or self.is_strict or began:
                 raise
             self.unsupported_calls += 1
             python = self._python

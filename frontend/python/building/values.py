@@ -338,6 +338,12 @@ def is_number(value: Value) -> bool:
     return isinstance(value, Scalar) or (isinstance(value, Const) and type(value.value) in PYTHON_SCALARS)
 
 
+def is_one_of_scalars(value: Value | None) -> bool:
+    """Whether a value is a number or a NumPy scalar, one of these kinds: no operator changes it in place."""
+    found = value.alternatives if isinstance(value, OneOf) else ()
+    return bool(found) and all(is_number(v) or isinstance(v, Array) and v.rank == 0 and v.decays is True for v in found)
+
+
 def is_complex_number(value: Value) -> bool:
     """A Python complex number, known now or later."""
     return isinstance(value, Complex) or (isinstance(value, Const) and type(value.value) is complex)

@@ -17,7 +17,7 @@ from functools import partial
 
 from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, Unjoinable
-from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, OneOf, Value
+from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, OneOf, Value, is_one_of_scalars
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.operations import appending, iteration
 from tierup.frontend.python.operations.scalars import compare, raise_if
@@ -93,7 +93,7 @@ def from_start(
 ) -> Value:
     """What `build` gives of a start and items: by `step` of the start and the first item, where that gives what is of another kind than the
     start, as a sum of arrays that starts with 0 does. A call without items is Python's then; in a function that may write its arguments,
-    which Python cannot run again, what is given is of one kind or the other."""
+    which Python cannot run again, and of scalars, what is given is of one kind or the other."""
     before, left_to_python = frame.env, frame.outside.python_answers and (not frame.em.mutable or frame.outside.rooms)
     if isinstance(items.length, Const):
         return build(start, items)
@@ -102,6 +102,7 @@ def from_start(
         found = build(start, items)
         if not (left_to_python and isinstance(found, OneOf)):
             return found
+        left_to_python = not is_one_of_scalars(found)
     except Unjoinable:
         pass
     undo()

@@ -37,7 +37,7 @@ from tierup.frontend.python.building.values import (
     Value,
     describe,
     is_none,
-    is_number,
+    is_one_of_scalars,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
 from tierup.frontend.python.flow.parts import always_leaves, blocks_of
@@ -183,8 +183,8 @@ def _updated(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> 
 
 def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -> Ends | None:
     op, target = type(node.op), node.target
-    is_one_of_scalars = isinstance(target, ast.Name) and _is_one_of_scalars(frame.env.get(target.id))
-    if not is_one_of_scalars and (choice := choice_in(frame, [target, node.value])) is not None:
+    holds_scalar = isinstance(target, ast.Name) and is_one_of_scalars(frame.env.get(target.id))
+    if not holds_scalar and (choice := choice_in(frame, [target, node.value])) is not None:
         after = for_each(frame, node, choice, lambda: _updated(frame, node, rest, tail))
         if isinstance(target, ast.Name):
             frame.env[target.id] = after
@@ -214,7 +214,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         array_operators.update(frame, node, op, current, value)
         return None
     assert isinstance(target, ast.Name)
-    if is_one_of_scalars:
+    if holds_scalar:
         frame.env[target.id] = evaluate_any(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
         return None
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
@@ -247,12 +247,6 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         else:
             frame.env[target.id] = new
     return None
-
-
-def _is_one_of_scalars(value: Value | None) -> bool:
-    """Whether a value is a number or a NumPy scalar, one of these kinds: no operator changes it in place."""
-    found = value.alternatives if isinstance(value, OneOf) else ()
-    return bool(found) and all(is_number(v) or isinstance(v, Array) and v.rank == 0 and v.decays is True for v in found)
 
 
 def _at(made: ast.expr, node: ast.stmt) -> ast.expr:
