@@ -1,10 +1,11 @@
-"""Unrolling of counted loops, whole or by a factor; what `tierup-unroll-loops` and `tierup-unroll-constant-loops` share."""
+"""Unrolling of counted loops, whole or by a factor: for `tierup-unroll-loops`, `-constant-loops` and `-exchanges`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tierup.dialect.ir.attributes import i64
+from tierup.dialect.ir.structure import hand_over, if_, last_of, yield_
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import create, drop_unused, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, counts, inline_body, is_counted, may_be_copied, retrip, shift, size_of
@@ -34,6 +35,41 @@ def unroll_by(loop: ir.Operation, factor: int, max_body_size: int, *, profiles: 
         return False
     if size_of(loop.regions[0].blocks[0]) > max_body_size or (trip is not None and trip < factor):
         return False
+    main, rest, done = _main_loop(loop, factor)
+    remainder = retrip(loop, rest, loop.operands[1], list(main.results), loop)
+    shift(remainder, done)
+    _become(loop, list(remainder.results))
+    if not unroll_whole(remainder, factor, profiles=profiles):
+        remainder.attributes[DONE] = i64(1, remainder.context)
+    return True
+
+
+def unroll_in_branches(loop: ir.Operation, factor: int) -> None:
+    """Split a counted loop into one whose body is `factor` copies, and branches for the rounds that are left, one inside the other."""
+    main, rest, done = _main_loop(loop, factor)
+    _become(loop, _left(loop, rest, done, 0, factor - 1, list(main.results), loop))
+
+
+def _left(
+    loop: ir.Operation, rest: ir.Value, done: ir.Value, first: int, end: int, carried: list[ir.Value], before: ir.Operation
+) -> list[ir.Value]:
+    """What the rounds from `first` to `end` give of those that are left."""
+    if first == end:
+        return carried
+    left = create(before, "torch.aten.gt.int", [rest, number(before, first)], ir.Type.parse("!torch.bool", loop.context))
+    made, then, otherwise = if_(left, [v.type for v in carried], loop.location, ir.InsertionPoint(before))
+    for block in (then, otherwise):
+        yield_(block, carried)
+    last = last_of(then)
+    counter = create(last, "torch.aten.add.int", [done, number(last, first)], _int(loop))
+    _, after = inline_body(loop, counter, carried, last)
+    hand_over(then, _left(loop, rest, done, first + 1, end, after, last))
+    return list(made.results)
+
+
+def _main_loop(loop: ir.Operation, factor: int) -> tuple[ir.Operation, ir.Value, ir.Value]:
+    """A counted loop before another, of `factor` of its rounds each; how many rounds are left, and how many it does."""
+    trip = int_of(loop.operands[0])
     if trip is None:
         least = create(loop, "torch.prim.max.int", [loop.operands[0], number(loop, 0)], _int(loop))  # a negative count is no round
         main_trip = create(loop, "torch.aten.floordiv.int", [least, number(loop, factor)], _int(loop))
@@ -43,13 +79,8 @@ def unroll_by(loop: ir.Operation, factor: int, max_body_size: int, *, profiles: 
         main_trip, done, rest = number(loop, trip // factor), number(loop, trip // factor * factor), number(loop, trip % factor)
     main = retrip(loop, main_trip, loop.operands[1], _carried(loop), loop)
     _multiply(main, factor)
-    remainder = retrip(loop, rest, loop.operands[1], list(main.results), loop)
-    shift(remainder, done)
-    _become(loop, list(remainder.results))
     main.attributes[DONE] = i64(factor, main.context)
-    if not unroll_whole(remainder, factor, profiles=profiles):
-        remainder.attributes[DONE] = i64(1, remainder.context)
-    return True
+    return main, rest, done
 
 
 def _multiply(loop: ir.Operation, factor: int) -> None:

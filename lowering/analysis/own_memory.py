@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
+from tierup.dialect.analysis.showing import reached, sources
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Int
@@ -130,6 +131,10 @@ class Paths:
         """The answer for an argument of a block."""
         return False
 
+    def is_always_made(self, value: ir.Value) -> bool:
+        """Whether an argument of a block is in every round what an op makes afresh, and never what it should lie apart from."""
+        return all(not self.is_shared(v) and (is_made(v) or any(True for _ in sources(v))) for v in reached([value]))
+
     def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool | None:
         """The answer for an op that gives a view or a copy; None: that of its operand."""
         return None
@@ -146,6 +151,9 @@ class _Arguments(Paths):
 
     def is_shared(self, value: ir.Value) -> bool:
         return value in self._roots
+
+    def is_argument_apart(self, value: ir.Value) -> bool:
+        return self.is_always_made(value)
 
     def perhaps_view(self, value: ir.Value, op: ir.Operation, row: Op) -> bool | None:
         if row.aliasing is Aliasing.MAY_VIEW and view_of(op.operands[0], self._roots, self.inference) is None:
@@ -166,7 +174,7 @@ class _Apart(Paths):
         return bool(value == self._base)
 
     def is_argument_apart(self, value: ir.Value) -> bool:
-        return _is_earlier(value, self._base)
+        return _is_earlier(value, self._base) or self.is_always_made(value)
 
 
 def _is_earlier(value: ir.Value, base: ir.Value) -> bool:

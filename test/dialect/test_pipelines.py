@@ -130,7 +130,8 @@ def test_what_the_table_names_exists(row: ancestors.Ancestor) -> None:
 def test_every_pass_on_programs_has_an_ancestor_or_is_known_to_have_none() -> None:
     expansions = {"tierup-expand-formulas", "tierup-expand-sum-to-size", "tierup-expand-to-torch", "tierup-expose-statistics"}
     spine = {"tierup-dispatch-regions", "tierup-explicit-promotion", "tierup-functionalize", "tierup-infer-types", "tierup-lower-bailouts",
-             "tierup-add-gradients", "tierup-split-gradient", "tierup-stack-lists", "tierup-unpack-list-arguments"}  # fmt: skip
+             "tierup-add-gradients", "tierup-split-gradient", "tierup-stack-lists", "tierup-unpack-list-arguments",
+             "tierup-unroll-exchanges"}  # fmt: skip
     new = spine | expansions
     named = {name for row in ancestors.rows().values() for name in row.passes}
     there = {n for n, cls in registry.passes().items() if cls.__module__.startswith("tierup.dialect.") and "-verify-" not in n}

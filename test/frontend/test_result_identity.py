@@ -98,3 +98,33 @@ def test_what_is_made_on_a_path_shares_the_memory_that_it_shares_in_numpy(maker,
             assert [[np.shares_memory(a, b) for b in together] for a in together] == [[np.shares_memory(a, b) for b in expected] for a in expected]
             for a, b in zip(together, expected, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def _generations(x, n):
+    for _ in range(n):
+        fresh = np.zeros_like(x)
+        for i in range(len(x)):
+            if x[i - 1] > 0.5:
+                fresh[i] = x[i] + 1
+        x = fresh
+    return x
+
+
+def _handed_round(x, n):
+    y, z = x * 0, x * 1
+    for i in range(n):
+        if i > 0:
+            y = z
+        z = x
+    return y
+
+
+@pytest.mark.parametrize(("program", "rounds", "native"), [(_generations, (3, 3, 3, 0, 0), 2), (_handed_round, (1, 1, 1, 2, 2, 3, 3), 0)])
+def test_what_rounds_of_a_loop_make_is_told_from_an_argument(program, rounds, native):
+    decorated = tierup.jit(program, weigh=False)
+    for n in rounds:
+        x = np.linspace(0.0, 1.0, 8)
+        got, want = decorated(x, n), program(y := x.copy(), n)
+        np.testing.assert_array_equal(got, want)
+        assert np.shares_memory(got, x) == np.shares_memory(want, y)
+    assert decorated.stats().hits >= native

@@ -12,7 +12,13 @@ from tierup.dialect.passes.pipelines.named import NamedPipeline
 TO_VALUES = NamedPipeline(
     "to-values",
     "calls inlined, and what the program writes made values: where every compile, record and gradient begins",
-    ("inline{default-pipeline=}", "tierup-expand-to-torch", "tierup-functionalize", "tierup-remove-list-mutation"),
+    (
+        "inline{default-pipeline=}",
+        "tierup-expand-to-torch",
+        "func.func(tierup-unroll-exchanges)",
+        "tierup-functionalize",
+        "tierup-remove-list-mutation",
+    ),
     leaves="values",
 )
 
