@@ -146,8 +146,7 @@ class CudaPlan:
 
     def _buffer(self, spec: ResultSpec, flat: Sequence[Any], symbols: Mapping[str, int]) -> DeviceArray | None:
         if spec.kind is ResultKind.ARGUMENT:
-            like = flat[spec.argument]
-            return empty(self.on, like.shape, like.dtype)
+            return empty(self.on, sizes_of(spec.sizes, symbols), flat[spec.argument].dtype)
         if spec.kind is ResultKind.BUFFER:
             return empty(self.on, sizes_of(spec.sizes, symbols), dtypes.BY_NAME[spec.dtype].numpy)
         return None

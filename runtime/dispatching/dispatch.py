@@ -289,9 +289,8 @@ class Call:
 
     def _prepare(self, result: abi.Result, spec: ResultSpec) -> Any:
         if spec.kind in (ResultKind.BUFFER, ResultKind.ARGUMENT):
-            like = self.flat[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
-            dtype = dtypes.BY_NAME[spec.dtype].numpy if like is None else like.dtype
-            array = np.empty(self._sizes([spec.sizes[d] for d in spec.order] or spec.sizes) if like is None else like.shape, dtype)
+            dtype = dtypes.BY_NAME[spec.dtype].numpy if spec.kind is ResultKind.BUFFER else self.flat[spec.argument].dtype
+            array = np.empty(self._sizes([spec.sizes[d] for d in spec.order] or spec.sizes), dtype)
             if spec.order:
                 array = array.transpose(np.argsort(spec.order))
             result.data, result.dims = array.ctypes.data, self._int64s(array.shape)

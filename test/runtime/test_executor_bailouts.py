@@ -557,3 +557,29 @@ def test_what_the_program_copies_is_a_copy_after_a_lost_assumption() -> None:
         assert_close((w, y, z, kept), copies(x))
         arrays = [x, w, y, z, kept]
         assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[i + 1 :])
+
+
+def test_what_a_kernel_writes_of_an_argument_of_other_sizes_than_it_assumes_has_room() -> None:
+    """The version of any sizes assumes inside that the array has those of the calls before, and leaves; but it has written its result, of
+    the sizes that it assumes, by then."""
+
+    @tierup.jit(speculate="bailout", weigh=False)
+    def f(x: np.ndarray) -> np.ndarray:
+        x[[0, -3], 1] = 2.0
+        return x
+
+    def raised(x: np.ndarray) -> str:
+        try:
+            f(x)
+        except IndexError as e:
+            return str(e)
+        return ""
+
+    for dtype in (bool, float):
+        for _ in range(3):
+            assert np.count_nonzero(f(np.zeros((700, 900), dtype))) == 2
+    for _ in range(20):
+        around = [np.zeros((2, 3), bool) for _ in range(200)]
+        assert raised(around[100]) == "index -3 is out of bounds for axis 0 with size 2"
+        assert not any(map(np.any, around))
+    assert f.stats().raised > 2, f.explain()

@@ -207,13 +207,11 @@ class NativeRow:
         written = record.arguments[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
         dtype = dtypes.BY_NAME[written.dtype if written else spec.dtype].numpy
         self._keep.append(dtype)
-        # a scratch has its argument's sizes, whatever the spec repeats: the copy must fit
-        n_dims = len(written.sizes) if written else len(spec.sizes)
+        # a scratch has the sizes that the kernel writes, which are its argument's where no check of the kernel's failed
+        n_dims = len(spec.sizes)
         target.rank, target.descr, target.itemsize, target.dims_at = n_dims, id(dtype), dtype.itemsize, at
-        if spec.kind in (ResultKind.BUFFER, ResultKind.VIEW):
+        if spec.kind in (ResultKind.BUFFER, ResultKind.VIEW, ResultKind.ARGUMENT):
             target.sizes = self._int64s([program.encode_size(s) for s in spec.sizes])
-        elif written:
-            target.sizes = self._int64s([-1 - program.symbols[s] if isinstance(s, str) else s for s in written.sizes])
         if spec.order:
             target.strides = self._int64s([program.encode(s) for s in abi.dense_strides(spec.sizes, spec.order)])
         if spec.kind is ResultKind.VIEW:
