@@ -9,7 +9,7 @@ and has not the key, can put nothing here that is run.
 One process in all compiles what many ask for at once: it claims the name (`claim`), and others wait for its entry, but never long: a claim
 is a wish, and no promise that somebody compiles.
 
-What the store does not answer in `_LONGEST` seconds, or answers with an error, is reported, and it is left alone for `_PAUSE`.
+What the store does not answer in `LONGEST` seconds, or answers with an error, is reported, and it is left alone for `_PAUSE`.
 
 Free of MLIR and LLVM.
 """
@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 from tierup.lowering.objects.folder import SUFFIX, Refused, content
 
 R = TypeVar("R")
-_LONGEST = 5.0  # seconds for one file
+LONGEST = 5.0  # seconds for one file
 _PAUSE = 60.0  # seconds after it failed
 _LEAST_KEY, _LARGEST_KEY = 16, 4096  # bytes
 _CLAIM = ".claim"
@@ -116,7 +116,7 @@ def _put(files: Any, at: str, name: str, data: bytes) -> None:
 
 
 def _answered(ask: Callable[[Any, str], R]) -> R:
-    """What the store gives, within `_LONGEST`. Raises FileNotFoundError, and OSError for all else that it raises: then it is left alone."""
+    """What the store gives, within `LONGEST`. Raises FileNotFoundError, and OSError for all else that it raises: then it is left alone."""
     global _paused_until
     found: list[R] = []
     failed: list[Exception] = []
@@ -131,13 +131,13 @@ def _answered(ask: Callable[[Any, str], R]) -> R:
 
     thread = threading.Thread(target=work, name="tierup-shared-cache", daemon=True)  # it may hang
     thread.start()
-    thread.join(_LONGEST)
+    thread.join(LONGEST)
     if found:
         return found[0]
     if failed and isinstance(failed[0], FileNotFoundError):
         raise failed[0]
     _paused_until = time.monotonic() + _PAUSE
-    said = f"{type(failed[0]).__name__}: {failed[0]}" if failed else f"no answer in {_LONGEST:g} s"
+    said = f"{type(failed[0]).__name__}: {failed[0]}" if failed else f"no answer in {LONGEST:g} s"
     raise OSError(f"{place()}, where entries of all machines are: {said}; it is left alone for {_PAUSE:g} s")
 
 

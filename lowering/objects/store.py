@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from tierup.dialect.base import switches
 from tierup.dialect.base.spelling import printable
 from tierup.lowering.base import faults
-from tierup.lowering.objects import shared
+from tierup.lowering.objects import locks, shared
 from tierup.lowering.objects.folder import (
     OTHERS_WRITE,
     SUFFIX,
@@ -127,12 +127,19 @@ def read(name: str, *, everywhere: bool = False) -> bytes | None:
 
 
 def _fetched(name: str) -> bytes | None:
-    """The payload of an entry of the second level, which from now on is one of the first."""
+    """The payload of an entry of the second level, which from now on is one of the first. One process of a machine asks at a time; those
+    that waited for it take its answer."""
     with reporting(f"the entry {name} cannot be fetched"):
-        sealed = shared.read(name)
-        if sealed is not None:
-            _keep(name, sealed)
-            return _payload(sealed)
+        lock, waited = locks.taken(name, shared.LONGEST)
+        try:
+            if waited:
+                return read(name)
+            sealed = shared.read(name)
+            if sealed is not None:
+                _keep(name, sealed)
+                return _payload(sealed)
+        finally:
+            locks.let_go(lock, name)
     return None
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tierup.lowering.objects import claims, keys, shared, store
+from tierup.lowering.objects import claims, keys, locks, shared, store
 
 NAME, PAYLOAD = keys.name_of("kernel"), b"code" * 1000
 Machine = Callable[[str], None]
@@ -94,7 +94,7 @@ def test_a_store_that_fails_or_hangs_is_reported_once_and_left_alone(machine: Ma
     import fsspec
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", lambda url: (Broken(), "at"))
-    monkeypatch.setattr(shared, "_LONGEST", 0.2)
+    monkeypatch.setattr(shared, "LONGEST", 0.2)
     assert store.read(NAME, everywhere=True) is None and store.read(NAME, everywhere=True) is None
     assert len(asked) == 1
     monkeypatch.setattr(shared, "_paused_until", 0.0)
@@ -130,12 +130,11 @@ def test_a_process_that_is_killed_lets_go_of_what_it_was_to_make(tmp_path: Path,
     monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path))
     holder = subprocess.Popen([sys.executable, "-c", HOLDS, NAME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None and holder.stdout.readline() == "has it\n"
-    monkeypatch.setattr(claims, "_MOST_WAIT", 0.05)
-    assert claims._taken(NAME) is None
+    assert locks.taken(f"{NAME}.claim", 0.05) == (None, True)
     holder.kill()
     holder.wait()
     with claims.claimed(NAME, lambda: False):
-        assert [path.name for path in tmp_path.iterdir()] == [f"{NAME}.claim.new"]
+        assert [path.name for path in tmp_path.iterdir()] == [f"{NAME}.claim.lock.new"]
     assert not list(tmp_path.iterdir())
 
 
