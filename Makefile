@@ -6,13 +6,13 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-ptx test-browser oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress cache-storm clean
+.PHONY: help demo test test-torch test-ptx test-distributed test-browser oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress cache-storm clean
 .DELETE_ON_ERROR:
 # the tests start many interpreters: none compiles again what another has
 unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 # a stamp per set of packages: none is installed again before pyproject.toml changes
 $(VENV)/made:
@@ -41,6 +41,9 @@ test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests inclu
 
 test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests that compare with PyTorch (installs it: large)
 	@$(PYTEST) -m torch
+
+test-distributed: $(VENV)/installed-test $(VENV)/installed-test-distributed  ## functions on clusters of real processes, a worker killed in the middle (installs Dask and joblib)
+	@$(PYTEST) test/runtime/test_pickling.py test/lowering/test_shared_cache.py test/tools/test_dask.py
 
 test-browser: $(VENV)/installed-test  ## the page in headless Chromium: `apt-get install chromium-headless-shell`, or TIERUP_BROWSER=program; pictures of docs/
 	@TIERUP_TEST_BROWSER=1 TIERUP_TEST_PICTURES=docs/pictures $(PYTEST) test/runtime/test_page.py

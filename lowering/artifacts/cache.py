@@ -73,7 +73,7 @@ def put(request: Request, made: Artifact) -> None:
 
 def kept(by: Key, where: Placed, kind: type[A]) -> A | None:
     """What was kept of a compile, or of a text that was made, for the program there."""
-    payload = store.read(by.name)
+    payload = store.read(by.name, everywhere=True)
     if payload is None:
         return None
     try:
@@ -93,7 +93,7 @@ def kept(by: Key, where: Placed, kind: type[A]) -> A | None:
 
 def keep(by: Key, where: Placed, made: str | Artifact | CudaArtifact) -> None:
     """Keep what was made of the program there."""
-    store.write(by.name, encoding.dumps((where.places, made)), by.description())
+    store.write(by.name, encoding.dumps((where.places, made)), by.description(), everywhere=True)
 
 
 def obtain(request: Request, keep_stages: Keep | None = None, *, cached: bool = True) -> tuple[Artifact, bool]:

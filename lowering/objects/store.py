@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from tierup.dialect.base import switches
 from tierup.dialect.base.spelling import printable
 from tierup.lowering.base import faults
+from tierup.lowering.objects import locks, shared
 from tierup.lowering.objects.folder import (
     OTHERS_WRITE,
     SUFFIX,
@@ -85,7 +86,7 @@ def reports() -> tuple[str, ...]:
 
 
 @contextmanager
-def _reporting(doing: str) -> Iterator[None]:
+def reporting(doing: str) -> Iterator[None]:
     """What is refused, and whatever the system says, is reported and goes no further."""
     try:
         yield
@@ -101,27 +102,44 @@ def _reporting(doing: str) -> Iterator[None]:
 def usable() -> bool:
     """Whether anything may be read or written here; a folder that is not there yet can be made."""
     if enabled():
-        with _reporting("compiled code is not kept"):
+        with reporting("compiled code is not kept"):
             checked(folder())
             return True
     return False
 
 
-def read(name: str) -> bytes | None:
-    """The payload of an entry, None when there is none, or none that may be used."""
+def read(name: str, *, everywhere: bool = False) -> bytes | None:
+    """The payload of an entry, None when there is none, or none that may be used. `everywhere`: also one that processes of other machines
+    wrote (`shared.py`)."""
     if not enabled():
         return None
-    with _reporting(f"the entry {name} cannot be read"):
+    with reporting(f"the entry {name} cannot be read"):
         place = checked(folder())
         key = key_of(place) if place else None
-        if key is None:
-            return None
         try:
-            payload = opened(place, key, name)
+            if key is not None:
+                payload = opened(place, key, name)
+                _touch(os.path.join(place, name + SUFFIX))
+                return payload
         except FileNotFoundError:
-            return None
-        _touch(os.path.join(place, name + SUFFIX))
-        return payload
+            pass
+    return _fetched(name) if everywhere and shared.place() else None
+
+
+def _fetched(name: str) -> bytes | None:
+    """The payload of an entry of the second level, which from now on is one of the first. One process of a machine asks at a time; those
+    that waited for it take its answer."""
+    with reporting(f"the entry {name} cannot be fetched"):
+        lock, waited = locks.taken(name, shared.LONGEST)
+        try:
+            if waited:
+                return read(name)
+            sealed = shared.read(name)
+            if sealed is not None:
+                _keep(name, sealed)
+                return _payload(sealed)
+        finally:
+            locks.let_go(lock, name)
     return None
 
 
@@ -133,6 +151,10 @@ def opened(place: str, key: bytes, name: str) -> bytes:
     digest = data[len(_MAGIC) : len(_MAGIC) + _DIGEST]
     if not data.startswith(_MAGIC) or not hmac.compare_digest(_authentication(key, name, sealed), digest):
         raise Refused(f"{path} is damaged, or was not written under this name with this folder's key; it is made anew")
+    return _payload(sealed)
+
+
+def _payload(sealed: bytes) -> bytes:
     return sealed[_LENGTH + int.from_bytes(sealed[:_LENGTH], "little") :]
 
 
@@ -144,22 +166,31 @@ def description(path: str) -> bytes:
     return head[_HEAD : _HEAD + length] if head.startswith(_MAGIC) and length <= LARGEST_DESCRIPTION else b""
 
 
-def write(name: str, payload: bytes, description: bytes = b"") -> None:
+def write(name: str, payload: bytes, description: bytes = b"", *, everywhere: bool = False) -> None:
     """Keep a payload under a name. Where that cannot be it is reported, and nothing else happens. `description`: what people are told of
-    it, see `entries.py`; one that is too long is left out."""
+    it, see `entries.py`; one that is too long is left out. `everywhere`: also for processes of other machines."""
     if not enabled():
         return
-    with _reporting("nothing can be kept for the next process"):
+    with reporting("nothing can be kept for the next process"):
         if _HEAD + len(description) + len(payload) > LARGEST_ENTRY:
             raise Refused(f"the entry {name} is not kept: {len(payload)} bytes are more than {LARGEST_ENTRY}")
         if len(description) > LARGEST_DESCRIPTION:
             description = b""
-        place = made(folder())
-        key = key_of(place) or _new_key(place)
         sealed = len(description).to_bytes(_LENGTH, "little") + description + payload
-        beside = written(place, _MAGIC + _authentication(key, name, sealed) + sealed)
-        put(beside, os.path.join(place, name + SUFFIX))  # whole or not at all, also for other processes
-        _keep_within_bound(place, len(sealed))
+        try:
+            _keep(name, sealed)
+        finally:
+            if everywhere:
+                shared.write(name, sealed)
+
+
+def _keep(name: str, sealed: bytes) -> None:
+    """Write an entry to the folder. Raises Refused, OSError."""
+    place = made(folder())
+    key = key_of(place) or _new_key(place)
+    beside = written(place, _MAGIC + _authentication(key, name, sealed) + sealed)
+    put(beside, os.path.join(place, name + SUFFIX))  # whole or not at all, also for other processes
+    _keep_within_bound(place, len(sealed))
 
 
 def _keep_within_bound(place: str, written: int) -> None:

@@ -6,7 +6,7 @@ becomes
     %state = memref.alloca() : memref<2xi64>
     %at, %r = scf.while (%at = %0, %x = %a) { condition: %at < %n and %status is 0 }
     do {
-      %end = %at + min(CHUNK, %n - %at)
+      %end = min(%at + CHUNK, %n)
       %y = scf.for %i = %at to %end step %1 iter_args(%x = %x) { ... }
       %budget -= (%end - %at) * (operations of an iteration)
       if %budget < 0 and %status is 0 { %budget = BUDGET; if tierup_poll(%state) is not 0 { %status = INTERRUPTED } }
@@ -22,7 +22,7 @@ An scf.while that counts its rounds beside its condition goes in chunks, too:
 becomes
     %i, %r = scf.while (%i = 0, %go = true, %x = %a) { condition: %i < %n and %go and %status is 0 }
     do {
-      %end = %i + min(CHUNK, %n - %i)
+      %end = min(%i + CHUNK, %n)
       %j, %o, %y = scf.while (%j = %i, %o = %go, %x = %x) { condition: %j < %end and %o } do { ...; yield %j + 1, %on, %y }
       %budget -= (%j - %i) * (operations of a round), and so on
       yield %j, %o, %y
@@ -54,7 +54,7 @@ from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
 from tierup.lowering.base.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, known, minimum, of, select
+from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, constant, known, minimum, of, select
 from tierup.lowering.building.loops import when
 from tierup.lowering.building.origins import is_programs
 from tierup.lowering.externals import polling
@@ -238,12 +238,11 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         old.replace_all_uses_with(new)
     start = of(after.arguments[0], SIGNED_INDEX)
     with ir.InsertionPoint(after):
-        rest = high - start
         rounds = max(1, CHUNK // (work.known + _UNKNOWN * len(work.arrays)))
         chunk = step * rounds
         if runs_once:
             chunk = select(poll.clear(), chunk, step)
-        end = start + minimum(rest, chunk)
+        end = _chunk_end(start, high, chunk, low)
     loop.detach_from_parent()
     after.append(loop)
     for i, operand in enumerate((start, end, step, *list(after.arguments)[1:])):
@@ -254,6 +253,14 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         if not work.arrays:
             poll.spend((end - start).call("arith.divsi", step).cast(dtypes.i64) * work.known)
         b.op("scf.yield", [end, *loop.results])
+
+
+def _chunk_end(start: Scalar, limit: Scalar, size: Scalar, first: ir.Value) -> Scalar:
+    """Where a chunk ends of a loop that counts from `first` up to a limit. From a number that is known no run gets so far that a sum is too
+    large, and of the lesser of two numbers LLVM knows that counters stay below both."""
+    if known(first) is None:
+        return start + minimum(limit - start, size)
+    return minimum(start.call("arith.addi", size, overflowFlags=ir.Attribute.parse("#arith.overflow<nsw>")), limit)
 
 
 @dataclass(frozen=True)
@@ -310,7 +317,8 @@ def _in_chunks_of_rounds(loop: ir.Operation, counter: _Counter, work: _Work, pol
     now = list(chunk.arguments)[len(given) :]
     begin, limit = of(now[counter.number]), of(counter.limit)
     with ir.InsertionPoint(chunk):
-        end = begin + minimum(limit - begin, max(1, CHUNK // work.known))
+        size = constant(max(1, CHUNK // work.known), limit.dtype)
+        end = _chunk_end(begin, limit, size, loop.operands[counter.number])
         inner, body = looped(now, {counter.limit: end}, False)
         with ir.InsertionPoint(body):
             b.op("scf.yield", b.inline(after, list(body.arguments)[: len(given)]))

@@ -106,6 +106,7 @@ class CompilerOutput:
     facts: dict[str, Any] = field(default_factory=dict)  # noted for the dump of a compile in another process
     reports: tuple[str, ...] = ()  # what that process had to say of the cache on disk
     is_new: bool = True  # False: the object was on disk, and no stage ran
+    was_made: bool = True  # False: so was the specialised graph, since another process had it compiled meanwhile
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,8 @@ def _compiled(
             request = json.dumps(request_json.to_dict(produced.request))
             dump.stage("reproducer", str(Reproducer(produced.request.ir, request=request, error=f"loading: {type(e).__name__}: {e}")))
             raise
-        return LoadedCode(code, produced.request, produced.milliseconds + (time.perf_counter() - start) * 1e3)
+        took = produced.milliseconds + (time.perf_counter() - start) * 1e3
+        return LoadedCode(code, produced.request, took, from_disk=not produced.was_made)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -29,13 +29,14 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.dialect.transforms.lower_bailouts import FORCED
 from tierup.lowering.analysis.stated import state, state_cpu
 from tierup.lowering.artifacts import cache
+from tierup.lowering.artifacts.places import placed
 from tierup.lowering.base.abi import ArgumentSpec, Request
 from tierup.lowering.base.errors import CompileError, Unsupported
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.compiling.driver import Driver
 from tierup.lowering.compiling.pipelines import SPECIALISE, STAGES
-from tierup.lowering.objects import store
+from tierup.lowering.objects import claims, store
 from tierup.runtime.base.options import Options
 from tierup.runtime.code import dump, plans
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled, is_passing, note, note_code, request_for
@@ -129,10 +130,27 @@ def produce(
 
 def _produce(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     start = time.perf_counter()
+    if not plans.uses_disk(options):
+        return _made(start, graph, entry, arguments, options, _specialised(graph, entry, arguments))
+    where = placed(graph)
+    key = plans.key_of(where, entry, arguments)
+    kept: Callable[[], str | None] = lambda: cache.kept(key, where, str)
+    with claims.claimed(key.name, lambda: kept() is not None):  # what another compiles at this moment is not compiled twice
+        there = kept()
+        made = _made(start, graph, entry, arguments, options, there or _specialised(graph, entry, arguments))
+        return replace(made, was_made=made.is_new or there is None)
+
+
+def _specialised(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) -> str:
     values = _values(graph)
     dump.stage("values", values)
     _refuse_what_is_left(values, entry)
-    specialised = specialise(values, entry, arguments)
+    return specialise(values, entry, arguments)
+
+
+def _made(
+    start: float, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, specialised: str
+) -> CompilerOutput:
     request = replace(request_for(specialised, entry, arguments, options), force=FORCED in graph)
     kept = dump.current()
     if kept is not None:

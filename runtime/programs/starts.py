@@ -119,7 +119,7 @@ class Start:
             by = key(self._program, options, found)
         except (NotCompiled, OSError):  # it was released meanwhile; or files that the key is made of cannot be read, which was reported
             return
-        store.write(by.name, encoding.dumps(tuple(kept.plain() for kept in found)), by.description())
+        store.write(by.name, encoding.dumps(tuple(kept.plain() for kept in found)), by.description(), everywhere=True)
 
     def _read_earlier(self, options: Options) -> list[Kept]:
         if not usable(options):
@@ -147,7 +147,7 @@ def _spelled(found: Iterable[Kept]) -> str:
 
 
 def _read(by: Key) -> list[Kept]:
-    payload = store.read(by.name)
+    payload = store.read(by.name, everywhere=True)
     if payload is None:
         return []
     try:

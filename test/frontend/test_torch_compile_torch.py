@@ -306,6 +306,33 @@ def test_networks_in_training_have_eagers_gradients_dropout_and_statistics(model
     assert all(g.stats().hits > 0 for g in graphs()[:2])
 
 
+def draws_of_sizes(x, w):
+    y = torch.tanh(F.dropout(x.t() @ w, 0.3) * 2)
+    y = F.dropout((w.t() @ x).t(), 0.5) + torch.rand(()) * y  # drawn for a transposed operand: in the order of memory
+    return F.dropout(y.sigmoid() * torch.randn(x.shape[1], w.shape[1]), 0.2)
+
+
+def draws_of_elements(x, w):
+    y = F.dropout(x.t() @ w, 0.3)
+    return F.dropout(torch.bernoulli(torch.sigmoid(y)) * y, 0.2) + torch.rand(())
+
+
+@pytest.mark.parametrize("program, regions", [(draws_of_sizes, 2), (draws_of_elements, 3)])
+def test_draws_leave_what_is_computed_whole_and_come_in_eagers_order(program, regions):
+    ours = compiled(program, fullgraph=True)
+    for i, n in enumerate((4, 4, 4, 4, 5, 5, 6)):
+        x, w = torch.randn(n, 3), torch.randn(n, 6)
+        found = []
+        for run in (ours, program):
+            torch.manual_seed(i)
+            a, b = x.clone().requires_grad_(), w.clone().requires_grad_()
+            y = run(a, b)
+            found.append((y.detach(), *torch.autograd.grad(y.square().sum(), (a, b)), torch.rand(1)))
+        torch.testing.assert_close(*found)
+    text = graphs()[0].explain()
+    assert f"split, {regions} native regions" in text, text
+
+
 def test_an_op_without_a_kernel_goes_through_pytorch():
     def program(x):
         return torch.sigmoid(torch.cdist(torch.tanh(x) * 2, x)) + 1

@@ -59,6 +59,7 @@ class _Writer:
             return self._atom()
         forms: list[tuple[int, Callable[[], str]]] = [
             (8, lambda: f"{self._int(depth + 1)} {chance.choice('+-')} {chance.choice([1, 1, 1, 2, 3])}"),
+            (2, lambda: f"({self._atom()} - {self._atom()})"),
             (1, lambda: f"({self._int(depth + 1)}) // {chance.choice([2, 3])}"),
             (1, lambda: f"({self._int(depth + 1)}) % {chance.choice(['len(a)', 'len(b)', '3', '2'])}"),
             (1, lambda: f"{chance.choice(['min', 'max'])}({self._int(depth + 1)}, {self._int(depth + 1)})"),

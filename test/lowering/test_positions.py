@@ -113,6 +113,8 @@ PROVEN = {
     "remainders": ("for i in range(n):\n        s += a[i % len(a)]", FROM_START),
     "halves": ("for i in range(len(a)):\n        s += a[i // 2]", FROM_START),
     "what follows one that a condition says": ("if n >= 0 and n + 1 < len(a):\n        s += a[n + 1]", FROM_START),
+    "a difference that a range says is not negative": ("if 0 <= n < len(a):\n        for i in range(len(a) - 1, n - 1, -1):\n            s += a[i - n]", FROM_START),
+    "what lies a step back, where one may go so far": ("if 0 < n < len(a):\n        j = len(a) - 1\n        while j >= n:\n            j -= n\n            s += a[j]", FROM_START),
     "the lesser of two": ("for i in range(n):\n        s += a[min(i, len(a) - 1)]", FROM_START),
 }
 

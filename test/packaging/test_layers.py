@@ -101,7 +101,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "tools": (
         ("interrupts",),
-        ("cache", "slow_tour"),
+        ("cache", "slow_tour", "workers"),
         ("argument_specs", "opt", "gpu.programs"),
         ("opt.__main__", "run", "pages"),
         ("compile", "reduce"),

@@ -88,8 +88,8 @@ def test_equal_pickles_are_one_function_where_nothing_that_it_holds_can_change()
         factor += 1
         return x * factor
 
-    held = tierup.jit(fixed)
-    assert pickle.loads(pickle.dumps(held)) is pickle.loads(pickle.dumps(held))
+    for held in (tierup.jit(fixed), tierup.grad(lambda x: np.sum(x * factor))):
+        assert pickle.loads(pickle.dumps(held)) is pickle.loads(pickle.dumps(held))
     for python in (counts, rebinds):
         pickled = cloudpickle.dumps(tierup.jit(python))
         oracle = cloudpickle.dumps(python)

@@ -66,6 +66,8 @@ VARIABLES = {
     "TIERUP_CACHE": ("`1`, `0`", "`0`: compiled code is neither kept on disk nor taken from there"),
     "TIERUP_CACHE_DIR": ("a folder", "where compiled code is kept ([cache.md](cache.md))"),
     "TIERUP_CACHE_SIZE": ("MiB, at least 0", "the cache's bound: beyond it what was used least recently goes. 256 where it is not set"),
+    "TIERUP_CACHE_SHARED": ("a URL", "where other machines have code: a folder, an object store ([cache.md](cache.md#for-many-machines))"),
+    "TIERUP_CACHE_SHARED_KEY": ("a file", "the key by which entries of that are authenticated; without one it is not used"),
     "TIERUP_START": (
         "`1`, `0`", "`0`: first calls are profiled in every process, also where an earlier one had code for calls like them "
         "([cache.md](cache.md#the-first-call-of-a-process))"

@@ -18,8 +18,8 @@ Fact = tuple[ir.Value, ir.Value, int]  # left <= right + number
 Form = tuple[ir.Value, int]  # a value, and what is added to it
 
 
-def form(value: ir.Value) -> Form:
-    """The value as another one and a number added to it."""
+def form(value: ir.Value, through: Callable[[ir.Operation], bool] = lambda _: True) -> Form:
+    """The value as another one and a number added to it. `through`: by which of the ops that add numbers."""
     added = 0
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
@@ -30,7 +30,7 @@ def form(value: ir.Value) -> Form:
         number = int_of(y)
         if number is None and name == "aten.add.int":
             x, number = y, int_of(x)
-        if number is None:
+        if number is None or not through(op):
             break
         value, added = x, added + (number if name == "aten.add.int" else -number)
     return value, added

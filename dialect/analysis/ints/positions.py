@@ -149,10 +149,15 @@ class Positions:
 
     def fits(self, op: ir.Operation) -> bool:
         """Whether 64 bits surely hold what an op adds or subtracts, where it is."""
-        if torch_name(op) not in ("aten.add.int", "aten.sub.int"):
+        name = torch_name(op)
+        if name not in ("aten.add.int", "aten.sub.int"):
             return False
-        known = self.used(op)
-        return all(bounds.lows and bounds.highs for bounds in known)  # which are small
+        x, y = self.used(op)
+        if all(bounds.lows and bounds.highs for bounds in (x, y)):  # which are small
+            return True
+        if name == "aten.add.int":
+            y = y.negated()
+        return (x.is_at_least(0) and y.is_at_least(0)) or (x.is_at_most(-1) and y.is_at_most(0))
 
     def decides(self, op: ir.Operation) -> bool | None:
         """What a comparison of ints surely gives, where it is; None for what the run decides, and for other ops."""
@@ -222,7 +227,7 @@ class Positions:
         hands on does not keep it. (Flanagan and Leino, "Houdini, an annotation assistant", 2001.)"""
         body = loop.regions[0].blocks[0]
         carried = [(i, a) for i, a in enumerate(list(body.arguments)[1:]) if str(a.type) == "!torch.int"]
-        found = {a: self.of(loop.operands[2 + i]) for i, a in carried}
+        found = {a: self._and_zero(self.of(loop.operands[2 + i])) for i, a in carried}
         # What hangs on the loop is found with what is assumed of it, and forgotten: bounds, and facts that only these prove.
         before, known_facts, asked, self._asked = self._known, self._facts, self._asked, set()
         for _ in range(_TRIES):
@@ -240,6 +245,10 @@ class Positions:
             found[a] &= self._one_way(loop, i, a)
         self._known, self._facts, self._asked = before | found, known_facts, asked
 
+    def _and_zero(self, bounds: Bounds) -> Bounds:
+        """With 0, where it is a bound: rounds may keep it and no higher one."""
+        return bounds & Bounds((0,)) if bounds.is_at_least(0) else bounds
+
     def _one_way(self, loop: ir.Operation, at: int, value: ir.Value) -> Bounds:
         """Of what rounds may only raise or only lower."""
         change = self._ranges.change(handed_over(loop.regions[0].blocks[0])[1 + at], value)
@@ -250,15 +259,15 @@ class Positions:
 
     def _derived(self, op: ir.Operation) -> Bounds:
         """Of the item of a range that a loop goes through: between its start and its stop."""
-        index, start, step = op.operands
-        by = int_of(step)
+        index, start, step = self.used(op)
+        by = int_of(op.operands[2])
         if not by:
-            by, found = 1 if self.of(step).is_at_least(1) else -1 if self.of(step).is_at_most(-1) else 0, _NOTHING
+            by, found = 1 if step.is_at_least(1) else -1 if step.is_at_most(-1) else 0, _NOTHING
         else:
-            found = self.of(start) + self.of(index).times(by)
-        length = length_of_range(index)
+            found = start + index.times(by)
+        length = length_of_range(op.operands[0])
         if length is not None and by:
-            begin, stop, _ = map(self.of, length.operands)
+            begin, stop, _ = self.used(length)
             found &= Bounds(begin.lows, (stop + _exactly(-1)).highs) if by > 0 else Bounds((stop + _exactly(1)).lows, begin.highs)
         return found
 
@@ -315,6 +324,20 @@ class Positions:
             found &= bounds + _exactly(added - other)
         return found
 
+    def apart(self, op: ir.Operation) -> Bounds:
+        """Of the difference of two ints that conditions, or a range, compare with each other; it is no other number."""
+        x, y = op.operands
+        found = _NOTHING
+        for left, right, more in (*self._around(op), *_facts_of_item(x), *_facts_of_item(y)):
+            (a, added), (c, other) = (form(side, lambda made: _saturates(made) or self.fits(made)) for side in (left, right))
+            # a sum that saturates is no more than what it stands for, a difference no less
+            for low, high, gap in ((left, right, more), *([(a, c, other - added + more)] if added <= 0 <= other else [])):
+                if (low, high) == (y, x):
+                    found &= _bounds((-gap,), ())
+                elif (low, high) == (x, y):
+                    found &= _bounds((), (gap,))
+        return found
+
     def _not_negative(self, facts: Sequence[Fact]) -> Iterator[Dim]:
         """What the conditions around an op say of sizes: formulas that are not negative there."""
         for left, right, more in facts:
@@ -336,7 +359,20 @@ def _difference(known: Positions, op: ir.Operation) -> Bounds:
     if by is not None:
         return _between_zero_and(known.used(op)[0], known.of(by))
     x, y = known.used(op)
-    return x.plus(y.negated()) if _saturates(op) else x + -y
+    if not _saturates(op):
+        return (x + -y) & (known.apart(op) if known.fits(op) else _NOTHING)
+    return x.plus(y.negated()) & known.apart(op)
+
+
+def _facts_of_item(value: ir.Value) -> Iterator[Fact]:
+    """How the item of a range that a loop goes through compares with where the range begins and stops."""
+    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    length = length_of_range(op.operands[0]) if op is not None and torch_name(op) == "aten.__derive_index" else None
+    by = None if length is None else int_of(length.operands[2])
+    if length is None or not by:
+        return
+    start, stop, _ = length.operands
+    yield from [(start, value, 0), (value, stop, -1)] if by > 0 else [(value, start, 0), (stop, value, -1)]
 
 
 def _multiple(known: Positions, op: ir.Operation) -> Bounds:

@@ -81,7 +81,7 @@ class Graphs:
                 return
             before = [(facts, kept) for facts, kept in _read(by) if facts != outside]
             made = outside, encoding.dumps((about, graph, plain))
-            store.write(by.name, encoding.dumps((made, *before[: _MOST - 1])), by.description())
+            store.write(by.name, encoding.dumps((made, *before[: _MOST - 1])), by.description(), everywhere=True)
 
         return keep
 
@@ -107,7 +107,7 @@ def _ours() -> str:
 
 
 def _read(by: Key) -> Sequence[tuple[Any, bytes]]:
-    payload = store.read(by.name)
+    payload = store.read(by.name, everywhere=True)
     if payload is None:
         return ()
     try:

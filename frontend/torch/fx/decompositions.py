@@ -18,7 +18,8 @@ from tierup.dialect import optable
 
 _ATTENTION = torch.ops.aten.scaled_dot_product_attention.default
 # left whole: PyTorch computes them, and its generator gives the numbers that it gives eager
-_WHOLE = (torch.ops.aten.native_dropout.default, torch.ops.aten.bernoulli.default)
+_WHOLE = (torch.ops.aten.bernoulli.default, torch.ops.aten.bernoulli.p)
+_DROPS = torch.ops.aten.native_dropout.default
 _DROPOUT, _COMPOSITE = torch.ops.aten.dropout.default, torch._C.DispatchKey.CompositeImplicitAutograd
 _PYTORCHS_DROPOUT = _DROPOUT.py_kernels[_COMPOSITE]
 _RECURRENT = tuple(getattr(getattr(torch.ops.aten, n), o) for n in ("lstm", "gru", "rnn_tanh", "rnn_relu") for o in ("input", "data"))
@@ -66,7 +67,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
     found = {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
-    found |= {op: _in_bounds(op, decomposition_table[op]) for op in _INDEXED}
+    found |= {op: _in_bounds(op, decomposition_table[op]) for op in _INDEXED} | {_DROPS: _native_dropout}
     return found | {op: _dropping(decomposition_table[op]) for op in _RECURRENT}
 
 
@@ -124,6 +125,17 @@ def _dropout(x: torch.Tensor, p: float, train: bool) -> torch.Tensor:
         return x
     dropped: torch.Tensor = x * 0.0 if p == 1 else torch.ops.aten.native_dropout(x, p, True)[0]
     return dropped
+
+
+def _native_dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
+    """What is left, and where it was kept. The draw is of nothing but sizes, so it need not wait for x (`draws_first`); its numbers go to
+    elements in the order of memory, as PyTorch's do."""
+    if train is False:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    order = sorted(range(x.ndim), key=lambda dim: -x.stride(dim)) if not x.is_contiguous() else list(range(x.ndim))
+    drawn = torch.bernoulli(torch.empty([x.size(dim) for dim in order], dtype=torch.bool, device=x.device), 1 - p)
+    kept = drawn if x.is_contiguous() else drawn.permute([order.index(dim) for dim in range(x.ndim)])
+    return x * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
 
 
 def _has_row(op: Any) -> bool:

@@ -28,7 +28,7 @@ from tierup.frontend.torch.fx import control as fx_control
 from tierup.frontend.torch.fx import layouts as fx_layouts
 from tierup.frontend.torch.fx import scalars as fx_scalars
 from tierup.frontend.torch.fx.builder import Builder
-from tierup.frontend.torch.fx.nodes import TENSORS, attribute, check, for_numbers, leaf_of, place_of
+from tierup.frontend.torch.fx.nodes import TENSORS, attribute, check, draws_first, for_numbers, leaf_of, place_of
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
@@ -89,7 +89,7 @@ class FxBuilder(Builder):
             for node, name in read.items():
                 self.values[node] = self.hidden_input(name())
             self._note_sizes([*used, *read])
-            for node in self.module.graph.nodes:
+            for node in draws_first(self.module.graph.nodes):
                 if node.op != "output" and node not in self.values:
                     self.node(node, self.module)
             results: list[ir.Value] = []

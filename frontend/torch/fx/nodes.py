@@ -1,9 +1,9 @@
-"""Questions to nodes of torch.fx: their places, what they stand for, whether programs can hold it."""
+"""Questions to nodes of torch.fx: their places, what they stand for, whether programs can hold it, which come first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from tierup.runtime.arguments.trees import Leaf
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PYTORCH = str(Path(torch.__file__).parent)
+_MOST = 50  # nodes that a draw needs: more are no sizes
 TENSORS = {getattr(torch, d.numpy.name): d.code for d in dtypes.OF_TORCH}  # c10::ScalarType
 
 
@@ -97,3 +98,49 @@ def is_handed_over(node: Node, inputs: Sequence[Node]) -> bool:
 def _has_size(node: Node, wanted: torch.SymInt) -> bool:
     found = node.meta.get("val")
     return isinstance(found, torch.Tensor) and any(isinstance(s, torch.SymInt) and s.node.expr == wanted.node.expr for s in found.shape)
+
+
+# --- draws ----------------------------------------------------------------------------------------------------------------
+
+
+def draws_first(nodes: Iterable[Node]) -> list[Node]:
+    """The nodes of a graph, with its inputs, its draws and what these need in front, in the order that they had.
+
+    PyTorch draws numbers, between native regions, and what is drawn mostly hangs on sizes alone: in front, draws stand side by side, and
+    leave one region behind them where each cut the graph in two. A draw that hangs on elements stays where it is, and so do those behind
+    it: numbers come in the order of the draws.
+    """
+    nodes = list(nodes)
+    front = dict.fromkeys(n for n in nodes if n.op in ("placeholder", "get_attr"))
+    for node in filter(_is_draw, nodes):
+        needed = _needed(node, front)
+        if needed is None:
+            break
+        front.update(dict.fromkeys(needed))
+    return [*front, *(n for n in nodes if n not in front)]
+
+
+def _is_draw(node: Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags
+
+
+def _needed(draw: Node, front: dict[Node, None]) -> list[Node] | None:
+    """A draw behind what it needs that is not there yet; None where that is no matter of sizes."""
+    found: dict[Node, None] = {}
+    pending = [draw]
+    while pending:
+        node = pending.pop()
+        if node in front:
+            continue
+        if node.op != "call_function" or len(found) == _MOST or node is not draw and (_is_draw(node) or _reads_elements(node)):
+            return None
+        found.pop(node, None)
+        found[node] = None
+        pending += node.all_input_nodes
+    return list(reversed(found))
+
+
+def _reads_elements(node: Node) -> bool:
+    """Whether a node computes with tensors, more than their sizes."""
+    is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
+    return is_tensor and any(isinstance(n.meta.get("val"), torch.Tensor) for n in node.all_input_nodes)

@@ -29,12 +29,16 @@ NUMBERS = ("!torch.int", "!torch.float", "!torch.bool")
 OBJECTS = ("ClassType", "InterfaceType")  # the kinds of types of modules
 
 
-@dataclass
+@dataclass(eq=False)
 class Contents:
     """What is in a list or a dict while the graph is built. `element`: the type of an item."""
 
     items: list[ir.Value] | dict[Any, ir.Value]
     element: ir.Type
+
+    def type_of(self, builder: Builder, key: Any) -> ir.Type:
+        """Of an item."""
+        return self.element
 
 
 class Builder:
@@ -47,7 +51,9 @@ class Builder:
         self.type = self.em.type
         self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
         self._values: dict[int, ir.Value] = {}
-        self._objects: dict[int, Any] = {}  # modules, by the value that stands for them
+        self._objects: dict[int, Any] = {}  # modules, and objects that the program makes, by the value that stands for them
+        self.depth = 0  # in how many branches and loops the node stands that is being translated
+        self.carried_items: set[tuple[Any, Any]] = set()  # what is in lists, dicts and objects that these set: who holds it, and where
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
         self._attributes: dict[int, tuple[Any, str]] = {}  # owner and name, by the value that stands for a tensor attribute
         self.parameters: dict[int, str] = {}  # the names of the graph's arguments, by the values that stand for them
@@ -180,13 +186,17 @@ class Builder:
         return self._attributes.get(of.unique())
 
     def object(self, of: Any) -> Any:
-        """The module that a TorchScript value is. Raises UnsupportedProgram where only the run can tell which."""
+        """The module or object that a TorchScript value is. Raises UnsupportedProgram where only the run can tell which."""
         if of.unique() not in self._objects:
-            raise UnsupportedProgram("which module is meant is known at run time only")
+            raise UnsupportedProgram("which module or object is meant is known at run time only")
         return self._objects[of.unique()]
 
+    def object_or_none(self, of: Any) -> Any:
+        """The module or object that a TorchScript value is, where that is known by now."""
+        return self._objects.get(of.unique())
+
     def put_object(self, of: Any, module: Any) -> None:
-        """Let a module be a TorchScript value."""
+        """Let a module or an object be a TorchScript value."""
         self._objects[of.unique()] = module
 
     @cached_property

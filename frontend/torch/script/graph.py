@@ -28,11 +28,11 @@ from tierup.frontend.torch.script.grad_mode import is_no_grad
 from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.nodes import containers as script_containers
 from tierup.frontend.torch.script.nodes import dropout as script_dropout
-from tierup.frontend.torch.script.nodes import factories as script_factories
 from tierup.frontend.torch.script.nodes import flow as script_flow
 from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
 from tierup.frontend.torch.script.nodes import modules as script_modules
 from tierup.frontend.torch.script.nodes import norms as script_norms
+from tierup.frontend.torch.script.nodes import objects as script_objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes import sizes as script_sizes
 from tierup.frontend.torch.script.nodes import state as script_state
@@ -100,7 +100,7 @@ class GraphBuilder(Builder):
         name, operands = self._numbers(script_synonyms.canonical(by_torch.name_of(node, schema)), schema, self.operands(node))
         script_queries.refuse_results(self, name, schema, operands)
         if node.kind() == "aten::tensor":
-            operands = script_factories.of_tensor(self, node, operands)
+            operands = script_constants.of_tensor(self, node, operands)
         same = script_dropout.identity(name, operands)
         if same is None:
             same = script_dropout.training(self, name, operands) or script_dropout.drawn(self, name, operands)
@@ -153,6 +153,9 @@ class GraphBuilder(Builder):
     def _get_attribute(self, node: Any) -> None:
         owner = self._objects[node.input().unique()]
         output = node.output()
+        if isinstance(owner, script_objects.Record):
+            script_objects.get(self, node, owner)
+            return
         if output.type().kind() in OBJECTS:
             self._objects[output.unique()] = self.attributes.child(owner, node.s("name"))
             return
@@ -169,11 +172,11 @@ class GraphBuilder(Builder):
         self._values[output.unique()] = self.derefined(made, self.type(spelled(output.type())))
         self._lists[self.value(output)] = output
 
-    def _create_object(self, node: Any) -> None:
-        type_ = node.output().type()
-        if not is_no_grad(type_):
-            raise UnsupportedProgram(f"objects of the class {type_.annotation_str} are not supported")
-        self._objects[node.output().unique()] = type_
+    def _enter(self, node: Any) -> None:
+        """A `with` block begins or ends."""
+        if not is_no_grad(node.input().type()):
+            raise UnsupportedProgram(f"a with block of the class {node.input().type().annotation_str} is not supported")
+        self._grad_mode.deepen(1 if node.kind() == "prim::Enter" else -1)
 
     def _construct(self, node: Any) -> None:
         type_ = node.output().type()
@@ -242,9 +245,9 @@ class GraphBuilder(Builder):
     handlers = {
         "prim::Constant": _constant,
         "prim::GetAttr": _get_attribute,
-        "prim::CreateObject": _create_object,
-        "prim::Enter": lambda self, node: self._grad_mode.deepen(1),
-        "prim::Exit": lambda self, node: self._grad_mode.deepen(-1),
+        "prim::CreateObject": script_objects.create,
+        "prim::Enter": _enter,
+        "prim::Exit": _enter,
         "prim::ListConstruct": _construct,
         "prim::TupleConstruct": _construct,
         "prim::DictConstruct": _construct_dict,

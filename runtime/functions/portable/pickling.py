@@ -303,7 +303,8 @@ def _is_fixed(function: FunctionType, state: tuple[Any, ...]) -> bool:
     attributes, slots = state
     cells = [cell.cell_contents for cell in slots["__closure__"] or () if cell != _EMPTY]
     defaults = *(slots["__defaults__"] or ()), *(slots["__kwdefaults__"] or {}).values()
-    held = (*attributes.values(), *slots["__globals__"].values(), *cells, *defaults)
+    own = [value for name, value in attributes.items() if not name.startswith("__tierup_")]  # what was made of it here
+    held = (*own, *slots["__globals__"].values(), *cells, *defaults)
     return all(map(_cannot_change, held)) and not any(map(_rebinds, _codes(function.__code__)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tierup.runtime.arguments.call_profiles import merge_profiles
 from tierup.runtime.functions.report import Report
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ class Portable(Report):
         from tierup.runtime.functions.portable import pickling  # here: as above
 
         return pickling.known_in_main(self)
+
+    def __dask_tokenize__(self) -> Any:
+        """What Dask knows it by: not by its pickle, which says what calls it had."""
+        from dask.base import normalize_token  # here: Dask asks
+
+        made_of = None if self.remade is None else self.remade[2]
+        of_gradients = [repr(getattr(made_of, name, None)) for name in ("argnums", "is_tuple", "has_aux", "with_value")]
+        options = repr(sorted(self.own_options.items()))
+        return normalize_token(("tierup", getattr(made_of, "function", made_of), self.__name__, of_gradients, options))
 
     def __copy__(self) -> Self:
         return self  # as plain Python functions
@@ -101,10 +111,11 @@ class Portable(Report):
 
     def profile(self) -> str:
         """What its calls looked like, as JSON (docs/profiles.md): for `warm`, `tierup.merge_profiles` and files. Of a function that is
-        translated in part it is empty, and of one whose records were released."""
+        translated in part it is empty, and of one whose records were released. Of one that was unpickled also what was known then."""
         from tierup.runtime.functions.portable import warming  # here: few programs ask
 
-        return warming.profile(self)
+        own = warming.profile(self)
+        return merge_profiles(own, self._expected) if self._expected else own
 
     def warm(self, profile: str) -> int:
         """Have the versions made that calls of the kinds in a profile would get, in the background, before there is a call; how many are

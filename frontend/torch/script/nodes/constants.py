@@ -1,4 +1,8 @@
-"""Constants of TorchScript graphs: numbers, strings and None as ops; tensors as inputs that the caller hands over at every call."""
+"""Constants of TorchScript graphs: numbers, strings and None as ops; tensors as inputs that the caller hands over at every call; and
+tensors that the program makes of numbers and lists of them.
+
+    aten::tensor(%l, %none, ...)  of a %l : int[]    is    aten::tensor(%l, int64, ...)      where %l may be empty
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder
 from tierup.frontend.torch.script.types import spelled
+
+_OF_INTS = {"IntType": dtypes.i64, "BoolType": dtypes.bool_}
 
 
 def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:
@@ -53,3 +61,16 @@ def literal(builder: Builder, value: object) -> ir.Value | None:
 def _made(builder: Builder, op: str, values: Sequence[ir.Value], type_: Any, types: Sequence[Any]) -> ir.Value:
     fitted = [builder.derefined(v, builder.type(spelled(t))) for v, t in zip(values, types, strict=True)]
     return builder.em.create(f"torch.prim.{op}", fitted, [builder.type(spelled(type_))]).results[0]
+
+
+def of_tensor(builder: Builder, node: Any, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """The operands of `torch.tensor` with the dtype that it has where the program names none. Raises LeftToPyTorch for what is a leaf."""
+    data, dtype, device, leaf = operands
+    if bool_of(leaf) is not False:
+        builder.attributes.leave("a tensor that the program makes requires a gradient")
+    element = next(node.inputs()).type()
+    while element.kind() == "ListType":
+        element = element.getElementType()
+    if is_none(under_casts(dtype)) and element.kind() in _OF_INTS:
+        dtype = builder.em.int(_OF_INTS[element.kind()].code)
+    return [data, dtype, device, leaf]

@@ -11,12 +11,15 @@ So are the items of `x.unbind()`, which loops over tensors read: `aten::__getite
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
+from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder, Contents, nodes_of
+from tierup.frontend.torch.script.nodes.objects import Record
 from tierup.frontend.torch.script.nodes.queries import UNKNOWN, known
 
 _READ = frozenset({"aten::__contains__", "aten::__getitem__", "aten::get", "aten::len", "prim::ListUnpack"})
@@ -248,35 +251,53 @@ _QUESTIONS: dict[str, Handler] = {
 
 @dataclass
 class Set:
-    """The items that branches or a loop set: they are results of these, behind all others."""
+    """The items and fields that branches or a loop set: they are results of these, behind all others."""
 
-    places: list[tuple[Contents, Any]]
+    builder: Builder
+    places: list[tuple[Contents | Record, Any]]
 
     @property
     def types(self) -> list[ir.Type]:
         """Of each."""
-        return [contents.element for contents, _ in self.places]
+        return [holder.type_of(self.builder, key) for holder, key in self.places]
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """What is translated here stands in the branches or the loop."""
+        before = self.builder.carried_items
+        self.builder.carried_items = before | set(self.places)
+        self.builder.depth += 1
+        try:
+            yield
+        finally:
+            self.builder.carried_items = before
+            self.builder.depth -= 1
 
     def now(self) -> list[ir.Value]:
-        """What they are here."""
-        return [contents.items[key] for contents, key in self.places]
+        """What they are here. Raises UnsupportedProgram for a field that is set on one path alone."""
+        if any(isinstance(holder, Record) and not isinstance(holder.items.get(key), ir.Value) for holder, key in self.places):
+            raise UnsupportedProgram("a branch or a loop sets a field of an object that has none before, or an object in it")
+        return [holder.items[key] for holder, key in self.places]
 
     def are(self, values: list[ir.Value]) -> None:
         """Let them be these."""
-        for (contents, key), value in zip(self.places, values, strict=True):
-            contents.items[key] = value
+        for (holder, key), value in zip(self.places, values, strict=True):
+            holder.items[key] = value
 
 
 def set_in(builder: Builder, node: Any) -> Set:
-    """The items that the blocks of a node set."""
-    found: dict[tuple[int, Any], tuple[Contents, Any]] = {}
+    """The items and fields that the blocks of a node set."""
+    found: dict[tuple[int, Any], tuple[Contents | Record, Any]] = {}
     for block in node.blocks():
         for inner in nodes_of(block):
             contents = builder.contents.get(next(inner.inputs()).unique()) if inner.kind() == "aten::_set_item" else None
             if contents is not None:
                 key = list(inner.inputs())[1].toIValue()
                 found[id(contents), key] = contents, key
-    return Set(list(found.values()))
+            owner = builder.object_or_none(next(inner.inputs())) if inner.kind() == "prim::SetAttr" else None
+            if isinstance(owner, Record):
+                found[id(owner), inner.s("name")] = owner, inner.s("name")
+    return Set(builder, list(found.values()))
 
 
 # --- the items of x.unbind() --------------------------------------------------------------------------------------------

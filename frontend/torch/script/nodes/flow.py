@@ -15,7 +15,7 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.builder import Builder
-from tierup.frontend.torch.script.nodes import containers
+from tierup.frontend.torch.script.nodes import containers, objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes.values import cast
 from tierup.frontend.torch.script.places import place_of
@@ -80,39 +80,50 @@ def _cast(builder: Builder, node: Any) -> None:
 
 
 def _branch(builder: Builder, node: Any) -> None:
-    types = builder.result_types(node)
     taken = bool_of(builder.operands(node)[0])
     if taken is not None:
         block = list(node.blocks())[0 if taken else 1]
         builder.nodes(block)
-        builder.bind(node, [builder.derefined(builder.value(o), t) for o, t in zip(block.outputs(), types, strict=True)])
+        for output, given in zip(node.outputs(), block.outputs(), strict=True):
+            if objects.is_object(output.type()):
+                builder.put_object(output, builder.object(given))
+            else:
+                builder.put(output, builder.derefined(builder.value(given), builder.type(spelled(output.type()))))
         return
     outputs, items = [o.type() for o in node.outputs()], containers.set_in(builder, node)
-    flat = [t for type_, whole in zip(outputs, types, strict=True) for t in _item_types(builder, type_) or [whole]] + items.types
+    flat = [t for type_ in outputs for t in _item_types(builder, type_) or [builder.type(spelled(type_))]] + items.types
     before = items.now()
     made = builder.em.create("torch.prim.If", builder.operands(node), flat, regions=2)
     for block, region in zip(node.blocks(), made.regions, strict=True):
         items.are(before)
-        with builder.em.at_end(region.blocks.append()):
+        with builder.em.at_end(region.blocks.append()), items.inside():
             builder.nodes(block)
             given = [v for o, type_ in zip(block.outputs(), outputs, strict=True) for v in _items(builder, o, type_)] + items.now()
             builder.em.create("torch.prim.If.yield", [builder.derefined(v, t) for v, t in zip(given, flat, strict=True)], [])
     arms = [list(region.blocks[0].operations)[-1].operation.operands for region in made.regions]
     found = iter([script_queries.agreed(builder, r, a, b) for r, a, b in zip(made.results, *arms, strict=True)])
-    for output, type_, whole in zip(node.outputs(), outputs, types, strict=True):
+    for output, type_ in zip(node.outputs(), outputs, strict=True):
         inside = _item_types(builder, type_)
-        value = next(found) if inside is None else _tuple(builder, [next(found) for _ in inside], whole)
-        builder.put(output, value)
+        if inside is None:
+            builder.put(output, next(found))
+        elif objects.is_object(type_):
+            objects.put(builder, output, [next(found) for _ in inside])
+        else:
+            builder.put(output, _tuple(builder, [next(found) for _ in inside], builder.type(spelled(type_))))
     items.are(list(found))
 
 
 def _item_types(builder: Builder, type_: Any) -> list[ir.Type] | None:
-    """Of a tuple, whose items leave a branch one by one, so that it is known of each what it is and shares; None of anything else."""
+    """Of a tuple or an object, which leave a branch item by item: of each it is known what it is and shares. None of anything else."""
+    if objects.is_object(type_):
+        return objects.item_types(builder, type_)
     return [builder.type(spelled(t)) for t in type_.elements()] if type_.kind() == "TupleType" and type_.elements() else None
 
 
 def _items(builder: Builder, output: Any, type_: Any) -> list[ir.Value]:
-    """What an arm gives for a result of that type: the items of a tuple, or the one value."""
+    """What an arm gives for a result of that type: the items of a tuple or an object, or the one value."""
+    if objects.is_object(type_):
+        return objects.items(builder, output)
     value, wanted = builder.value(output), _item_types(builder, type_)
     if wanted is None:
         return [value]
@@ -130,26 +141,47 @@ def _tuple(builder: Builder, items: list[ir.Value], type_: ir.Type) -> ir.Value:
 
 def _loop(builder: Builder, node: Any) -> None:
     items = containers.set_in(builder, node)
-    types = [*builder.result_types(node), *items.types]
-    trip, condition, *carried = [*builder.operands(node), *items.now()]
+    given = list(node.inputs())
+    widths = [_carried_types(builder, o.type()) for o in node.outputs()]
+    types = [*(t for each in widths for t in each), *items.types]
+    carried = [*(v for value in given[2:] for v in _carried(builder, value)), *items.now()]
     carried = [builder.derefined(v, t) for v, t in zip(carried, types, strict=True)]
-    made = builder.em.create("torch.prim.Loop", [trip, condition, *carried], types, regions=1)
+    made = builder.em.create("torch.prim.Loop", [*map(builder.value, given[:2]), *carried], types, regions=1)
     (block,) = node.blocks()
     body = made.regions[0].blocks.append(builder.em.types.int, *types, arg_locs=[builder.em.unknown] * (1 + len(types)))
-    inputs = list(block.inputs())
-    for value, argument in zip(inputs, body.arguments, strict=False):
-        builder.put(value, argument)
-    items.are(list(body.arguments)[len(inputs) :])
-    for value, *given in zip(list(block.inputs())[1:], list(node.inputs())[2:], list(block.outputs())[1:], strict=True):
-        builder.carried[value.unique()] = given
-    with builder.em.at_end(body):
+    number, *inputs = block.inputs()
+    builder.put(number, body.arguments[0])
+    with builder.em.at_end(body), items.inside():
+        items.are(_put_carried(builder, inputs, widths, list(body.arguments)[1:]))
+        for value, *both in zip(inputs, given[2:], list(block.outputs())[1:], strict=True):
+            builder.carried[value.unique()] = both
         builder.nodes(block)
-        goes_on, *values = [*(builder.value(o) for o in block.outputs()), *items.now()]
+        goes_on, *outputs = block.outputs()
+        values = [*(v for value in outputs for v in _carried(builder, value)), *items.now()]
         values = [builder.derefined(v, t) for v, t in zip(values, types, strict=True)]
-        builder.em.create("torch.prim.Loop.condition", [goes_on, *values], [])
-    results = list(made.results)
-    builder.bind(node, results[: len(inputs) - 1])
-    items.are(results[len(inputs) - 1 :])
+        builder.em.create("torch.prim.Loop.condition", [builder.value(goes_on), *values], [])
+    items.are(_put_carried(builder, list(node.outputs()), widths, list(made.results)))
+
+
+def _carried_types(builder: Builder, type_: Any) -> list[ir.Type]:
+    return objects.item_types(builder, type_) if objects.is_object(type_) else [builder.type(spelled(type_))]
+
+
+def _carried(builder: Builder, value: Any) -> list[ir.Value]:
+    """What goes round a loop for a TorchScript value: the fields of an object."""
+    return objects.items(builder, value) if objects.is_object(value.type()) else [builder.value(value)]
+
+
+def _put_carried(builder: Builder, of: list[Any], widths: list[list[ir.Type]], values: list[ir.Value]) -> list[ir.Value]:
+    """Let values be what goes round a loop; those behind it."""
+    rest = iter(values)
+    for value, types in zip(of, widths, strict=True):
+        fields = [next(rest) for _ in types]
+        if objects.is_object(value.type()):
+            objects.put(builder, value, fields)
+        else:
+            builder.put(value, fields[0])
+    return list(rest)
 
 
 HANDLERS = {

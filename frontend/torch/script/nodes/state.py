@@ -18,6 +18,7 @@ from tierup.frontend.torch.by_torch import schema_of
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder
 from tierup.frontend.torch.script.grad_mode import is_no_grad
+from tierup.frontend.torch.script.nodes import objects
 
 # What they give is, or holds, what they take.
 _HANDS_ON = frozenset({
@@ -67,10 +68,14 @@ def set_(builder: Builder, node: Any) -> None:
     target, value = node.inputs()
     if is_no_grad(target.type()):
         return  # the mode before, which nothing reads
+    owner = builder.object(target)
+    if isinstance(owner, objects.Record):
+        objects.set_(builder, node, owner)
+        return
     if value.type().kind() == "ClassType":
         raise UnsupportedProgram(f"the program sets {node.s('name')!r} to a module")
     _row("prim.SetAttr", "set_attribute", 0)
-    builder.emit("prim.SetAttr", [*_place(builder, node, builder.object(target)), builder.value(value)], [])
+    builder.emit("prim.SetAttr", [*_place(builder, node, owner), builder.value(value)], [])
 
 
 def _place(builder: Builder, node: Any, owner: Any) -> list[Any]:
@@ -88,6 +93,8 @@ def python(builder: Builder, node: Any) -> None:
     types = builder.result_types(node) or [builder.em.types.none]
     given = list(node.inputs())
     modules = {i: builder.object(v) for i, v in enumerate(given) if v.type().kind() == "ClassType"}
+    if any(isinstance(module, objects.Record) for module in modules.values()):
+        raise UnsupportedProgram(f"the program hands an object to the Python function {node.pyname()}")
     number = script_objects.number(_with(node.pyobj(), modules), builder.attributes)
     operands = [builder.value(v) for i, v in enumerate(given) if i not in modules]
     made = builder.emit("prim.PythonOp", [builder.em.int(number), *operands], types)
