@@ -24,7 +24,7 @@ CHAINS = st.lists(st.sampled_from(VIEWS), min_size=1, max_size=2)
 
 
 def eager_of(text):
-    made = {"torch": torch}
+    made = {"torch": torch, "__name__": __name__}
     exec(text, made)
     return made["f"]
 
@@ -189,3 +189,20 @@ def test_what_was_written_in_place_lies_as_before_where_a_view_of_it_hangs_on_th
             strides = [s for n, s in zip(y.shape, y.stride(), strict=True) if n > 1]
             found.append((y.data_ptr() == x.data_ptr(), strides, y.detach(), x.detach()))
         torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("results", ["(v[1:], v.detach())", "(v.detach(), v[1:], v[0])", "(v.detach()[1:], v[1:])", "(v.t(), v.detach(), v.detach()[0])"])
+def test_a_view_with_a_gradient_lies_in_the_memory_of_a_detached_result(results):
+    eager = eager_of(f"def f(x):\n    v = x.abs()\n    return {results}")
+    ours = from_torchscript(torch.jit.trace(eager, torch.randn(3, 3)))
+    for n in (3, 3, 3, 2, 4):
+        found = []
+        for f in (eager, ours):
+            x = torch.arange(1.0, n * n + 1).view(n, n).requires_grad_()
+            made = f(x)
+            torch.stack([t.square().sum() for t in made if t.requires_grad]).sum().backward()
+            with torch.no_grad():
+                next(t for t in made if not t.requires_grad).mul_(10)
+            memory = {t.untyped_storage().data_ptr() for t in made}
+            found.append([x.grad, len(memory), *((t.detach(), t.requires_grad, t._version, t.stride()) for t in made)])
+        torch.testing.assert_close(found[1], found[0])

@@ -185,16 +185,24 @@ class _Call:
                 if place is not None:
                     places[k] = place
                     continue
-                if not value.flags.owndata and shared_memory.shares(value, [*self.leaves, *[results[p] for p in positions]]):
+                if not value.flags.owndata and self._is_copied(value, k, results, positions):
                     value = value.copy()
             places[k] = "output", len(outputs)
-            # What is a part of a value that is kept is no view of it to autograd, but counts writes with it.
-            near = [kept for kept in inner if not kept[0].flags.owndata] if value.flags.owndata else inner
+            # What is a part of a value that is kept, or of a detached result, is no view of it to autograd, but counts writes with it.
+            near = [kept for kept in inner if not kept[0].flags.owndata] if value.flags.owndata else [*inner]
+            if not value.flags.owndata and self._flows_into(k):
+                near += [(results[p], t) for p, t in zip(positions, outputs, strict=True) if not self._flows_into(p)]
             part = shared_memory.Known(near).tensor_of(value) if near else None
             outputs.append(torch_tensors.tensor(value) if part is None else part.detach())
             positions.append(k)
         self.places, self.arrays = places, results
         return outputs, positions
+
+    def _is_copied(self, value: np.ndarray[Any, Any], k: int, results: Sequence[Any], before: Sequence[int]) -> bool:
+        """Whether a result lies in memory that autograd is to take for another's: not in that of a detached result, where it has a gradient
+        itself."""
+        others = [results[p] for p in before if self._flows_into(p) or not self._flows_into(k)]
+        return shared_memory.shares(value, [*self.leaves, *others])
 
     def _kept(
         self, value: np.ndarray[Any, Any], outputs: Sequence[torch.Tensor], positions: Sequence[int], inner: Mapping[int, _Kept]
