@@ -49,6 +49,7 @@ _NAMED: dict[str, type[Exception]] = {
 _CASTING = re.compile(
     r"Cannot cast ufunc '(\w+)' (in|out)put (?:(\d) )?from dtype\('(\w+)'\) to dtype\('(\w+)'\) with casting rule '(\w+)'"
 )
+_NO_AXIS = re.compile(r"(?:(.*): )?axis (-?\d+) is out of bounds for array of dimension (\d+)")
 _NO_LOOP = re.compile(r"ufunc '(\w+)' did not contain a loop with signature matching types (.*) -> (?:None|\(None, None\))")
 
 
@@ -63,7 +64,9 @@ def exception_named(name: str) -> type[Exception]:
 
 
 def exception(name: str, *message: str) -> Exception:
-    """One of the class of that name; those of ufuncs, which make their messages, as NumPy makes them."""
+    """One of the class of that name; those of axes and ufuncs, which make their messages, as NumPy makes them."""
+    if name == "AxisError" and (found := _NO_AXIS.fullmatch(message[0])):
+        return np.exceptions.AxisError(int(found[2]), int(found[3]), found[1])
     if name == "UFuncTypeError" and (found := _CASTING.fullmatch(message[0])):
         ufunc, side, number, given, wanted, rule = found.groups()
         cls: type[Exception] = of_ufuncs._UFuncInputCastingError if side == "in" else of_ufuncs._UFuncOutputCastingError

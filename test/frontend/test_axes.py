@@ -71,6 +71,17 @@ def test_an_axis_is_refused_as_numpy_refuses_it(function):
                 np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("function", [lambda x: np.sum(x, axis=2), lambda x: np.expand_dims(x, -4), lambda x: np.moveaxis(x, 0, 3)])
+def test_the_exception_knows_axis_and_rank(function):
+    jitted = tierup.jit(function)
+    said = []
+    for call in (function, jitted, jitted, jitted):
+        with pytest.raises(np.exceptions.AxisError) as raised:
+            call(np.zeros(3))
+        said.append((raised.value.axis, raised.value.ndim, raised.value.args, str(raised.value)))
+    assert said[0][0] is not None and said == said[:1] * 4
+
+
 ODD = ("()", "[0]", "True", "(0, 0)", "(-1, 1)", "np.int64(1)", "(True,)", "1.0")
 REDUCTIONS = ("sum", "mean", "max", "min", "std", "var", "ptp", "prod", "any", "all", "argmax", "argmin", "cumsum", "cumprod")
 

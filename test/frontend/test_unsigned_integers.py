@@ -96,6 +96,10 @@ def test_functions_of_one_array_give_numpys_bits(name, dtype):
     agree(OF_ONE[name], elements(dtype, 3))
 
 
+def test_the_last_bit_of_an_exponent_counts():
+    agree(lambda x, y: (2**x, x**y), np.array([0, 2, 3, 2**63, 2**63 + 1], np.uint64), np.array([2**63] * 4 + [1], np.uint64))
+
+
 def add_to(x, y):
     x += y
     return x

@@ -24,15 +24,23 @@ def form(value: ir.Value, through: Callable[[ir.Operation], bool] = lambda _: Tr
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
         name = torch_name(op)
-        if name not in ("aten.add.int", "aten.sub.int"):
+        if name == "aten.__derive_index":  # of a range in steps of 1 that begins at a number: no item is beyond 64 bits
+            x, start, step = op.operands
+            number = int_of(start) if int_of(step) == 1 else None
+        elif name in ("aten.add.int", "aten.sub.int"):
+            x, y = op.operands
+            number = int_of(y)
+            if number is None and name == "aten.add.int":
+                x, number = y, int_of(x)
+            if number is not None and name == "aten.sub.int":
+                number = -number
+            if not through(op):
+                break
+        else:
             break
-        x, y = op.operands
-        number = int_of(y)
-        if number is None and name == "aten.add.int":
-            x, number = y, int_of(x)
-        if number is None or not through(op):
+        if number is None:
             break
-        value, added = x, added + (number if name == "aten.add.int" else -number)
+        value, added = x, added + number
     return value, added
 
 

@@ -326,16 +326,16 @@ class Positions:
 
     def apart(self, op: ir.Operation) -> Bounds:
         """Of the difference of two ints that conditions, or a range, compare with each other; it is no other number."""
-        x, y = op.operands
+        (x, more), (y, less) = (form(v, self.fits) for v in op.operands)
         found = _NOTHING
-        for left, right, more in (*self._around(op), *_facts_of_item(x), *_facts_of_item(y)):
+        for left, right, number in (*self._around(op), *_facts_of_item(op.operands[0]), *_facts_of_item(op.operands[1])):
             (a, added), (c, other) = (form(side, lambda made: _saturates(made) or self.fits(made)) for side in (left, right))
             # a sum that saturates is no more than what it stands for, a difference no less
-            for low, high, gap in ((left, right, more), *([(a, c, other - added + more)] if added <= 0 <= other else [])):
+            for low, high, gap in ((left, right, number), *([(a, c, other - added + number)] if added <= 0 <= other else [])):
                 if (low, high) == (y, x):
-                    found &= _bounds((-gap,), ())
+                    found &= _bounds((more - less - gap,), ())
                 elif (low, high) == (x, y):
-                    found &= _bounds((), (gap,))
+                    found &= _bounds((), (more - less + gap,))
         return found
 
     def _not_negative(self, facts: Sequence[Fact]) -> Iterator[Dim]:
@@ -365,14 +365,20 @@ def _difference(known: Positions, op: ir.Operation) -> Bounds:
 
 
 def _facts_of_item(value: ir.Value) -> Iterator[Fact]:
-    """How the item of a range that a loop goes through compares with where the range begins and stops."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    length = length_of_range(op.operands[0]) if op is not None and torch_name(op) == "aten.__derive_index" else None
+    """How the item of a range that a loop goes through compares with where the range begins and stops, and the number of a round with the
+    number of all."""
+    counter, _ = form(value)
+    if isinstance(counter.owner, ir.Block):
+        if counter.owner.owner.name == LOOP and ir.BlockArgument(counter).arg_number == 0:
+            yield counter, counter.owner.owner.operands[0], -1
+        return
+    op = counter.owner.operation
+    length = length_of_range(op.operands[0]) if torch_name(op) == "aten.__derive_index" else None
     by = None if length is None else int_of(length.operands[2])
     if length is None or not by:
         return
     start, stop, _ = length.operands
-    yield from [(start, value, 0), (value, stop, -1)] if by > 0 else [(value, start, 0), (stop, value, -1)]
+    yield from [(start, counter, 0), (counter, stop, -1)] if by > 0 else [(counter, start, 0), (stop, counter, -1)]
 
 
 def _multiple(known: Positions, op: ir.Operation) -> Bounds:

@@ -157,7 +157,7 @@ class Scalars(Elements):
         """Square and multiply over the bits of y."""
         result, base = constant(1, x.dtype), x
         bits = x.dtype.itemsize * 8 - (1 if x.signed else 0)
-        for bit in range(min(bits, 63)):
+        for bit in range(bits):
             used = (y & (1 << bit)).differs(0)
             result = select(used, result * base, result)
             base = base * base
