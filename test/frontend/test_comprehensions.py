@@ -50,6 +50,9 @@ NATIVE = {
 }  # fmt: skip
 EMPTY = ("max and min", "max by a key")  # raise of no items
 IN_PART = {
+    "names that generators bind": "last = 1.5\nt = sum(filter(None, (v if (last := v) > 0.5 else 0 for v in x)))\nu = last\nw = list(map(lambda q: q * 2, (v for v in x if (last := v * 3) > 0)))\nreturn t, u, w, last",
+    "names that are bound until one is found": "last = 1.5\nt = any(map(lambda q: q > 1, ((last := v) * 2 for v in x)))\nreturn t, last",
+    "names that are bound beside others": "last = 1.5\nt = list(zip(((last := v) for v in x), x))\nm = max(((last := v) * 2 for v in x), key=lambda q: -q, default=0)\nk = 0.5\nfor y in filter(None, ((k := v) * 2 for v in x)):\n    if y > 1:\n        break\nreturn t, last, m, k",
     "rows of other lengths": "return [len(r) for r in [[v for v in x[:i]] for i in range(len(x))]], np.array([[i for i in range(3)] for v in x if v > 0])",
     "rows": "return [x[i:i + 2] for i in range(len(x))]",
     "a set": "return {float(v) for v in x} == set(x.tolist())",

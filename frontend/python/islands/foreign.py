@@ -187,7 +187,11 @@ class _Taking:
         return isinstance(node, ast.Constant) or is_numpys and isinstance(self.scope.meaning(node), (int, float))
 
     def named(self, value: ast.expr, stands_for: ast.AST | None = None) -> ast.expr:
-        """A name, bound to the value before the statement. `stands_for`: what people know it as."""
+        """A name, bound to the value before the statement. `stands_for`: what people know it as. Raises _NotInOrder for what may bind names
+        once it is used: a generator that binds one by `:=`."""
+        generators = (n for n in ast.walk(value) if isinstance(n, ast.GeneratorExp))
+        if any(isinstance(n, ast.NamedExpr) for generator in generators for n in ast.walk(generator)):
+            raise _NotInOrder
         name = self.fresh(len(self.before))
         made = ast.Assign([ast.Name(name, ast.Store())], value)
         self.before.append(ast.fix_missing_locations(ast.copy_location(made, value)))

@@ -48,8 +48,9 @@ def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
     generator = node.generators[0]
     if frame.is_numpys:
         return _listcomp(frame, node)
-    if len(node.generators) > 1 or generator.ifs:
-        raise frame.error(node, "a generator expression with tests, or of several loops, here", "use a list comprehension")
+    if not _is_simple(node):
+        what = "a generator expression with tests, of several loops, or that binds a name by `:=`, here"
+        raise frame.error(node, what, "use a list comprehension")
     inner = iterate(frame, generator.iter, evaluate(frame, generator.iter))
     own = binds([generator.target])
 
@@ -61,11 +62,20 @@ def _generator(frame: Frame, node: ast.GeneratorExp) -> Value:
     return Iterable_(inner.length, item, inner.needs_static_index, check=inner.check)
 
 
+def _is_simple(node: ast.GeneratorExp) -> bool:
+    """Whether nothing is decided and nothing bound where an element is evaluated: who asks for it need not know of any of it."""
+    return len(node.generators) == 1 and not node.generators[0].ifs and not _binds_more(node)
+
+
+def _binds_more(node: ast.AST) -> bool:
+    return any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
+
+
 def _taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
     """`sum`, `any`, `all` or `math.prod` of a comprehension, with nothing made of it where it has tests or several loops."""
     given = node.args[0]
     assert isinstance(given, ast.GeneratorExp)
-    if frame.is_numpys or len(given.generators) == 1 and not given.generators[0].ifs:
+    if frame.is_numpys or _is_simple(given):
         return call(frame, node, Const(taker), [_generator(frame, given)], {})
     first = evaluate(frame, given.generators[0].iter)
     if taker is sum:
@@ -79,8 +89,7 @@ def _list_taken(frame: Frame, node: ast.Call, taker: Any) -> Value:
     """What takes all items before it gives anything."""
     given = node.args[0]
     assert isinstance(given, ast.GeneratorExp)
-    is_simple = len(given.generators) == 1 and not given.generators[0].ifs
-    items = _generator(frame, given) if is_simple and taker in (max, min) else _listcomp(frame, given)
+    items = _generator(frame, given) if taker in (max, min) and _is_simple(given) else _listcomp(frame, given)
     return call(frame, node, Const(taker), [items], {})
 
 
@@ -151,9 +160,8 @@ def _table(frame: Frame, node: ast.Call, made: Any) -> Value | None:
         return None
     assert isinstance(rows, ast.ListComp)
     [over], [along] = rows.generators, columns.generators
-    binds_more = any(isinstance(n, ast.NamedExpr) for n in ast.walk(rows))
     asks_more = any(isinstance(n, ast.Call) and getattr(n.func, "id", "") not in ("range", "len") for n in ast.walk(along.iter))
-    if over.ifs or along.ifs or binds_more or asks_more or reads([along.iter]) & binds([over.target]):
+    if over.ifs or along.ifs or _binds_more(rows) or asks_more or reads([along.iter]) & binds([over.target]):
         return None
     first = evaluate(frame, over.iter)
     count = iterate(frame, over.iter, first).length
