@@ -115,6 +115,8 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
     kind = type_.kind()
     if kind == "NoneType" or is_none(under_casts(value)) or maker(under_casts(value), "tierup.autograd_zero") is not None:
         return Output("const")  # as PyTorch gives a tensor that is not defined
+    if kind == "EnumType":
+        raise UnsupportedProgram(f"{builder.name}: a result of the type {type_.annotation_str} is not supported")
     if kind == "TupleType":
         elements = list(type_.elements())
         types = [builder.type(spelled(t)) for t in elements]

@@ -10,7 +10,7 @@ So are the items of `x.unbind()`, which loops over tensors read: `aten::__getite
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +21,11 @@ from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder, Contents, nodes_of
 from tierup.frontend.torch.script.nodes.objects import Record
 from tierup.frontend.torch.script.nodes.queries import UNKNOWN, known
+from tierup.frontend.torch.script.types import spelled
 
-_READ = frozenset({"aten::__contains__", "aten::__getitem__", "aten::get", "aten::len", "prim::ListUnpack"})
+_READ = frozenset({
+    "aten::__contains__", "aten::__getitem__", "aten::get", "aten::items", "aten::keys", "aten::len", "aten::values", "prim::ListUnpack",
+})  # fmt: skip
 _RESULTS = frozenset({"prim::DictConstruct", "prim::ListConstruct", "prim::Return", "prim::TupleConstruct"})
 _UNPACKED = "torch.aten.unbind.int"
 
@@ -30,16 +33,16 @@ _UNPACKED = "torch.aten.unbind.int"
 # --- which ------------------------------------------------------------------------------------------------------------
 
 
-def is_in_sight(builder: Builder, node: Any) -> bool:
-    """Whether a new list or dict is one of these."""
+def is_in_sight(builder: Builder, value: Any, keys: Sequence[Any]) -> bool:
+    """Whether a new list or dict, or one that is an argument, is one of these. `keys`: of its items when it is made."""
     if builder.has_tasks:
         return False
-    here, keys = node.owningBlock(), _first_keys(node)  # one object while it is held
-    is_dict = node.kind() == "prim::DictConstruct"
+    here = value.node().owningBlock()  # one object while it is held
+    is_dict = value.type().kind() == "DictType"
     changed, moves = False, False
     inside: set[Any] = set()  # the keys that branches and loops set, which have to be there then
     removed: set[Any] = set()
-    for use in _uses(node.output()):
+    for use in _uses(value):
         user, kind = use.user, use.user.kind()
         if use.offset != 0 or kind not in _CHANGES:
             if not _reads(user, use.offset):
@@ -68,17 +71,13 @@ def _uses(value: Any) -> Iterator[Any]:
             yield from _uses(use.user.output())
 
 
-def _first_keys(node: Any) -> list[Any]:
-    given = list(node.inputs())
-    return [k.toIValue() for k in given[::2]] if node.kind() == "prim::DictConstruct" else list(range(len(given)))
-
-
 def _is_said(user: Any) -> bool:
     """Whether a change is one at a place or under a key that the text says."""
     kind, operands = user.kind(), list(user.inputs())
-    if kind == "aten::add_":
-        added = operands[1]
-        return bool(added.node().kind() == "prim::ListConstruct" and len(added.uses()) == 1)
+    if kind in ("aten::add_", "aten::extend", "aten::update"):
+        added = operands[1].node()
+        is_written_down = added.kind() in ("prim::DictConstruct", "prim::ListConstruct") and len(operands[1].uses()) == 1
+        return is_written_down and (kind != "aten::update" or all(map(_is_constant, list(added.inputs())[::2])))
     if kind == "aten::append":
         return not user.output().uses()
     if kind == "aten::sort":
@@ -153,7 +152,22 @@ def _extend(builder: Builder, node: Any, contents: Contents) -> bool:
     assert isinstance(contents.items, list)
     added = list(node.inputs())[1].node()
     contents.items += [builder.derefined(v, contents.element) for v in builder.operands(added)]
-    builder.contents[node.output().unique()] = contents
+    for grown in node.outputs():  # of `l += [x]`
+        builder.contents[grown.unique()] = contents
+    return True
+
+
+def _update(builder: Builder, node: Any, contents: Contents) -> bool:
+    added = builder.operands(list(node.inputs())[1].node())
+    for key, value in zip(added[::2], added[1::2], strict=True):
+        contents.items[known(builder, key)] = builder.derefined(value, contents.element)
+    return True
+
+
+def _set_default(builder: Builder, node: Any, contents: Contents) -> bool:
+    key, value = _operand(builder, node, 1), builder.operands(node)[2]
+    assert isinstance(contents.items, dict)
+    builder.bind(node, [contents.items.setdefault(key, builder.derefined(value, contents.element))])
     return True
 
 
@@ -227,22 +241,40 @@ def _has(builder: Builder, node: Any, contents: Contents) -> bool:
     return True
 
 
+def _whole(builder: Builder, node: Any, contents: Contents) -> bool:
+    """The keys of a dict, its values, or both, as a list."""
+    assert isinstance(contents.items, dict)
+    keys, (type_,) = [builder.em.constant(key) for key in contents.items], builder.result_types(node)
+    items = keys if node.kind() == "aten::keys" else list(contents.items.values())
+    if node.kind() == "aten::items":
+        pair = builder.type(spelled(node.output().type().getElementType()))
+        items = [builder.em.create("torch.prim.TupleConstruct", [k, v], [pair]).results[0] for k, v in zip(keys, items, strict=True)]
+    builder.bind(node, [builder.whole(items, type_)])
+    return True
+
+
 Handler = Callable[[Builder, Any, Contents], bool]
 _CHANGES: dict[str, Handler] = {
     "aten::Delete": _delete,
     "aten::_set_item": _set,
     "aten::add_": _extend,
     "aten::append": _append,
+    "aten::extend": _extend,
     "aten::insert": _insert,
     "aten::pop": _pop,
     "aten::reverse": _reverse,
+    "aten::setdefault": _set_default,
     "aten::sort": _sort,
+    "aten::update": _update,
 }
 _QUESTIONS: dict[str, Handler] = {
     "aten::__contains__": _has,
     "aten::__getitem__": _item,
     "aten::get": _item,
+    "aten::items": _whole,
+    "aten::keys": _whole,
     "aten::len": _length,
+    "aten::values": _whole,
 }
 
 
@@ -300,12 +332,43 @@ def set_in(builder: Builder, node: Any) -> Set:
     return Set(builder, list(found.values()))
 
 
-# --- the items of x.unbind() --------------------------------------------------------------------------------------------
+# --- of those that stay as they are --------------------------------------------------------------------------------------
 
 
-def _of_unbound(builder: Builder, node: Any) -> None:
-    """An item of a list that `unbind` gave, or how many there are."""
+def _ask(builder: Builder, node: Any) -> None:
+    """A question to a list, a dict or a string."""
+    of = next(node.inputs())
+    contents = _of_dict(builder, of) if of.type().kind() == "DictType" else None
+    if contents is not None and _QUESTIONS[node.kind()](builder, node, contents):
+        return
+    _OF_LISTS.get(node.kind(), type(builder).op)(builder, node)
+
+
+def _of_dict(builder: Builder, of: Any) -> Contents | None:
+    """What is in a dict that is written down; None where that is not known, or changes."""
+    made = None if builder.is_written(of) else maker(builder.value(of), "torch.prim.DictConstruct")
+    if made is None:
+        return None
+    parts, count = list(made.operands), len(made.operands) // 2  # keys, then values
+    keys = [known(builder, key) for key in parts[:count]]
+    if any(key is UNKNOWN or isinstance(key, list) for key in keys) or len(set(keys)) < count:
+        return None
+    return Contents(dict(zip(keys, parts[count:], strict=True)), builder.type(spelled(of.type().getValueType())))
+
+
+def _of_list(builder: Builder, node: Any) -> None:
+    """An item of a list, or how many there are: of one that is written down, and of what `unbind` gave."""
+    of, *index = node.inputs()
+    objects = builder.object_or_none(of)
+    if isinstance(objects, list):
+        _of_objects(builder, node, objects)
+        return
     first, *index = builder.operands(node)
+    items = builder.items_of(first) if index and of.type().kind() == "ListType" else None
+    at = known(builder, index[0]) if items is not None else None
+    if items is not None and isinstance(at, int) and -len(items) <= at < len(items):
+        builder.bind(node, [builder.derefined(items[at], builder.result_types(node)[0])])
+        return
     made = maker(first, _UNPACKED)
     if made is None or builder.is_written(next(node.inputs())):
         builder.op(node)
@@ -315,4 +378,15 @@ def _of_unbound(builder: Builder, node: Any) -> None:
     builder.bind(node, list(builder.em.create(name, operands, builder.result_types(node)).results))
 
 
-HANDLERS = {"aten::__getitem__": _of_unbound, "aten::len": _of_unbound}
+def _of_objects(builder: Builder, node: Any, objects: list[Any]) -> None:
+    if node.kind() == "aten::len":
+        builder.bind(node, [builder.em.int(len(objects))])
+        return
+    at = known(builder, builder.value(list(node.inputs())[1]))
+    if not isinstance(at, int) or not -len(objects) <= at < len(objects):
+        raise UnsupportedProgram("which object of a list is meant is known at run time only")
+    builder.put_object(node.output(), objects[at])
+
+
+_OF_LISTS = {"aten::__getitem__": _of_list, "aten::len": _of_list}
+HANDLERS = dict.fromkeys(_QUESTIONS, _ask)
