@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from enum import Enum
 from typing import Dict, List  # noqa: UP035 - what torch.jit.script reads
 
@@ -109,6 +110,27 @@ def grows_an_inner_list(x):
     return torch.stack(table[0]), torch.stack(table[1])
 
 
+def counts_and_sums(x, floats: List[float], ints: List[int]):  # noqa: UP006
+    n = ints.count(2) + sum(ints) + max(ints)
+    return x * sum(floats) + max(floats) - min(floats) + n, list(ints), "literal", {"k": "v"}.get("z", "w")
+
+
+def takes_bits_apart(x):
+    i = x.to(torch.int64)
+    return (i ^ 5) + (i ^ (i + 1)), i & 3, i | 4, ~i
+
+
+def is_made_of_pairs(x):
+    d = OrderedDict([("a", x), ("b", x * 2)])
+    s = torch.zeros(3)
+    for v in d.values():
+        s += v
+    missing = d.get("c")
+    if missing is None:
+        s = s + 1
+    return s, list(d.keys())
+
+
 def leaves_the_loop(x, l: List[torch.Tensor]):  # noqa: E741, UP006
     for v in l:
         if v.size(0) == 2:
@@ -128,9 +150,20 @@ CASES = (
     (goes_through_objects, (X,)),
     (goes_through_an_enum, (X,)),
     (grows_an_inner_list, (X,)),
+    (counts_and_sums, (X, [1.5, float("nan"), 2.5], [1, 2, 2, 3])),
+    (counts_and_sums, (X, [float("nan"), 2.5], [2])),
+    (is_made_of_pairs, (X,)),
+    (takes_bits_apart, (X,)),
     (has_two_names, (X,)),
     (leaves_the_loop, (X, [torch.ones(3), torch.ones(2)])),
 )
+
+
+def leaves(value):
+    """What is in a result, with its structure."""
+    if isinstance(value, dict):
+        return ["{", *(x for k, v in value.items() for x in (k, *leaves(v))), "}"]
+    return [type(value).__name__, *(x for v in value for x in leaves(v))] if isinstance(value, (list, tuple)) else [value]
 
 
 @pytest.mark.parametrize("program, given", CASES, ids=lambda p: getattr(p, "__name__", ""))
@@ -139,8 +172,9 @@ def test_programs_of_lists_dicts_and_enums_are_right_and_most_are_native(program
     ours = from_torchscript(scripted)
     for _ in range(4):
         mine, theirs = copy.deepcopy(given), copy.deepcopy(given)
-        torch.testing.assert_close(ours(*mine), scripted(*theirs))
-        torch.testing.assert_close(mine, theirs)
+        found, wanted = ours(*mine), scripted(*theirs)
+        assert [str(v) for v in leaves(found)] == [str(v) for v in leaves(wanted)]
+        torch.testing.assert_close(mine, theirs, equal_nan=True)
     if program not in (has_two_names, leaves_the_loop, grows_an_inner_list):
         assert ours.stats().hits == 3 and "split," not in ours.explain(), ours.explain()
 

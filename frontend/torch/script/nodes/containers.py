@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from tierup.dialect.ir.structure import maker
@@ -228,6 +229,16 @@ def _item(builder: Builder, node: Any, contents: Contents) -> bool:
     return key is not None
 
 
+def _get(builder: Builder, node: Any, contents: Contents) -> bool:
+    """An item, or what is asked for in its place."""
+    key = _operand(builder, node, 1)
+    if key is UNKNOWN or isinstance(key, list) or isinstance(contents.items, list):
+        return False
+    default = builder.operands(node)[2] if len(list(node.inputs())) > 2 else builder.em.none
+    builder.bind(node, [builder.derefined(contents.items.get(key, default), builder.result_types(node)[0])])
+    return True
+
+
 def _length(builder: Builder, node: Any, contents: Contents) -> bool:
     builder.bind(node, [builder.em.int(len(contents.items))])
     return True
@@ -270,7 +281,7 @@ _CHANGES: dict[str, Handler] = {
 _QUESTIONS: dict[str, Handler] = {
     "aten::__contains__": _has,
     "aten::__getitem__": _item,
-    "aten::get": _item,
+    "aten::get": _get,
     "aten::items": _whole,
     "aten::keys": _whole,
     "aten::len": _length,
@@ -388,5 +399,56 @@ def _of_objects(builder: Builder, node: Any, objects: list[Any]) -> None:
     builder.put_object(node.output(), objects[at])
 
 
+def _from_list(builder: Builder, node: Any) -> None:
+    """A new list or dict of what is in a list that is known, the sum or an extreme of its numbers, how often one is there."""
+    of = next(node.inputs())
+    items = builder.items_of(builder.value(of)) if of.type().kind() == "ListType" and not builder.object_or_none(of) else None
+    made = None if items is None else _FROM_ITEMS[node.kind()](builder, node, items)
+    builder.op_unless(node, made)
+
+
+def _copied(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
+    return None if builder.is_written(node.output()) else builder.whole(items, builder.result_types(node)[0])
+
+
+def _paired(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
+    pairs = [maker(item, "torch.prim.TupleConstruct") for item in items]
+    if builder.is_written(node.output()) or any(p is None for p in pairs):
+        return None
+    keys, values = zip(*(list(p.operands) for p in pairs if p is not None), strict=True) if pairs else ((), ())
+    return builder.dict_of(keys, values, node.output().type())
+
+
+def _numbers(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
+    """From the first to the last, as TorchScript does it: so NaN goes."""
+    kind = str(builder.result_types(node)[0]).removeprefix("!torch.")
+    if kind not in ("int", "float") or {str(v.type) for v in items} != {f"!torch.{kind}"}:
+        return None
+    if all(known(builder, v) is not UNKNOWN for v in items):
+        return None  # the op says which number it is
+    em, op = builder.em, node.kind().replace("::", ".").replace("aten.sum", "aten.add")
+    found = items[0]
+    for item in items[1:]:
+        found = em.scalar(f"{op}.{kind}", [item, found], found.type)
+    return found
+
+
+def _count(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
+    em, wanted = builder.em, builder.operands(node)[1]
+    if not items or str(wanted.type) not in ("!torch.int", "!torch.float") or {v.type for v in items} != {wanted.type}:
+        return None
+    name = f"aten.eq.{str(wanted.type).removeprefix('!torch.')}"
+    same = [em.scalar("aten.Int.bool", [em.scalar(name, [v, wanted], em.types.bool)], em.types.int) for v in items]
+    return reduce(lambda a, b: em.scalar("aten.add.int", [a, b], em.types.int), same)
+
+
+_FROM_ITEMS: dict[str, Callable[[Builder, Any, Sequence[ir.Value]], ir.Value | None]] = {
+    "aten::count": _count,
+    "aten::dict": _paired,
+    "aten::list": _copied,
+    "aten::sum": _numbers,
+    "prim::max": _numbers,
+    "prim::min": _numbers,
+}
 _OF_LISTS = {"aten::__getitem__": _of_list, "aten::len": _of_list}
-HANDLERS = dict.fromkeys(_QUESTIONS, _ask)
+HANDLERS = dict.fromkeys(_QUESTIONS, _ask) | dict.fromkeys(_FROM_ITEMS, _from_list)
