@@ -41,7 +41,7 @@ def map_blocks(function: Function, blocks: Sequence[Sequence[Any]], **how: Any) 
 
 
 def gradients(loss: Callable[..., Any], params: Any, blocks: Sequence[Any], **options: Unpack[OptionChanges]) -> tuple[float, Any]:
-    """(the value, its gradients by `params`) of a loss that is a mean over rows, of all blocks together: `tierup.dask.gradients`. A block is
+    """(the value, its gradients by `params`) of a loss that is a mean over rows, of all blocks together. A block is
     `(x, y, ...)`, or a reference to such a tuple, as `ray.put` gives it. Raises what the loss raises, as Ray does."""
     import ray
 
