@@ -42,8 +42,8 @@ test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests inclu
 test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests that compare with PyTorch (installs it: large)
 	@$(PYTEST) -m torch
 
-test-distributed: $(VENV)/installed-test $(VENV)/installed-test-distributed  ## functions on clusters of real processes, a worker killed in the middle (installs Dask and joblib)
-	@$(PYTEST) test/runtime/test_pickling.py test/lowering/test_shared_cache.py test/tools/test_dask.py
+test-distributed: $(VENV)/installed-test $(VENV)/installed-test-distributed  ## functions on clusters of real processes, a worker killed in the middle (installs Dask, Ray and joblib)
+	@$(PYTEST) test/runtime/test_pickling.py test/lowering/test_shared_cache.py test/tools/test_dask.py test/tools/test_ray.py
 
 test-browser: $(VENV)/installed-test  ## the page in headless Chromium: `apt-get install chromium-headless-shell`, or TIERUP_BROWSER=program; pictures of docs/
 	@TIERUP_TEST_BROWSER=1 TIERUP_TEST_PICTURES=docs/pictures $(PYTEST) test/runtime/test_page.py

@@ -117,6 +117,12 @@ _VERSIONS = {"tierup": lambda: __version__, "MLIR": _mlir_version, "LLVM": _llvm
 
 
 @cache
+def sources(*folders: str) -> str:
+    """What our own sources in these folders are, when it is first asked."""
+    return contents(*map(tree, folders))
+
+
+@cache
 def environment() -> tuple[Part, ...]:
     """What compiled code depends on beside the program: our sources, the compilers, the CPU."""
     from tierup.lowering.base.llvm import host  # loads LLVM, which running code needs anyway
@@ -125,7 +131,7 @@ def environment() -> tuple[Part, ...]:
         return contents(*(Tree(package, folder, _LIBRARIES) for folder in _folders(package)))
 
     return (
-        Part("tierup", contents(tree("dialect"), tree("lowering"))),
+        Part("tierup", sources("dialect", "lowering")),
         Part("MLIR", libraries("torch_mlir")),
         Part("LLVM", libraries("llvmlite")),
         Part("CPU", host(), ":".join(host().split(":")[:2])),

@@ -20,9 +20,10 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from importlib import import_module
 from io import FileIO
-from typing import Any
+from typing import Any, NoReturn
 
 from tierup.lowering.base.errors import RemoteError
 
@@ -113,32 +114,42 @@ def _take_over(wanted: dict[str, str]) -> None:
         os.environ.update(wanted)
 
 
-def _preload(name: str, requests: FileIO) -> None:
+def has_more(requests: Any) -> bool:
+    """Whether a request waits."""
+    poll = select.poll()
+    poll.register(requests, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def load_before(name: str, is_asked: Callable[[], bool]) -> None:
     """Call `module:function`, so that the first request need not wait for what it loads. It is given a function that says whether that one
     waits already. What is loaded is for good: no collection looks at it, now or later."""
     module, _, function = name.partition(":")
-    poll = select.poll()
-    poll.register(requests, select.POLLIN)
     gc.disable()
     try:
-        getattr(import_module(module), function)(lambda: bool(poll.poll(0)))
+        getattr(import_module(module), function)(is_asked)
     except Exception:  # noqa: BLE001 - the first request that needs it meets it again, and is answered with it
         traceback.print_exc()
     gc.freeze()
     gc.enable()
 
 
-def main(niceness: int = 0, preload: str = "") -> None:
+def main(niceness: str = "0", preload: str = "") -> None:
     """Answer requests until stdin ends. `niceness`: how far other processes go first. `preload`: see `service.Service`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(niceness)
+    os.nice(int(niceness))
     requests, answers = FileIO(os.dup(0), "r"), FileIO(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a compiler prints must not stand among the answers
+    serve(requests, answers, preload)
+
+
+def serve(requests: FileIO, answers: FileIO, preload: str = "") -> NoReturn:
+    """Answer requests until there will be no more, and end this process."""
     try:
         send(answers, HELLO)
         if preload:
-            _preload(preload, requests)
+            load_before(preload, lambda: has_more(requests))
         while True:
             module, function, arguments, settings, limit = receive(requests)
             _take_over(settings)
@@ -146,5 +157,5 @@ def main(niceness: int = 0, preload: str = "") -> None:
             answered = answer(module, function, arguments)
             signal.alarm(0)
             send_bytes(answers, answered)
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         os._exit(0)  # nothing is left to be done, and tidying up takes LLVM a while

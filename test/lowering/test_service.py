@@ -231,7 +231,7 @@ def test_many_threads_share_one_worker(make):
 
 def test_a_handler_that_raises_anywhere_leaves_room_for_other_callers(make, monkeypatch):
     service = make()
-    monkeypatch.setattr(service, "_take", lambda: (_ for _ in ()).throw(WorkerUnavailable("there is none")))
+    monkeypatch.setattr(service, "_take", lambda own: (_ for _ in ()).throw(WorkerUnavailable("there is none")))
 
     def step():
         with suppress(WorkerUnavailable):

@@ -93,3 +93,10 @@ def doze(is_asked):
 
 def kill():
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(path):
+    if os.path.exists(path):
+        return "survived"
+    with open(path, "w"):
+        os._exit(1)

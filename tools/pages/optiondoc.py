@@ -73,6 +73,11 @@ VARIABLES = {
         "([cache.md](cache.md#the-first-call-of-a-process))"
     ),  # fmt: skip
     "TIERUP_WORKER": ("`1`, `0`", "`0`: as the option `worker=False`, for all functions"),
+    "TIERUP_COMPILER": (
+        "`shared`, `own`",
+        "`shared`: one compiler for all processes of the user ([processes.md](processes.md#a-shared-compiler))",
+    ),
+    "TIERUP_COMPILER_SECONDS": ("seconds", "after which a shared compiler ends that nobody asks. 600 where it is not set"),
     "TIERUP_KEPT_MEMORY": (
         "MiB, at least 0", "memory of temporaries that native code keeps for its next calls, in all threads together; it goes back to the "
         "system when no kernel has run for two seconds. 256 where it is not set; `0`: none"
@@ -85,6 +90,7 @@ VARIABLES = {
     "CUDA_HOME": ("a folder", "where CUDA is installed"),
     "CUDA_PATH": ("a folder", "the same, where `CUDA_HOME` is not set"),
     "CUDA_VISIBLE_DEVICES": ("NVIDIA's", "the driver's; named in messages where no device is found"),
+    "XDG_RUNTIME_DIR": ("a folder", "the folder `tierup` in it has the socket of a shared compiler; else `/tmp/tierup-UID`"),
     "XDG_CACHE_HOME": ("a folder", "the cache is its folder `tierup`, on Linux and its like"),
     "LOCALAPPDATA": ("a folder", "the cache is its folder `tierup`, on Windows"),
 }

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -96,14 +95,9 @@ class Graphs:
             Part("options", self._how),
             Part("Python", f"{sys.version} {sys.flags.optimize} {sys.prefix}", sys.version.partition(" ")[0]),
             Part("NumPy", np.__version__),
-            Part("tierup's front end", _ours(), __version__),
+            Part("tierup's front end", keys.sources("frontend", "runtime"), __version__),
         )
         return Key("graph", self._target.__name__, (*parts, *keys.environment()))
-
-
-@cache
-def _ours() -> str:
-    return keys.contents(keys.tree("frontend"), keys.tree("runtime"))
 
 
 def _read(by: Key) -> Sequence[tuple[Any, bytes]]:

@@ -52,6 +52,7 @@ class Builder:
         self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
         self._values: dict[int, ir.Value] = {}
         self._objects: dict[int, Any] = {}  # modules, and objects that the program makes, by the value that stands for them
+        self.members: dict[str, Any] = {}  # of enums, by the strings that stand for them
         self.depth = 0  # in how many branches and loops the node stands that is being translated
         self.carried_items: set[tuple[Any, Any]] = set()  # what is in lists, dicts and objects that these set: who holds it, and where
         self._tensors: dict[str, ir.Value] = {}  # of attributes and constants, by the name of their input
@@ -112,9 +113,13 @@ class Builder:
         type_, items = self.type(spelled(of.type())), contents.items
         if isinstance(items, dict):
             return self.dict_of([self.em.constant(key) for key in items], list(items.values()), of.type())
-        whole = self.em.create("torch.prim.ListConstruct", items, [type_]).results[0]
-        self._wholes[whole] = None
-        return whole
+        return self.whole(items, type_)
+
+    def whole(self, items: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
+        """A list that is written down here and that nobody changes."""
+        made = self.em.create("torch.prim.ListConstruct", items, [type_]).results[0]
+        self._wholes[made] = None
+        return made
 
     def put(self, of: Any, value: ir.Value) -> None:
         """Let a value of the graph be a TorchScript value."""
@@ -222,6 +227,13 @@ class Builder:
             return None
         made = maker(value, "torch.prim.ListConstruct")
         return None if made is None else list(made.operands)
+
+    def has_items(self, of: Any) -> bool:
+        """Whether it is known by now what is in the list that a TorchScript value is."""
+        if isinstance(self._objects.get(of.unique()), list) or of.unique() in self.contents:
+            return True
+        made = self._values.get(of.unique())
+        return made is not None and self.items_of(made) is not None
 
     def tensor_constant(self, tensor: Any) -> ir.Value:
         """The input that stands for a tensor in the graph, or for one in an attribute."""

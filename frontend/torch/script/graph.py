@@ -39,7 +39,7 @@ from tierup.frontend.torch.script.nodes import state as script_state
 from tierup.frontend.torch.script.nodes import synonyms as script_synonyms
 from tierup.frontend.torch.script.nodes import values as script_values
 from tierup.frontend.torch.script.types import spelled
-from tierup.runtime.arguments.trees import CallShape, Leaf, leaf_names
+from tierup.runtime.arguments.trees import CallShape, Leaf, Tree, leaf_names
 
 _CONTAINERS = ("ListType", "DictType")
 _OF_NUMBERS = {  # an overload on tensors, and which operands are numbers -> the overload that takes numbers there
@@ -69,7 +69,9 @@ class GraphBuilder(Builder):
                     self._objects[value.unique()] = self.attributes.root
             given = [v for v in inputs if v.type().kind() != "ClassType"]
             for value, (_, tree) in zip(given, shape.parameters, strict=True):
-                self._values[value.unique()] = script_signature.argument(self, tree, value.type(), flat)
+                self._values[value.unique()] = made = script_signature.argument(self, tree, value.type(), flat)
+                self._lists[made] = value
+                self._see_into(value, made, tree)
             self.parameters = {value.unique(): name for value, (name, _) in zip(given, shape.parameters, strict=True)}
             self.arguments = {under_casts(self._values[unique]): name for unique, name in self.parameters.items()}
             for node in self.graph.nodes():
@@ -81,6 +83,19 @@ class GraphBuilder(Builder):
         finish_function(func, results, [*(n for n, _ in leaves), *self._tensors])
         hidden = tuple(self.attributes.input(name) for name in self._tensors)
         return GraphResult(module, self.name, leaves, output, hidden, writes=True)
+
+    def _see_into(self, value: Any, made: ir.Value, tree: Tree) -> None:
+        """Keep what is in a list or dict that is an argument, if the program changes it where that is seen."""
+        kind = value.type().kind()
+        if kind not in _CONTAINERS or isinstance(tree, Leaf) or not self.is_written(value):
+            return
+        keys = list(tree.keys) if kind == "DictType" else list(range(len(tree.items)))
+        if script_containers.is_in_sight(self, value, keys):
+            element = value.type().getValueType() if kind == "DictType" else value.type().getElementType()
+            items = list(made.owner.operands)[-len(keys) :] if keys else []
+            self.contents[value.unique()] = Contents(
+                dict(zip(keys, items, strict=True)) if kind == "DictType" else items, self.type(spelled(element))
+            )
 
     def _say_without_gradient(self, leaves: Sequence[tuple[str, Leaf]]) -> None:
         """Tell the attributes of what a gradient would not be PyTorch's."""
@@ -182,12 +197,17 @@ class GraphBuilder(Builder):
         type_ = node.output().type()
         op = "torch." + node.kind().replace("::", ".")
         values = list(node.inputs())
+        if type_.kind() == "ListType" and type_.getElementType().kind() in OBJECTS and not self.is_written(node.output()):
+            self._objects[node.output().unique()] = [self.object(v) for v in values]
+            return
         if type_.kind() == "TupleType":
             wanted = [spelled(t) for t in type_.elements()]
         else:
             wanted = [spelled(type_.getElementType())] * len(values)
         operands = [self.derefined(v, self.type(t)) for v, t in zip(self.operands(node), wanted, strict=True)]
-        if type_.kind() == "ListType" and self.is_written(node.output()) and script_containers.is_in_sight(self, node):
+        if type_.kind() == "ListType" and self.is_written(node.output()) and script_containers.is_in_sight(
+            self, node.output(), range(len(values))
+        ):
             self.contents[node.output().unique()] = Contents(operands, self.type(spelled(type_.getElementType())))
             return
         self.bind(node, list(self.em.create(op, operands, self.result_types(node)).results))
@@ -197,9 +217,9 @@ class GraphBuilder(Builder):
     def _construct_dict(self, node: Any) -> None:
         parts = self.operands(node)
         type_ = node.output().type()
-        if self.is_written(node.output()) and script_containers.is_in_sight(self, node):
+        keys = [script_queries.known(self, v) for v in parts[::2]]
+        if self.is_written(node.output()) and script_containers.is_in_sight(self, node.output(), keys):
             element = self.type(spelled(type_.getValueType()))
-            keys = [script_queries.known(self, v) for v in parts[::2]]
             items = dict(zip(keys, [self.derefined(v, element) for v in parts[1::2]], strict=True))
             self.contents[node.output().unique()] = Contents(items, element)
             return

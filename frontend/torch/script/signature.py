@@ -7,7 +7,7 @@ from typing import Any
 
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
-from tierup.dialect.rewriting.core import is_none, under_casts
+from tierup.dialect.rewriting.core import is_none, str_of, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import results as script_results
 from tierup.frontend.torch.script.builder import NUMBERS, Builder
@@ -115,6 +115,11 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
     kind = type_.kind()
     if kind == "NoneType" or is_none(under_casts(value)) or maker(under_casts(value), "tierup.autograd_zero") is not None:
         return Output("const")  # as PyTorch gives a tensor that is not defined
+    if kind == "EnumType":
+        raise UnsupportedProgram(f"{builder.name}: a result of the type {type_.annotation_str} is not supported")
+    text = str_of(under_casts(value))
+    if text is not None:
+        return Output("const", value=text)
     if kind == "TupleType":
         elements = list(type_.elements())
         types = [builder.type(spelled(t)) for t in elements]

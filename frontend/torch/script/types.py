@@ -23,6 +23,7 @@ _PLAIN = {
     "DeviceObjType": "Device",
     "GeneratorType": "Generator",
     "AnyType": "any",
+    "EnumType": "str",  # a member's name
     "SymIntType": "int",
     "SymFloatType": "float",
     "SymBoolType": "bool",

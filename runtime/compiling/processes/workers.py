@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from tierup.dialect.base import switches
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
 READY = "tierup.runtime.compiling.ready:get_ready"
 
+_READ = ("HOME", "XDG_CACHE_HOME", "CUDA_HOME", "PATH", "LD_LIBRARY_PATH")  # of the environment, beside what requests bring
 _NICENESS = 5  # the callers keep the cores
 asked = False  # whether a worker was ever asked for anything
 
@@ -35,10 +38,27 @@ def _service(name: str) -> Service:
 
     with no_fork:  # which is a lock: one thread at a time
         if name not in services:
-            services[name] = Service(niceness=_NICENESS, preload=READY)
+            shared = shared_name()
+            services[name] = Service(niceness=_NICENESS, preload=READY, shared_name=shared, shared_seconds=_seconds() if shared else 0.0)
             if _closed:  # after it can be seen: `close` missed it, or ends it too
                 services[name].close()
         return services[name]
+
+
+def shared_name() -> str:
+    """Of the compiler that processes share which have loaded, and would import, what this one has; "" where none is wanted."""
+    if os.environ.get("TIERUP_COMPILER") != "shared" or os.name != "posix":
+        return ""
+    from tierup.lowering.externals.sharing import usable  # here: few programs share one
+    from tierup.lowering.objects import keys
+
+    ours = keys.sources("dialect", "lowering") + keys.sources("frontend", "runtime")  # as the keys of code and graphs have them
+    around = [f"{name}={os.environ.get(name)}" for name in _READ]
+    return keys.name_of(ours, sys.version, sys.executable, str(sys.flags), str(usable()), *around, *map(str, sys.path))[:32]
+
+
+def _seconds() -> float:
+    return switches.number("TIERUP_COMPILER_SECONDS", 600)
 
 
 def close() -> None:

@@ -33,6 +33,10 @@ def constant(builder: Builder, value: Any, type_: Any) -> ir.Value:
         return constant(builder, value, type_.getElementType())
     if kind == "TensorType" and not isinstance(value, (int, float)):
         return builder.tensor_constant(value)
+    if kind == "EnumType":
+        text = f"{type_.annotation_str}.{value.name}"
+        builder.members[text] = value
+        return em.str(text)
     if (made := literal(builder, value)) is not None:
         return made
     if kind == "DeviceObjType":

@@ -13,8 +13,9 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
+from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import by_script
-from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.builder import Builder, nodes_of
 from tierup.frontend.torch.script.nodes import containers, objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes.values import cast
@@ -25,6 +26,12 @@ from tierup.frontend.torch.script.types import spelled
 def _is(builder: Builder, node: Any) -> None:
     """Whether something is itself, or None, where that is known: by its type, or by that of what was made an optional."""
     given = builder.operands(node)
+    if any(v.type().kind() == "EnumType" for v in node.inputs()):
+        one, other = (script_queries.known(builder, v) for v in given)
+        if script_queries.UNKNOWN in (one, other):
+            raise UnsupportedProgram("which member of an enum is meant is known at run time only")
+        builder.bind(node, [builder.em.bool((one == other) == (node.kind() == "aten::__is__"))])
+        return
     left, right = map(under_casts, given)
     if left == right or _is_apart(left, right) or _is_apart(right, left):
         builder.bind(node, [builder.em.bool((left == right) == (node.kind() == "aten::__is__"))])
@@ -85,10 +92,7 @@ def _branch(builder: Builder, node: Any) -> None:
         block = list(node.blocks())[0 if taken else 1]
         builder.nodes(block)
         for output, given in zip(node.outputs(), block.outputs(), strict=True):
-            if objects.is_object(output.type()):
-                builder.put_object(output, builder.object(given))
-            else:
-                builder.put(output, builder.derefined(builder.value(given), builder.type(spelled(output.type()))))
+            _hold(builder, output, _held(builder, given))
         return
     outputs, items = [o.type() for o in node.outputs()], containers.set_in(builder, node)
     flat = [t for type_ in outputs for t in _item_types(builder, type_) or [builder.type(spelled(type_))]] + items.types
@@ -139,7 +143,53 @@ def _tuple(builder: Builder, items: list[ir.Value], type_: ir.Type) -> ir.Value:
     return builder.em.create("torch.prim.TupleConstruct", items, [type_]).results[0]
 
 
+_MOST_NODES = 400
+
+
+def _rounds(builder: Builder, node: Any) -> int | None:
+    """How often a loop goes round over a list of which the items are known, if it is better written out: None for any other."""
+    trip, condition = [script_queries.known(builder, builder.value(v)) for v in list(node.inputs())[:2]]
+    (block,) = node.blocks()
+    goes_on, inner = list(block.outputs())[0], list(nodes_of(block))
+    if type(trip) is not int or condition is not True or goes_on.node().kind() != "prim::Constant" or goes_on.toIValue() is not True:
+        return None
+    at = next(block.inputs()).unique()
+    read = [next(n.inputs()) for n in inner if n.kind() == "aten::__getitem__" and list(n.inputs())[1].unique() == at]
+    is_known = any(v.type().kind() == "ListType" and builder.has_items(v) for v in read)
+    return max(trip, 0) if is_known and trip * len(inner) <= _MOST_NODES else None
+
+
+def _written_out(builder: Builder, node: Any, rounds: int) -> None:
+    (block,) = node.blocks()
+    carried = list(node.inputs())[2:]
+    now = [_held(builder, v) for v in carried]
+    for i in range(rounds):
+        number, *inputs = block.inputs()
+        builder.put(number, builder.em.int(i))
+        for value, given in zip(inputs, now, strict=True):
+            _hold(builder, value, given)
+        builder.nodes(block)
+        now = [_held(builder, v) for v in list(block.outputs())[1:]]
+    for value, given in zip(node.outputs(), now, strict=True):
+        _hold(builder, value, given)
+
+
+def _held(builder: Builder, value: Any) -> Any:
+    return builder.object(value) if objects.is_object(value.type()) else builder.value(value)
+
+
+def _hold(builder: Builder, value: Any, given: Any) -> None:
+    if objects.is_object(value.type()):
+        builder.put_object(value, given)
+    else:
+        builder.put(value, builder.derefined(given, builder.type(spelled(value.type()))))
+
+
 def _loop(builder: Builder, node: Any) -> None:
+    rounds = _rounds(builder, node)
+    if rounds is not None:
+        _written_out(builder, node, rounds)
+        return
     items = containers.set_in(builder, node)
     given = list(node.inputs())
     widths = [_carried_types(builder, o.type()) for o in node.outputs()]

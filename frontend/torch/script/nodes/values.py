@@ -8,6 +8,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.nodes.constants import literal
+from tierup.frontend.torch.script.nodes.queries import known
 from tierup.frontend.torch.script.types import spelled
 
 
@@ -49,6 +51,15 @@ def _isinstance(builder: Builder, node: Any) -> None:
     builder.bind(node, [builder.em.bool(found in wanted)])
 
 
+def _of_member(builder: Builder, node: Any) -> None:
+    """The value or the name of an enum's member. Raises UnsupportedProgram where only the run can tell which."""
+    member = builder.members.get(known(builder, builder.operands(node)[0]))
+    found = None if member is None else literal(builder, member.value if node.kind() == "prim::EnumValue" else member.name)
+    if found is None:
+        raise UnsupportedProgram("which member of an enum is meant is known at run time only, or it stands for no number or string")
+    builder.bind(node, [found])
+
+
 def _fork(builder: Builder, node: Any) -> None:
     """A task runs where it is started: what it gives is the same."""
     builder.bind(node, builder.inlined(node.g("Subgraph"), list(node.inputs())))
@@ -57,6 +68,8 @@ def _fork(builder: Builder, node: Any) -> None:
 HANDLERS = {
     "aten::_unwrap_optional": _unwrap,
     "aten::wait": lambda builder, node: builder.bind(node, builder.operands(node)),
+    "prim::EnumName": _of_member,
+    "prim::EnumValue": _of_member,
     "prim::TupleSlice": _tuple_slice,
     "prim::fork": _fork,
     "prim::isinstance": _isinstance,
