@@ -93,7 +93,7 @@ def test_what_no_native_code_holds_is_pythons(name: str, tmp_path: Path) -> None
     check(IN_PART[name], tmp_path)
 
 
-ELEMENTS = st.sampled_from(("v", "float(v)", "i", "float(v) * i", "v > 0", "(v + i) * k", "1", "k", "v if v > 0 else k", "0.1"))
+ELEMENTS = st.sampled_from(("v", "(k := float(v))", "float(v)", "i", "float(v) * i", "v > 0", "(v + i) * k", "1", "k", "v if v > 0 else k", "0.1"))
 TESTS = st.sampled_from(("", " if v > k", " if i % 2", " if v > -9 if i"))
 TAKERS = st.sampled_from(("sum({})", "[{}]", "any({})", "all({})", "list({})", "sum([{}])", "sum(({}), k)", "len([{}])", "max([k, *[{}]])", "sum(map(float, [{}]))"))
 
