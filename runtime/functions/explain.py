@@ -66,6 +66,7 @@ def explain(
         )
     if read:
         lines.append(f"  read at every call, since graphs differed in nothing else: {', '.join(read)}")
+    said = len(lines)
     lines += [f"  {line}" for line in islands]
     shown = list(executors) if details else _most_called(executors)
     for executor in shown:
@@ -102,6 +103,8 @@ def explain(
             f"  {_more(len(left), 'graph', sum(executor.calls() for executor in left), 'call')}"
             + (f"; all {len(executors)} differ in {differ}" if differ else "")
         )
+    if not details:
+        lines[said:] = words.without_repeats(lines[said:])
     gradients = [gradient for executor in executors for gradient in executor.gradient_executors]
     regions = [region for executor in (*executors, *gradients) for split in executor.splits for region in split.regions]
     events = [event for executor in (*executors, *gradients, *regions) for event in executor.history.events]

@@ -122,9 +122,9 @@ def test_strings_of_every_kind_do_not_make_graphs_without_end() -> None:
 
 
 LONG_LISTS: dict[str, list[Any]] = {
-    "numbers of two kinds": [[i, 0.5 * i][i % 2] for i in range(300)],
+    "numbers, one of them NumPy's": [np.float64(0), *range(1, 300)],
     "arrays of one shape": [np.full(3, i) for i in range(300)],
-    "lists of numbers of two kinds": [[1.0, i] for i in range(300)],
+    "lists of numbers and of NumPy's": [[1.0, np.int64(i)] for i in range(300)],
     "tuples of NumPy's numbers": [(np.float32(i), i) for i in range(300)],
 }
 

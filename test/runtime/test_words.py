@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tierup
 from tierup.dialect import optable
 from tierup.dialect.optable.words import numpys_name, numpys_names
 from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.verdict import words
 
 AS_PRINTED = True
 
@@ -64,3 +67,22 @@ def test_every_name_that_is_said_to_be_numpys_is() -> None:
             for part in name.split(".")[1:]:
                 found = getattr(found, part)
             assert callable(found)
+
+
+def test_explain_says_no_more_than_a_few_lines_that_differ_in_numbers_alone():
+    lines = ["f: 9 calls", *(line for i in range(20) for line in (f"  region {i}: 3 hits", f"    in tier 0: sort at a.py:{i}", "    cut")), "  last"]
+    found = words.without_repeats(lines)
+    assert found[:4] == lines[:4]
+    assert found[13:] == ["  ... and 16 more like these: explain(details=True)", "  last"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.integers(0, 99)), max_size=60), st.integers(2, 5))
+def test_lines_stay_in_order_and_each_that_goes_is_counted(drawn, most):
+    lines = [f"{'  ' * depth}{word} {number}" for depth, word, number in drawn]
+    found = words.without_repeats(lines, most)
+    kept = [line for line in found if "more like these" not in line]
+    rest = iter(lines)
+    assert all(line in rest for line in kept)
+    if all(depth == 0 for depth, *_ in drawn):
+        assert len(lines) - len(kept) == sum(int(line.split()[2]) for line in found if "more like these" in line)
+    assert words.without_repeats(found, most) == found or len(found) < len(lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from tierup.dialect.base.spelling import short_time
@@ -101,9 +103,25 @@ def narrow(lines: Iterable[str]) -> list[str]:
     return made
 
 
-def folded(lines: Sequence[str], what: str, most: int = 5) -> list[str]:
-    """The first of many alike, and how many more there are."""
-    if len(lines) <= most:
-        return list(lines)
-    start = len(lines[0]) - len(lines[0].lstrip())
-    return [*lines[: most - 1], f"{' ' * start}... and {len(lines) - most + 1} more {what}: explain(details=True)"]
+def without_repeats(lines: Sequence[str], most: int = 5) -> list[str]:
+    """Lines, each with what is set in under it, of which no more than so many say the same of other numbers and places; in the place of the
+    rest stands how many there are."""
+    depth = min((_indent(line) for line in lines), default=0)
+    blocks: list[list[str]] = []
+    for line in lines:
+        if _indent(line) == depth or not blocks:
+            blocks.append([])
+        blocks[-1].append(line)
+    kinds = [re.sub(r"\d+(\.\d+)?", "0", block[0]) for block in blocks]
+    counts, seen, found = Counter(kinds), Counter[str](), list[str]()
+    for kind, (head, *inner) in zip(kinds, blocks, strict=True):
+        seen[kind] += 1
+        if counts[kind] <= most or seen[kind] < most:
+            found += [head, *without_repeats(inner, most)]
+        elif seen[kind] == most:
+            found.append(f"{' ' * depth}... and {counts[kind] - most + 1} more like these: explain(details=True)")
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
