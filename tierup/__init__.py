@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tierup import dask as dask
+    from tierup import ray as ray
     from tierup import torch as torch
     from tierup.dialect.passes.core import Pass as Pass
     from tierup.dialect.passes.core import PassFailure as PassFailure
@@ -73,6 +75,8 @@ _EXPORTS = {
     "assert_optimized": "tierup.runtime.base.options:assert_optimized",
     "capture": "tierup.runtime.cuda.capture:capture",
     "counters": "tierup.runtime.account.counters:counters",
+    "dask": "tierup.dask",
+    "ray": "tierup.ray",
     "custom_pass": "tierup.dialect.passes.pipelines.custom:custom_pass",
     "device_array": "tierup.runtime.cuda.arrays.arrays:device_array",
     "events": "tierup.runtime.base.events",
@@ -99,7 +103,7 @@ _EXPORTS = {
     "wait_for_compiles": "tierup.runtime.compiling.scheduling.background:wait_for_compiles",
 }
 
-# without "torch": `from tierup import *` must not hide PyTorch
+# without "torch", "dask" and "ray": `from tierup import *` must not hide PyTorch, Dask and Ray
 __all__ = [
     "BundleError",
     "DriverError",
@@ -149,7 +153,7 @@ def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = _EXPORTS[name].partition(":")
-    if name == "torch":  # it may be what asks, with its import under way
+    if module == f"tierup.{name}":  # it may be what asks, with its import under way
         value = import_module(module)
     else:
         from tierup.dialect.base.shielded import loaded  # here: importing tierup loads nothing

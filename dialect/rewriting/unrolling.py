@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.ir.attributes import i64
-from tierup.dialect.ir.structure import hand_over, if_, last_of, yield_
+from tierup.dialect.ir.structure import hand_over, handed_over, if_, last_of, yield_
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import create, drop_unused, erase, int_of, number
 from tierup.dialect.rewriting.loops import FOREVER, counts, inline_body, is_counted, may_be_copied, retrip, shift, size_of
@@ -65,6 +65,54 @@ def _left(
     _, after = inline_body(loop, counter, carried, last)
     hand_over(then, _left(loop, rest, done, first + 1, end, after, last))
     return list(made.results)
+
+
+def unroll_in_pairs(loop: ir.Operation, exchanged: Sequence[int]) -> None:
+    """Let a loop that a condition ends do two rounds at a time, the second in a branch. `exchanged`: what it carries that each round hands
+    on in each other's place, and two rounds in its own."""
+    body, trip = loop.regions[0].blocks[0], loop.operands[0]
+    types, kept = [v.type for v in loop.results], [i for i in range(len(loop.results)) if i not in exchanged]
+    bool_ = ir.Type.parse("!torch.bool", loop.context)
+    no, yes = (number(loop, truth) for truth in (False, True))
+    is_forever = int_of(trip) == FOREVER
+    pairs = trip if is_forever else create(loop, "torch.aten.floordiv.int", [_plus_one(loop, trip), number(loop, 2)], _int(loop))
+    made = ir.Operation.create(
+        loop.name, [*types, bool_], [pairs, loop.operands[1], *_carried(loop), no], regions=1, loc=loop.location, ip=ir.InsertionPoint(loop)
+    ).operation
+    block = made.regions[0].blocks.append(*(v.type for v in body.arguments), bool_, arg_locs=[loop.location] * (len(types) + 2))
+    counter, *carried = list(block.arguments)[:-1]
+    end = ir.Operation.create(
+        last_of(body).name, [], [yes, *carried, no], loc=last_of(body).location, ip=ir.InsertionPoint(block)
+    ).operation  # to be handed on what the rounds give
+    first = create(end, "torch.aten.mul.int", [counter, number(end, 2)], _int(loop)) if counts(loop) or not is_forever else counter
+    goes_on, between = inline_body(loop, first, carried, end)
+    second = _plus_one(end, first) if first != counter else counter
+    if not is_forever:
+        is_left = create(end, "torch.aten.lt.int", [second, trip], bool_)
+        goes_on = create(end, "torch.aten.__and__.bool", [goes_on, is_left], bool_)
+    pair, then, otherwise = if_(goes_on, [bool_, *(types[i] for i in kept), bool_], loop.location, ir.InsertionPoint(end))
+    yield_(otherwise, [no, *(between[i] for i in kept), yes])
+    yield_(then, [no])
+    again, behind = inline_body(loop, second, between, last_of(then))
+    hand_over(then, [again, *(behind[i] for i in kept), no])
+    asked, *after, odd = pair.results
+    after_pair = dict(zip(kept, after, strict=True))
+    hand_over(block, [asked, *(after_pair.get(i, v) for i, v in enumerate(carried)), odd])
+    place = {i: _number(body, v) for i, v in enumerate(handed_over(body)[1:]) if i in exchanged}
+    chosen, swapped, straight = if_(made.results[len(types)], [types[i] for i in exchanged], loop.location, ir.InsertionPoint(loop))
+    yield_(swapped, [made.results[place[i]] for i in exchanged])
+    yield_(straight, [made.results[i] for i in exchanged])
+    ends = dict(zip(exchanged, chosen.results, strict=True))
+    _become(loop, [ends.get(i, made.results[i]) for i in range(len(types))])
+
+
+def _number(body: ir.Block, argument: ir.Value) -> int:
+    """Of an argument of a loop's body among those that it carries."""
+    return list(body.arguments).index(argument) - 1
+
+
+def _plus_one(before: ir.Operation, value: ir.Value) -> ir.Value:
+    return create(before, "torch.aten.add.int", [value, number(before, 1)], _int(before))
 
 
 def _main_loop(loop: ir.Operation, factor: int) -> tuple[ir.Operation, ir.Value, ir.Value]:

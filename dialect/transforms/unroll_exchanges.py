@@ -23,8 +23,9 @@ becomes
     }
 
 `for _ in range(n): ...; a, b = b, a` is such a loop. What a loop writes must be one array in all rounds, or writes cannot be made values,
-and where they can, memory that goes from name to name is copied in each round. Before writes are made values; loops that the trip count
-alone ends, with up to three arrays that change places and a body that may be copied and is not too large.
+and where they can, memory that goes from name to name is copied in each round. A loop that ends by a condition asks it in a branch between
+the two rounds, and carries whether it ended there: `while error > limit: ...; a, b = b, a`. Before writes are made values; loops with up to
+three arrays that change places, two where a condition ends them, and a body that may be copied and is not too large.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import int_of
 from tierup.dialect.rewriting.loops import FOREVER, is_counted, loops_inside, may_be_copied, size_of
-from tierup.dialect.rewriting.unrolling import unroll_in_branches
+from tierup.dialect.rewriting.unrolling import unroll_in_branches, unroll_in_pairs
 
 _MOST_ROUNDS = 3
 _MOST_OPS = 500  # of a body, in all its copies
@@ -52,18 +53,27 @@ class UnrollExchanges(Pass):
 
     def run_on_function(self, func: ir.Operation) -> None:
         for loop in loops_inside(func):
-            rounds = _rounds(loop.regions[0].blocks[0])
-            if rounds == 1 or not is_counted(loop) or int_of(loop.operands[0]) == FOREVER or not may_be_copied(loop):
+            gets = _gets(loop.regions[0].blocks[0])
+            rounds = _rounds(gets)
+            if rounds == 1 or rounds > _MOST_ROUNDS or not may_be_copied(loop):
                 continue
-            if rounds <= _MOST_ROUNDS and rounds * size_of(loop.regions[0].blocks[0]) <= _MOST_OPS:
+            if rounds * size_of(loop.regions[0].blocks[0]) > _MOST_OPS:
+                continue
+            if is_counted(loop) and int_of(loop.operands[0]) != FOREVER:
                 unroll_in_branches(loop, rounds)
+            elif rounds == 2:
+                unroll_in_pairs(loop, [i for i in gets if gets[i] != i and gets.get(gets[i]) == i])
 
 
-def _rounds(body: ir.Block) -> int:
-    """After how many rounds all arrays that change places are where they began."""
+def _gets(body: ir.Block) -> dict[int, int]:
+    """By the number of a tensor that a loop carries, the number of the one that it gets from the round before."""
     _, *carried = body.arguments
     _, *yielded = handed_over(body)
-    gets = {i: carried.index(v) for i, v in enumerate(yielded) if str(v.type).startswith("!torch.tensor") and v in carried}
+    return {i: carried.index(v) for i, v in enumerate(yielded) if str(v.type).startswith("!torch.tensor") and v in carried}
+
+
+def _rounds(gets: dict[int, int]) -> int:
+    """After how many rounds all arrays that change places are where they began."""
     rounds = 1
     for start in gets:
         at, steps = gets[start], 1

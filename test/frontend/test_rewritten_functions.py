@@ -172,6 +172,23 @@ def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
         assert bits(mine) == bits(given)
 
 
+OF_NUMBERS = (
+    lambda x: np.corrcoef(x[0]), lambda x: np.corrcoef(x[0], x[1]), lambda x: np.corrcoef(np.array(2.5), 1), lambda x: np.split(x[0], 2),
+    lambda x: np.split(x, [1], 3), lambda x: np.real(bool(x[0])), lambda x: np.real(float(x[0])), lambda x: np.real(len(x)),
+    lambda x: (x[2].min(initial=1), np.max(x[2], axis=-1, initial=7, keepdims=True), np.max(float(x[2]), initial=-1), np.maximum.reduce(x[2], initial=9)),
+    lambda x: np.min(x[2], axis=1, initial=1),
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", OF_NUMBERS)
+def test_numbers_in_an_arrays_place_give_what_numpy_gives(function) -> None:
+    jitted, x = tierup.jit(function, strict=True), np.arange(4.0)
+    for _ in range(3):
+        found, wanted = outcome(jitted, (x,)), outcome(function, (x,))
+        assert bits(found) == bits(wanted)
+
+
 LEFT = (
     lambda x: np.diff(x, 0), lambda x: np.meshgrid(x, x, copy=False), lambda x: np.isin(x, x, kind="table"), lambda x: np.linspace(0, 1, -1), lambda x: np.put(x, [1, 0], [5, 6]),
     lambda x: np.unravel_index(x.astype(int), ()), lambda x: np.arange(0.0, 1.0, 0.0), lambda x: np.fft.rfftfreq(8) * x[0], lambda x: np.correlate(x, x, "none"),

@@ -117,7 +117,8 @@ def counts_and_sums(x, floats: List[float], ints: List[int]):  # noqa: UP006
 
 def takes_bits_apart(x):
     i = x.to(torch.int64)
-    return (i ^ 5) + (i ^ (i + 1)), i & 3, i | 4, ~i
+    small, one = x.to(torch.int8), x[2].to(torch.int8)
+    return (i ^ 5) + (i ^ (i + 1)), i & 3, i | 4, ~i, small ^ 3, one | 6, one ^ 3, (x > 1) ^ True, (x > 1) | 2, torch.bitwise_or(i, 8)
 
 
 def is_made_of_pairs(x):

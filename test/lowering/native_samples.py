@@ -130,10 +130,10 @@ for name in ("logical_and", "logical_or", "logical_xor"):
     add(f"aten.{name}", x, ints(3, 4, low=0, high=2))
 add("aten.logical_not", x)
 add("aten.isclose", x, x + np.float32(1e-6), 1e-5, 1e-8, False)
-for name in ("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "__and__.Tensor", "__or__.Tensor"):
+for name in ("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "__and__.Tensor", "__or__.Tensor", "__xor__.Tensor"):
     add(f"aten.{name}", ints(3, 4), ints(3, 4))
     add(f"aten.{name}", bools(3, 4), bools(3, 4))
-for name in ("bitwise_and.Scalar", "__and__.Scalar"):
+for name in ("bitwise_and.Scalar", "bitwise_or.Scalar", "bitwise_xor.Scalar", "__and__.Scalar", "__or__.Scalar", "__xor__.Scalar"):
     add(f"aten.{name}", ints(3, 4), 5)
 add("aten.bitwise_not", ints(3, 4))
 add("aten.bitwise_not", bools(3, 4))

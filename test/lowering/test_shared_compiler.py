@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -84,8 +85,7 @@ def test_the_socket_and_its_folder_are_open_to_their_user_alone(compiler: int, f
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770])
-def test_a_folder_that_others_can_open_is_not_used(folder: Path, make: Callable[..., Service], mode: int) -> None:
-    (folder / "tierup").mkdir(mode)
+def test_a_folder_that_others_can_open_is_not_used(compiler: int, folder: Path, make: Callable[..., Service], mode: int) -> None:
     (folder / "tierup").chmod(mode)
     service = make()
     assert service.call(FUNCTIONS, "echo", 1) == (1,)
@@ -110,7 +110,7 @@ def test_another_users_process_is_not_answered_and_answers_nobody(compiler: int,
     foreign.communicate()
 
 
-@pytest.mark.parametrize("why", ["none", "killed", "stopped", "no compiler"])
+@pytest.mark.parametrize("why", ["none", "killed", "stopped", "no compiler", "breaks off"])
 def test_where_it_does_not_answer_a_worker_of_the_processs_own_does(why: str, folder: Path, make: Callable[..., Service], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if why in ("killed", "stopped"):
         compiler = request.getfixturevalue("compiler")
@@ -119,6 +119,18 @@ def test_where_it_does_not_answer_a_worker_of_the_processs_own_does(why: str, fo
     elif why == "no compiler":  # a file, and not a socket
         (folder / "tierup").mkdir(0o700)
         (folder / "tierup" / NAME).write_text("")
+    elif why == "breaks off":
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(shared.socket_of(NAME))
+        listening.listen()
+
+        def begin() -> None:
+            asks, _ = listening.accept()
+            with asks, asks.makefile("wb", buffering=0) as answers:
+                shared.send(answers, 1)  # type: ignore[arg-type]  # it writes as a FileIO does
+                asks.recv(100)
+
+        threading.Thread(target=begin, daemon=True).start()
     service = make()
     assert service.call(FUNCTIONS, "echo", 1) == (1,)
     assert parent(service.pids[0]) == os.getpid()

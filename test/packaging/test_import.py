@@ -54,7 +54,7 @@ def test_type_checkers_see_the_names_that_exist_at_run_time() -> None:
         assert isinstance(node, ast.ImportFrom)
         for alias in node.names:
             seen[alias.asname] = {f"{node.module}:{alias.name}", f"{node.module}.{alias.name}"}
-    assert set(seen) == set(tierup._EXPORTS) == {*tierup.__all__, "torch"} - {"__version__"}
+    assert set(seen) == set(tierup._EXPORTS) == {*tierup.__all__, "torch", "dask", "ray"} - {"__version__"}
     for name, place in tierup._EXPORTS.items():
         assert place in seen[name]
 
@@ -71,4 +71,11 @@ def test_without_pytorch_a_name_for_it_says_what_is_missing() -> None:
 
 
 def test_star_import_does_not_hide_pytorch() -> None:
-    assert "torch" not in tierup.__all__ and "torch" in dir(tierup)
+    for name in ("torch", "dask", "ray"):
+        assert name not in tierup.__all__ and name in dir(tierup)
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_the_modules_for_clusters_import_theirs_when_it_is_called(name: str) -> None:
+    program = f"import sys, tierup; tierup.{name}.train; print([m for m in sys.modules if m in ('dask', 'distributed', 'ray')])"
+    assert _run(program).strip() == "[]"

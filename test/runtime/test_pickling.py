@@ -184,7 +184,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_where_its_file_is_another_a_function_is_native_from_its_first_call_on_by_its_profile_and_the_cache(machines: Path) -> None:
-    said = run(machines, "reads.py", "pickled")
+    said = run(machines, "reads.py", "pickled", TIERUP_START="0")
     assert said[0].startswith("make.<locals>.closure() takes 1 positional argument")
     assert said[1] == "2 0"  # sizes vary in its profile
     assert said[2].startswith(f"[True] <{machines}/program.py of another process, ") and said[2].endswith(":7")

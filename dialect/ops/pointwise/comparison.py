@@ -133,14 +133,19 @@ def bitwise_and(m: Elements, x: Element, y: Element) -> Element:
 
 
 @_bits(
-    "aten.bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor",
     promoting=2, accepts=Accepts.INTEGRAL, numpy=np.bitwise_or,
 )  # fmt: skip
 def bitwise_or(m: Elements, x: Element, y: Element) -> Element:
     return x | y
 
 
-@_bits("aten.bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.INTEGRAL, numpy=np.bitwise_xor)
+@_bits(
+    "aten.bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor",
+    promoting=2, accepts=Accepts.INTEGRAL, numpy=np.bitwise_xor,
+)  # fmt: skip
 def bitwise_xor(m: Elements, x: Element, y: Element) -> Element:
     return x ^ y
 

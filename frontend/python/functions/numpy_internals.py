@@ -24,6 +24,7 @@ from tierup.frontend.python.building.values import (
     Array,
     Const,
     Object,
+    Scalar,
     Value,
     describe,
     is_none,
@@ -36,7 +37,7 @@ from tierup.frontend.python.operations import array_operators, arrays, stores
 from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import conjugated, is_complex, part_of
 from tierup.frontend.python.operations.operators import folded
-from tierup.frontend.python.operations.scalars import number
+from tierup.frontend.python.operations.scalars import number, unary
 
 ELLIPSIS = Const(...)
 SAME_KIND = Const("same_kind")
@@ -146,6 +147,8 @@ def conjugate(frame: Frame, node: ast.AST, x: Value) -> Value:
 
 @function(np.real)
 def real(frame: Frame, node: ast.AST, val: Value) -> Value:
+    if isinstance(val, Scalar):
+        return unary(frame, node, ast.UAdd, val)  # an int of a bool
     if is_number(val):
         return val
     x = as_array(frame, node, val)

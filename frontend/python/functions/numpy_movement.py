@@ -87,6 +87,8 @@ def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, a
     em = frame.em
     x = as_array(frame, node, ary)
     dim = as_int(frame, node, axis, "an axis")
+    if x.rank is not None and isinstance(axis, Const) and not -x.rank <= axis.value < x.rank:
+        raise WillRaise(IndexError("tuple index out of range"))
     if isinstance(indices_or_sections, Sequence):
         cuts: list[ir.Value] = [as_int(frame, node, i, "a split point") for i in indices_or_sections.items]
         bounds = [em.int(0), *cuts, em.none]

@@ -17,7 +17,7 @@ from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import Handler, constant, function, method, spelled
 from tierup.frontend.python.building.values import FALSE, NONE, ZERO, Array, Const, Scalar, Sequence, Value, is_none, is_number
-from tierup.frontend.python.functions.numpy_shape import known_rank
+from tierup.frontend.python.functions.numpy_shape import known_rank, with_rank
 from tierup.frontend.python.operations import array_operators
 from tierup.frontend.python.operations.array_operators import ufunc_dtype
 from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, refuse_axis
@@ -143,8 +143,13 @@ def _extreme(name: str, by_axes: str) -> Handler:
     def handler(
         frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE, initial: Value = NONE
     ) -> Value:
-        x: Value = a if is_none(initial) else _with_initial(frame, node, as_array(frame, node, a), axis, initial)
-        return choose(frame, node, x, axis, out, keepdims)
+        if is_none(initial):
+            return choose(frame, node, a, axis, out, keepdims)
+        x = as_array(frame, node, a)
+        if known_rank(frame, node, x, "a reduction with `initial`") == 0:
+            choose(frame, node, x, axis, out, keepdims)  # raises for the axis
+            x, axis, keepdims = with_rank(frame, node, x, 1), ZERO, FALSE
+        return choose(frame, node, _with_initial(frame, node, x, axis, initial), axis, out, keepdims)
 
     return handler
 

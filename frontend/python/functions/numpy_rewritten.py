@@ -121,8 +121,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     """The covariances over the deviations of both, between -1 and 1."""
     c, n = np.cov(x, y, rowvar, dtype=dtype), 0
     for part in (x,) if y is None else (x, y):
-        n += 1 if np.ndim(part) == 1 else np.shape(part)[0 if rowvar else 1]
-    if np.ndim(x) == 1 and y is None:
+        n += 1 if np.ndim(part) < 2 else np.shape(part)[0 if rowvar else 1]
+    if np.ndim(x) < 2 and y is None:
         return c / c
     if n < 2:
         raise ValueError(f"{c}")

@@ -39,9 +39,9 @@ OPS: dict[str, Operands] = {
         "reciprocal erf sigmoid deg2rad rad2deg square neg abs absolute sign sgn floor ceil trunc fix round frac relu relu6 selu silu mish "
         "log_sigmoid hardsigmoid hardswish isnan isinf isfinite isposinf isneginf signbit logical_not bitwise_not"
     ).split()},
-    **{f"aten.{n}.Tensor": BINARY for n in "mul div copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor __and__ __or__".split()},
+    **{f"aten.{n}.Tensor": BINARY for n in "mul div copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__".split()},
     **{f"aten.{n}": BINARY for n in "atan2 hypot maximum minimum fmax fmin logaddexp logaddexp2 heaviside logical_and logical_or logical_xor".split()},
-    **{f"aten.{n}.Scalar": WITH_NUMBER for n in "mul div eq ne lt le gt ge floor_divide bitwise_and __and__".split()},
+    **{f"aten.{n}.Scalar": WITH_NUMBER for n in "mul div eq ne lt le gt ge floor_divide bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__".split()},
     **{f"aten.{n}.Scalar": Operands(1, NUMBERS, moderate=True) for n in ("remainder", "fmod")},
     **{f"aten.{n}.Tensor": Operands(2, ((1,), (2,), (-1.5,), (0.1,), (True,)), moderate=True) for n in ("add", "sub")},
     **{f"aten.{n}.Scalar": Operands(1, ((2, 1), (0.1, 2), (-1, 3), (True, 1), (2, 1.5)), moderate=True) for n in ("add", "sub", "rsub")},

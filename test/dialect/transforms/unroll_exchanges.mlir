@@ -58,18 +58,54 @@ func.func @three(%n: !torch.int, %x: !torch.tensor, %y: !torch.tensor, %z: !torc
 
 // -----
 
-// Left alone: a loop that a condition ends, one that hands on what is new, and values.
+// A loop that a condition ends asks it, and the count, between the two rounds, and says whether it ended there.
+// CHECK-LABEL: func.func @ended
+// CHECK-SAME: %[[N:[a-z0-9]+]]: !torch.int, %[[GO:[a-z0-9]+]]: !torch.bool, %[[X:[a-z0-9]+]]: !torch.tensor, %[[Y:[a-z0-9]+]]: !torch.tensor
+// CHECK: %[[MORE:.*]] = torch.aten.add.int %[[N]], %int1
+// CHECK: %[[PAIRS:.*]] = torch.aten.floordiv.int %[[MORE]], %int2
+// CHECK: %[[L:.*]]:4 = torch.prim.Loop %[[PAIRS]], %[[GO]], init(%[[X]], %[[Y]], %{{.*}}, %false) {
+// CHECK-NEXT: ^bb0(%[[J:.*]]: !torch.int, %[[A:.*]]: !torch.tensor, %[[B:.*]]: !torch.tensor, %[[S:.*]]: !torch.int, %{{.*}}: !torch.bool):
+// CHECK: %[[I0:.*]] = torch.aten.mul.int %[[J]], %int2
+// CHECK: torch.aten.add_.Tensor %[[B]], %[[A]], %[[I0]]
+// CHECK: %[[S1:.*]] = torch.aten.add.int %[[S]], %[[I0]]
+// CHECK: %[[OK:.*]] = torch.aten.lt.int %[[S1]], %[[N]]
+// CHECK: %[[I1:.*]] = torch.aten.add.int %[[I0]], %int1
+// CHECK: %[[LEFT:.*]] = torch.aten.lt.int %[[I1]], %[[N]]
+// CHECK: %[[ON:.*]] = torch.aten.__and__.bool %[[OK]], %[[LEFT]]
+// CHECK: %[[P:.*]]:3 = torch.prim.If %[[ON]]
+// CHECK: torch.aten.add_.Tensor %[[A]], %[[B]], %[[I1]]
+// CHECK: torch.prim.If.yield %{{.*}}, %{{.*}}, %false
+// CHECK: torch.prim.If.yield %false, %[[S1]], %true
+// CHECK: torch.prim.Loop.condition %[[P]]#0, iter(%[[A]], %[[B]], %[[P]]#1, %[[P]]#2
+// CHECK: %[[ENDS:.*]]:2 = torch.prim.If %[[L]]#3
+// CHECK: torch.prim.If.yield %[[L]]#1, %[[L]]#0
+// CHECK: torch.prim.If.yield %[[L]]#0, %[[L]]#1
+// CHECK: return %[[ENDS]]#0, %[[L]]#2
+func.func @ended(%n: !torch.int, %go: !torch.bool, %x: !torch.tensor, %y: !torch.tensor) -> (!torch.tensor, !torch.int) {
+  %zero = torch.constant.int 0
+  %0:3 = torch.prim.Loop %n, %go, init(%x, %y, %zero) {
+  ^bb0(%i: !torch.int, %a: !torch.tensor, %b: !torch.tensor, %s: !torch.int):
+    %1 = torch.aten.add_.Tensor %b, %a, %i : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor
+    %2 = torch.aten.add.int %s, %i : !torch.int, !torch.int -> !torch.int
+    %3 = torch.aten.lt.int %2, %n : !torch.int, !torch.int -> !torch.bool
+    torch.prim.Loop.condition %3, iter(%b, %a, %2 : !torch.tensor, !torch.tensor, !torch.int)
+  } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor, !torch.int) -> (!torch.tensor, !torch.tensor, !torch.int)
+  return %0#0, %0#2 : !torch.tensor, !torch.int
+}
+
+// -----
+
+// Left alone: a loop that hands on what is new, values, and three arrays in a loop that a condition ends.
 // CHECK-LABEL: func.func @others
 // CHECK-COUNT-3: torch.prim.Loop %arg0
 // CHECK-NOT: torch.prim.Loop %
 func.func @others(%n: !torch.int, %go: !torch.bool, %x: !torch.tensor, %y: !torch.tensor, %v: !torch.vtensor, %w: !torch.vtensor) -> (!torch.tensor, !torch.tensor, !torch.vtensor) {
   %true = torch.constant.bool true
   %one = torch.constant.int 1
-  %0:2 = torch.prim.Loop %n, %go, init(%x, %y) {
-  ^bb0(%i: !torch.int, %a: !torch.tensor, %b: !torch.tensor):
-    %3 = torch.aten.add_.Tensor %b, %a, %one : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor
-    torch.prim.Loop.condition %go, iter(%b, %a : !torch.tensor, !torch.tensor)
-  } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor)
+  %0:3 = torch.prim.Loop %n, %go, init(%x, %y, %x) {
+  ^bb0(%i: !torch.int, %a: !torch.tensor, %b: !torch.tensor, %c: !torch.tensor):
+    torch.prim.Loop.condition %go, iter(%b, %c, %a : !torch.tensor, !torch.tensor, !torch.tensor)
+  } : (!torch.int, !torch.bool, !torch.tensor, !torch.tensor, !torch.tensor) -> (!torch.tensor, !torch.tensor, !torch.tensor)
   %1:2 = torch.prim.Loop %n, %true, init(%x, %y) {
   ^bb0(%i: !torch.int, %a: !torch.tensor, %b: !torch.tensor):
     %3 = torch.aten.add.Tensor %b, %a, %one : !torch.tensor, !torch.tensor, !torch.int -> !torch.tensor

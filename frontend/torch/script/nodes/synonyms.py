@@ -16,7 +16,6 @@ from tierup.frontend.torch.script.builder import Builder
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
-    "__xor__": "bitwise_xor",
     "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div", "greater": "gt", "greater_equal": "ge", "less": "lt",
     "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne", "subtract": "sub", "true_divide": "div",
     "moveaxis": "movedim", "swapaxes": "transpose", "swapdims": "transpose", "row_stack": "vstack",
@@ -36,7 +35,7 @@ def canonical(name: str) -> str:
     if not name.startswith("aten."):
         return name
     op, _, overload = name.removeprefix("aten.").partition(".")
-    plain = op if op in _NAMES else op.removesuffix("_")
+    plain = op.removesuffix("_")
     if plain not in _NAMES:
         return name
     overload = overload or _OVERLOADS.get(_NAMES[plain], "")
