@@ -21,6 +21,7 @@ _WORDS = {
     "permute": "np.transpose", "numpy_T": "np.transpose", "expand": "np.broadcast_to", "eq": "np.equal", "ne": "np.not_equal",
     "lt": "np.less", "le": "np.less_equal", "gt": "np.greater", "ge": "np.greater_equal",
     "If": "an if", "Loop": "a loop", "ListConstruct": "a list", "TupleConstruct": "a tuple",
+    "RaiseException": "a raise", "Uninitialized": "an array that one path has not",
 }  # fmt: skip
 
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from tierup.dialect.base import forking
 from tierup.lowering.base.errors import CompilerCrashed, WorkerUnavailable
-from tierup.lowering.service import shared
 from tierup.lowering.service.process import Process, Worker, workers
 
 COMPILES_PER_WORKER = 500  # 45 MB of what LLVM keeps, and starting anew costs half a second
@@ -147,6 +146,8 @@ class Service:
 
     def _new(self, own: bool) -> Worker:
         if self._shared and not own:
+            from tierup.lowering.service import shared  # here: few processes share one, and what it imports takes a while
+
             try:
                 return shared.Connection(self._shared)
             except WorkerUnavailable as e:

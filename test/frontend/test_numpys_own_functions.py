@@ -1,6 +1,7 @@
 """Functions that NumPy writes in Python are translated from NumPy's own code: natively, with NumPy's values, dtypes, types and errors."""
 
 import inspect
+import linecache
 import sys
 import textwrap
 
@@ -154,3 +155,21 @@ def test_what_stands_for_a_function_of_numpys_has_its_parameters():
         is_ufunc = isinstance(getattr(original, "__self__", original), np.ufunc)
         if not is_ufunc and original.__name__ != "_monotonicity":  # a ufunc's are more; the other says none
             assert list(inspect.signature(original).parameters) == list(inspect.signature(ours).parameters), original
+
+
+@pytest.mark.parametrize("given", ["True", "3", "2.5", "n", "n * 0.5", "n > 2", "x[0]"])
+def test_np_copyto_casts_numbers_as_numpy_allows(given):
+    source = f"def f(x, y, n):\n    np.copyto(y, {given}, where=y == 0)\n    np.copyto(y, {given})\n    return y\n"
+    linecache.cache[given] = (len(source), None, source.splitlines(keepends=True), given)
+    space = {"np": np}
+    exec(compile(source, given, "exec"), space)
+    for dtype in (bool, np.uint8, np.int64, np.float32, np.complex128):
+        jitted, said = tierup.jit(space["f"], strict=True, optimize=False), []
+        for call in (space["f"], jitted):
+            y = np.zeros(3, dtype)
+            try:
+                said.append(repr(call(np.ones(2), y, 4)))
+            except TypeError as e:
+                said.append(str(e))
+            said[-1] += repr(y)
+        assert said[0] == said[1]

@@ -54,7 +54,7 @@ def modules(tree: Path) -> set[str]:
     page = Path("runtime/functions/verdict/page")
     found = {f"tierup/{path.relative_to(tree)}" for folder in FOLDERS for path in (tree / folder).rglob("*.py")}
     found |= {f"tierup/{page / name}" for name in ("page.html", "page.css", "page.js")}
-    return {*found, "tierup/__init__.py", "tierup/__main__.py", "tierup/torch.py", "tierup/py.typed"}
+    return {*found, *(f"tierup/{path.name}" for path in (tree / "tierup").glob("*.py")), "tierup/py.typed"}
 
 
 def packed(wheel: Path) -> set[str]:

@@ -53,7 +53,8 @@ def test_dtypes_are_spelled_alike_on_both_sides_of_a_guard():
     ("op", "name"),
     [("tierup.sort", "np.sort"), ("aten.select.int", "an index"), ("torch.aten.add.Tensor", "np.add"), ("aten.tanh", "np.tanh"),
      ("tierup.linalg_solve", "np.linalg.solve"), ("tierup.math_sin", "math.sin"), ("aten.mul_.Tensor", "np.multiply"),
-     ("aten.cat", "np.concatenate"), ("aten.conv2d", "aten.conv2d"), ("tierup.stop_gradient", "tierup.stop_gradient")],
+     ("aten.cat", "np.concatenate"), ("aten.conv2d", "aten.conv2d"), ("tierup.stop_gradient", "tierup.stop_gradient"),
+     ("torch.prim.RaiseException", "a raise"), ("prim.Uninitialized", "an array that one path has not")],
 )  # fmt: skip
 def test_ops_have_numpys_names_where_numpy_has_one(op: str, name: str) -> None:
     assert numpys_name(op) == name and numpys_names(f"x: {op}, at f.py:3") == f"x: {name}, at f.py:3"

@@ -98,20 +98,29 @@ def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value =
         return NONE  # NumPy returns before it asks whether it may write
     array_operators.require_mutation(frame)
     stores.require_writeable(frame, dst)
-    if not is_number(src):
-        cast_is_allowed(frame, node, as_array(frame, node, src), dst, casting)
+    cast_is_allowed(frame, node, src, dst, casting)
     stores.store(frame, node, dst, ELLIPSIS, src if where is TRUE else chosen(frame, node, where, src, dst))
     return NONE
 
 
-def cast_is_allowed(frame: Frame, node: ast.AST, source: Array, target: Array, casting: Value) -> None:
-    """Raises as NumPy does where the elements of one array may not be written to another."""
+def cast_is_allowed(frame: Frame, node: ast.AST, given: Value, target: Array, casting: Value) -> None:
+    """Raises as NumPy does where a number, or the elements of one array, may not be written to another."""
     rule = table.constant(frame, node, casting, "`casting`")
-    if rule == "unsafe" or source.dtype is not None and target.dtype is not None and source.dtype == target.dtype:
+    if rule == "unsafe":
         return
-    a, b = dtype_of(frame, node, source), dtype_of(frame, node, target)
-    if not np.can_cast(a, b, rule):
-        raise WillRaise(TypeError(f"Cannot cast array data from {a!r} to {b!r} according to the rule {rule!r}"))
+    if is_number(given):
+        if rule != "same_kind":
+            raise frame.error(node, f"{describe(given)} written under the rule {rule!r}", "make an array of it")
+        a, b = np.dtype(number_kind(given)), dtype_of(frame, node, target)
+        what, allowed = "scalar", a.kind == "b" or b.kind in {"i": "iufc", "f": "fc", "c": "c"}[a.kind]
+    else:
+        source = as_array(frame, node, given)
+        if source.dtype is not None and target.dtype is not None and source.dtype == target.dtype:
+            return
+        a, b = dtype_of(frame, node, source), dtype_of(frame, node, target)
+        what, allowed = "scalar" if source.rank == 0 else "array data", np.can_cast(a, b, rule)
+    if not allowed:
+        raise WillRaise(TypeError(f"Cannot cast {what} from {a!r} to {b!r} according to the rule {rule!r}"))
 
 
 def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) -> Value:

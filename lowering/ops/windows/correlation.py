@@ -3,6 +3,8 @@ is of 11 floats at most and all of it is read: NumPy (small_correlate, arraytype
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 from tierup.dialect.base import dtypes
@@ -10,7 +12,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import INDEX, Scalar, constant, maximum, minimum, select
-from tierup.lowering.building.loops import either, nest
+from tierup.lowering.building.loops import carried, either, nest
 from tierup.lowering.externals.numpy_sorts import DEFAULT, symbol
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -40,16 +42,21 @@ def _correlate(c: Call) -> Tensor:
     called, width = symbol("dot", of.numpy, DEFAULT), of.itemsize
     where = ir.InsertionPoint.at_block_begin(module_of(c.op).regions[0].blocks[0])
 
+    by_calls = of not in (dtypes.f32, dtypes.f64)
+
+    def edge(at: Scalar, _: list[Any]) -> list[ir.Value]:
+        return one([at], [])
+
     def one(at: list[Scalar], _: list[Any]) -> list[ir.Value]:
         shift = first + at[0].cast(dtypes.i64)
         i, j = maximum(shift, 0), maximum(shift * -1, 0)
         count = minimum(n - i, m - j)
 
         def by_products() -> list[ir.Value]:
-            def add(k: list[Scalar], total: list[Any]) -> list[ir.Value]:
+            def added(k: list[Scalar], total: list[Any]) -> list[ir.Value]:
                 return [total[0] + tensors.element(a, [i.cast(INDEX) + k[0]]) * tensors.element(v, [j.cast(INDEX) + k[0]])]
 
-            b.store(nest([count.cast(INDEX)], [constant(0, of)], add)[0], out, at[0])
+            b.store(nest([count.cast(INDEX)], [constant(0, of)], added)[0], out, at[0])
             return []
 
         def by_numpy() -> list[ir.Value]:
@@ -59,13 +66,27 @@ def _correlate(c: Call) -> Tensor:
             fn.call(called, [x, step, y, step, result, count, nothing], [], where)
             return []
 
-        if of in (dtypes.f32, dtypes.f64):
+        if not by_calls:
             either((shorter <= _SMALL) & count.equals(shorter), [], by_products, by_numpy)
         else:
             by_numpy()
         return []
 
-    nest([b.index(size) if isinstance(size, int) else size], [], one)
+    longest, window = a.sizes[0], v.sizes[0]
+    if not isinstance(size, int) or longest is None or window is None or not 0 < window <= min(longest, _SMALL) or by_calls:
+        nest([b.index(size) if isinstance(size, int) else size], [], one)
+    else:  # places that read all of a window known to be short are written out, in a loop that goes in vectors
+        begin = (0, window // 2, window - 1)[mode]
+        end = begin + longest - window + 1
+        weights = [tensors.element(v, [k]) for k in range(window)]
+
+        def whole(at: Scalar, values: list[Any]) -> list[ir.Value]:
+            products = [tensors.element(a, [(at + k).cast(INDEX)]) * weight for k, weight in enumerate(weights)]
+            b.store(reduce(add, products, constant(0, of)), out, at + begin)
+            return values
+
+        for low, high, body in ((0, begin, edge), (0, end - begin, whole), (end, size, edge)):
+            carried((b.index(low), b.index(high), b.index(1)), [], body)
     made = tensors.empty([size], of)
     alone = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     return made.holding(b.value("bufferization.to_tensor", [out], made.value.type, **alone))

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from tierup import __version__
 from tierup.dialect.base.exceptions import Unanswerable, unanswered
@@ -121,7 +121,7 @@ class Plan(Function):
         said = f"{self.__name__}() of {self._from.path}: {error}: only the Python function goes on there, which a plan has not: call that"
         raise PlanError(said + grows) from unanswered(error)
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickled as its file, which is read where it is unpickled; one that was read with a key is not: the key stays here."""
         if self._from.signed:
             raise TypeError(f"{self!r} was loaded with a key: have each process load it, with the key")

@@ -84,11 +84,11 @@ class Pickled(Protocol):
         """What its calls looked like."""
 
 
-def reduced(function: Pickled) -> Any:
-    """What `__reduce__` gives. Raises PicklingError."""
+def reduced(function: Pickled, protocol: int = _PROTOCOL) -> Any:
+    """What `__reduce_ex__` gives. Raises PicklingError."""
     module, name = _found(function)
-    if name:
-        return name if module != "__main__" else (_called, (function.known_in_main,))
+    if name:  # an attribute of what is being pickled has no name before protocol 4
+        return name if module != "__main__" or protocol < 4 else (_called, (function.known_in_main,))
     if function.remade is not None and _is_in_main(target := function.remade[2]):
         return _of_main, (*function.remade[:2], target, function.own_options, _packed_or_none(function))
     return _unpacked, _packed(function)
@@ -213,11 +213,11 @@ def _pickler() -> Any:
 
         def reducer_override(self, obj: Any) -> Any:
             if _is_remade(obj):
-                return obj.__reduce__() if _found(obj)[0] not in ("", "__main__") else _parts(obj)
-            reduced = super().reducer_override(obj)
-            if isinstance(obj, FunctionType) and isinstance(reduced, tuple):
-                self.is_fixed &= _is_fixed(obj, reduced[2])
-            return reduced
+                return reduced(obj) if _found(obj)[0] not in ("", "__main__") else _parts(obj)
+            made = super().reducer_override(obj)
+            if isinstance(obj, FunctionType) and isinstance(made, tuple):
+                self.is_fixed &= _is_fixed(obj, made[2])
+            return made
 
     def code(of: CodeType) -> Any:
         make, parts = cloudpickle.Pickler.dispatch_table[CodeType](of)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tierup.runtime.arguments.call_profiles import merge_profiles
 from tierup.runtime.functions.report import Report
@@ -34,11 +34,11 @@ class Portable(Report):
     remade: tuple[Callable[[], Any], Callable[..., None], Any] | None = None  # makes an empty one; fills it; of this
     _expected = ""  # the profile of the function that it was pickled as
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Pickled by its name in its module, as plain Python functions are; where it has none, by value."""
         from tierup.runtime.functions.portable import pickling  # here: few programs pickle
 
-        return pickling.reduced(self)
+        return pickling.reduced(self, int(protocol))
 
     @cached_property
     def known_in_main(self) -> Any:
