@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from inspect import signature
+from math import prod
 from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table, get_decompositions
 from torch.export import ExportedProgram, default_decompositions
 from torch.fx import GraphModule
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tierup.dialect import optable
@@ -71,6 +73,11 @@ def table() -> dict[Any, Callable[..., Any]]:
     return found | {op: _dropping(decomposition_table[op]) for op in _RECURRENT}
 
 
+def table_of_functional() -> dict[Any, Callable[..., Any]]:
+    """`table`, for graphs whose results PyTorch makes views of each other itself: a view may be taken for the elements that it has."""
+    return {**table(), torch.ops.aten.as_strided.default: _as_strided}
+
+
 def table_of(program: ExportedProgram) -> dict[Any, Callable[..., Any]]:
     """`table`, with attention where the program has some that drops: its row does not."""
     nodes = [n for m in program.graph_module.modules() if isinstance(m, GraphModule) for n in m.graph.nodes if n.target is _ATTENTION]
@@ -127,14 +134,37 @@ def _dropout(x: torch.Tensor, p: float, train: bool) -> torch.Tensor:
     return dropped
 
 
+def _as_strided(x: torch.Tensor, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None) -> Any:
+    """What lies at these strides in the memory of x: a view of another kind, or elements at indices, as windows that overlap are.
+    NotImplemented where it is x or a reshape of it, or memory that x does not fill."""
+    if free_unbacked_symbols([*x.shape, *size, *stride]) or x.numel() == 0 or prod(size) == 0:
+        return NotImplemented
+    rows = x.permute(sorted(range(x.ndim), key=lambda dim: -x.stride(dim)))
+    is_all = rows.is_contiguous() and x.storage_offset() == 0 and x.ndim > 0 and storage_offset in (None, 0)
+    last = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    order = sorted(range(len(size)), key=lambda dim: -stride[dim])
+    steps = [prod(size[d] for d in order[k + 1 :]) for k in range(len(order))]
+    is_view = prod(size) == x.numel() and all(size[d] == 1 or stride[d] == step for d, step in zip(order, steps, strict=True))
+    is_reshape = is_view and order == sorted(order) and x.is_contiguous()
+    if not is_all or is_reshape or not last < x.numel() or list(size) == list(x.shape) and list(stride) == list(x.stride()):
+        return NotImplemented
+    if is_view:
+        return rows.reshape([size[d] for d in order]).permute([order.index(d) for d in range(len(order))])
+    index: Any = 0
+    for n, step in zip(size, stride, strict=True):
+        index = (torch.arange(n, device=x.device) * step) + (index.unsqueeze(-1) if isinstance(index, torch.Tensor) else 0)
+    return rows.reshape(-1)[index]
+
+
 def _native_dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tensor, torch.Tensor]:
     """What is left, and where it was kept. The draw is of nothing but sizes, so it need not wait for x (`draws_first`); its numbers go to
     elements in the order of memory, as PyTorch's do."""
     if train is False:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    order = sorted(range(x.ndim), key=lambda dim: -x.stride(dim)) if not x.is_contiguous() else list(range(x.ndim))
+    in_rows = bool(free_unbacked_symbols(x)) or x.is_contiguous()  # of sizes that only the run knows nobody can ask
+    order = list(range(x.ndim)) if in_rows else sorted(range(x.ndim), key=lambda dim: -x.stride(dim))
     drawn = torch.bernoulli(torch.empty([x.size(dim) for dim in order], dtype=torch.bool, device=x.device), 1 - p)
-    kept = drawn if x.is_contiguous() else drawn.permute([order.index(dim) for dim in range(x.ndim)])
+    kept = drawn if in_rows else drawn.permute([order.index(dim) for dim in range(x.ndim)])
     return x * kept * (0.0 if p == 1 else 1 / (1 - p)), kept
 
 

@@ -118,7 +118,7 @@ def backend(graph: GraphModule, inputs: Sequence[Any], *, mode: str | None = Non
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=decompositions.table(),
+        decompositions=decompositions.table_of_functional(),
         partition_fn=min_cut_rematerialization_partition,
     )
     with decompositions.tracing():
