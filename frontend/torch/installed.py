@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
 from tierup.frontend.torch.torchscript import ANSWER, check, function_of, method_of
+from tierup.runtime.account.last_plan import last_executed_plan
 from tierup.runtime.base.options import Overrides
+from tierup.runtime.executors.splits.split import Split
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -150,14 +152,12 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
 def _last_plan(original: Callable[[], Any]) -> Callable[[], Any]:
     def last_executed_optimized_graph() -> Any:
         """The plan, or the graph before there is one, of what ran last in this thread through tierup; where PyTorch ran last, its graph."""
-        function = None if _thread.last is None else _thread.last()
-        if function is None:
+        function, plan = None if _thread.last is None else _thread.last(), last_executed_plan()
+        if function is None or plan is None:
             return original()
-        executors = [e for v in function.variants for e in (v.executor, *v.executor.gradient_executors[:1])]  # the forward one
-        compiled = [e for e in executors if e.all_versions]
-        if compiled:
-            return max(compiled, key=lambda e: max(v.call for v in e.all_versions)).text("specialized")
-        return function.graph if executors else original()
+        if plan.version is None:
+            return function.graph
+        return plan.version.text("specialized") if isinstance(plan.version, Split) else plan.version.compiled.request.ir
 
     return last_executed_optimized_graph
 

@@ -175,6 +175,18 @@ def tripled(self, input: tuple[torch.Tensor], output: torch.Tensor):
     return output * 3
 
 
+def test_the_plan_shown_is_the_one_that_ran_last():
+    function = torch.jit.script(halved)
+    tierup.torch.install(fusion_strategy=[("static", 2)])
+    for x in (X, X, X[:2], X[:2]):
+        function(x)
+    for size, x in ((2, X[:2]), (4, X)):
+        function(x)
+        assert f"[{size},3],f32>" in torch.jit.last_executed_optimized_graph()
+    function(X[:3])  # tier 0
+    assert "tierup.guard" not in torch.jit.last_executed_optimized_graph()
+
+
 def test_hooks_of_the_module_run_after_what_is_taken():
     layer = Layer()
     layer.register_forward_hook(tripled)
