@@ -1,8 +1,9 @@
 """PyTorch's programs in tierup, on PyTorch's tensors. PyTorch is imported when something here is first called.
 
-    ours = torch.compile(model, backend="tierup")
-    ours = tierup.torch.from_export(torch.export.export(model, arguments))
-    ours = tierup.torch.from_torchscript(torch.jit.script(model))
+ours = torch.compile(model, backend="tierup")
+ours = tierup.torch.from_export(torch.export.export(model, arguments))
+ours = tierup.torch.from_torchscript(torch.jit.script(model))
+tierup.torch.install()  # all scripted and traced programs of the process
 """
 
 from importlib import import_module
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from tierup.frontend.torch.fx.dynamo import backend as backend
     from tierup.frontend.torch.fx.dynamo import compiled_graphs as compiled_graphs
     from tierup.frontend.torch.fx.exported import from_export as from_export
+    from tierup.frontend.torch.installed import install as install
+    from tierup.frontend.torch.installed import uninstall as uninstall
     from tierup.frontend.torch.torchscript import from_torchscript as from_torchscript
 
 # public name -> the module that has it
@@ -28,6 +31,8 @@ _EXPORTS = {
     "compiled_graphs": "tierup.frontend.torch.fx.dynamo",
     "from_export": "tierup.frontend.torch.fx.exported",
     "from_torchscript": "tierup.frontend.torch.torchscript",
+    "install": "tierup.frontend.torch.installed",
+    "uninstall": "tierup.frontend.torch.installed",
 }
 
 __all__ = [
@@ -39,6 +44,8 @@ __all__ = [
     "compiled_graphs",
     "from_export",
     "from_torchscript",
+    "install",
+    "uninstall",
 ]
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tierup.runtime.base.option_names import OptionChanges
 
 FOREIGN = ("torch", "error")
+ANSWER = "_tierup_answer"  # attribute of a function or method: what answers its calls while `install` is in force; None: PyTorch
 
 
 def from_torchscript(
@@ -46,28 +47,45 @@ def from_torchscript(
     """
     import torch  # here: an optional package, and a second to import
 
-    if foreign not in FOREIGN:
-        raise ValueError(f"foreign is {foreign!r}: choose from {', '.join(FOREIGN)}")
-    if gradients not in FOREIGN:
-        raise ValueError(f"gradients is {gradients!r}: choose from {', '.join(FOREIGN)}")
-
-    def made(name: str, found: Any, module: Any, original: Callable[..., Any]) -> TorchFunction:
-        graph = inlined(found.graph)
-        return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, gradients == "torch"))
-
+    check(foreign, gradients)
     if isinstance(program, torch.jit.ScriptModule):
-        names = overloads.names_of(program._c, method)
-        if not names:
-            raise TypeError(f"the module {program.original_name} has no method {method!r}")
         if method == "forward" and (program._forward_hooks or program._forward_pre_hooks):
             raise UnsupportedProgram(f"{program.original_name} has hooks, which are no part of its forward: script a module that calls it")
-        methods = [program._c._get_method(name) for name in names]
-        each = [made(program.original_name, m, program, getattr(program, n)) for m, n in zip(methods, names, strict=True)]
-        return each[0] if len(each) == 1 else overloads.Overloads(each, [m.schema for m in methods])
+        return method_of(program, method, foreign, gradients, options)
     if isinstance(program, torch.jit.ScriptFunction):
-        return made(str(program.name), program, None, program)
+        return function_of(program, foreign, gradients, options)
     what = type(program).__name__
     raise TypeError(f"from_torchscript takes what torch.jit.script or torch.jit.trace gives, not {what}: script it first")
+
+
+def check(foreign: str, gradients: str) -> None:
+    """Raises ValueError for what is no choice."""
+    for name, value in {"foreign": foreign, "gradients": gradients}.items():
+        if value not in FOREIGN:
+            raise ValueError(f"{name} is {value!r}: choose from {', '.join(FOREIGN)}")
+
+
+def method_of(module: Any, name: str, foreign: str, gradients: str, options: Mapping[str, Any]) -> TorchFunction | overloads.Overloads:
+    """A method of a module, without the hooks of the module. Raises TypeError where there is none."""
+    names = overloads.names_of(module._c, name)
+    if not names:
+        raise TypeError(f"the module {module.original_name} has no method {name!r}")
+    methods = [module._c._get_method(n) for n in names]
+    how = (foreign, gradients, options)
+    made = [_made(module.original_name, m, module, getattr(module, n), *how) for m, n in zip(methods, names, strict=True)]
+    return made[0] if len(made) == 1 else overloads.Overloads(made, [m.schema for m in methods])
+
+
+def function_of(function: Any, foreign: str, gradients: str, options: Mapping[str, Any]) -> TorchFunction:
+    """A scripted or traced function."""
+    return _made(str(function.name), function, None, function, foreign, gradients, options)
+
+
+def _made(
+    name: str, found: Any, module: Any, original: Callable[..., Any], foreign: str, gradients: str, options: Mapping[str, Any]
+) -> TorchFunction:
+    graph = inlined(found.graph)
+    return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, gradients == "torch"))
 
 
 class _AsItIs:
@@ -82,7 +100,9 @@ class _AsItIs:
     def _function(self) -> Any:
         import torch
 
-        return torch._C._create_function_from_graph(self._name, self._graph.copy())
+        function = torch._C._create_function_from_graph(self._name, self._graph.copy())
+        setattr(function, ANSWER, None)
+        return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
@@ -110,7 +130,7 @@ class _Script:
         self.original: Callable[..., Any] | None = original
         self.writes_last = False
         self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
-        self.arguments = [a for a in schema.arguments if a.type.kind() != "ClassType"]
+        self.arguments = schema.arguments if module is None else schema.arguments[1:]
         self.names = _different([a.name for a in self.arguments])
         self.signature = inspect.Signature([_parameter(n, a) for n, a in zip(self.names, self.arguments, strict=True)])
         self.eager: Callable[..., Any] | None = _AsItIs(name, graph, module, self.signature) if falls_back else None

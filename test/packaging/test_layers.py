@@ -94,6 +94,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("torch.function", "tensor_arguments"),
         ("torch.overloads", "torch.fx"),
         ("torch.torchscript",),
+        ("torch.installed",),
         ("torch",),
         ("python.islands",),
         ("jit",),
