@@ -44,7 +44,7 @@ def hide(func: ir.Operation) -> None:
     unsettled = {i for i, alias in enumerate(stated) if not alias.startswith(_SETTLED) or i in unclear}
     unsettled.update(int(j) for alias in stated for part in alias.split(";") if "result:" in part for j in part.split(":")[1].split(","))
     uses = [(last, i) for i in sorted(unsettled)]
-    if unclear:
+    if unsettled:  # what lives on at a bailout may be such a result in the end
         uses += [(op, i) for op in b.walk(func) if op.name == "tierup.bailout" for i in range(len(op.operands))]
     found = [made for use in uses if is_tensor(use[0].operands[use[1]].type) for made in _made(use, set())]
     hidden: dict[ir.Value, ir.Value] = {}  # results that share what an op made still share it: it is hidden once for all of them

@@ -583,3 +583,20 @@ def test_what_a_kernel_writes_of_an_argument_of_other_sizes_than_it_assumes_has_
         assert raised(around[100]) == "index -3 is out of bounds for axis 0 with size 2"
         assert not any(map(np.any, around))
     assert f.stats().raised > 2, f.explain()
+
+
+def test_a_copy_that_lives_on_behind_a_lost_assumption_is_no_memory_of_an_argument() -> None:
+    """On the other path the result is the argument itself, so that native code keeps the copy only where somebody can tell."""
+
+    @tierup.jit(speculate="bailout", weigh=False)
+    def f(x: np.ndarray, y: np.ndarray, i: int) -> Any:
+        v = y.copy() if i > 1 else y
+        w = x.copy() if 0 < i < 3 else x
+        return np.hstack([x, x]), v, w
+
+    for i in (3, 3, 3, 2, 2, 1, 0, 3):
+        x, y = np.ones(4), np.ones(4)
+        _, v, w = f(x, y, i)
+        assert np.shares_memory(v, y) == (i <= 1)
+        assert np.shares_memory(w, x) == (not 0 < i < 3)
+    assert f.stats().bailouts, f.explain()
