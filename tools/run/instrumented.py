@@ -1,7 +1,7 @@
 """Runs of a program that is instrumented: what each profile op of it saw, for the pipelines that go on from records.
 
-tierup-opt model.mlir --tierup-pipeline=profiling-insensitive --tierup-pipeline=instrument -o instrumented.mlir
-tierup-run instrumented.mlir --arg 'f32[4,8]' --instrument --emit=profiled > recorded.mlir
+    tierup-opt model.mlir --tierup-pipeline=profiling-insensitive --tierup-pipeline=instrument -o instrumented.mlir
+    tierup-run instrumented.mlir --arg 'f32[4,8]' --instrument --emit=profiled > recorded.mlir
 """
 
 from __future__ import annotations
