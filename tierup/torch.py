@@ -1,9 +1,9 @@
 """PyTorch's programs in tierup, on PyTorch's tensors. PyTorch is imported when something here is first called.
 
-ours = torch.compile(model, backend="tierup")
-ours = tierup.torch.from_export(torch.export.export(model, arguments))
-ours = tierup.torch.from_torchscript(torch.jit.script(model))
-tierup.torch.install()  # all scripted and traced programs of the process
+    ours = torch.compile(model, backend="tierup")
+    ours = tierup.torch.from_export(torch.export.export(model, arguments))
+    ours = tierup.torch.from_torchscript(torch.jit.script(model))
+    tierup.torch.install()  # all scripted and traced programs of the process
 """
 
 from importlib import import_module

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
+from tierup.dialect.optable.kernels import torch_tensors
 from tierup.frontend.torch.torchscript import ANSWER, check, function_of, method_of
 from tierup.runtime.account.last_plan import last_executed_plan
 from tierup.runtime.base.options import Overrides
@@ -122,13 +123,15 @@ def _put(owner: Any, name: str, value: Any) -> None:
 
 
 def _taking(original: Callable[..., Any]) -> Callable[..., Any]:
-    from tierup.frontend.torch.calls import transforms  # here: it imports PyTorch
+    import torch
+
+    tracing = torch._C._get_tracing_state
 
     def __call__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         answer = None if _thread.inside else self.__dict__.get(ANSWER, _UNDECIDED)
         if answer is _UNDECIDED:
             answer = _decide(self)
-        if answer is None or transforms.active():
+        if answer is None or tracing() is not None or torch_tensors.transformed():
             _thread.last = None
             return original(self, *args, **kwargs)
         _thread.inside, _thread.last = True, weakref.ref(answer)

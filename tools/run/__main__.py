@@ -1,4 +1,4 @@
-"""tierup-run: run a program in MLIR on arrays given on the command line, as often as wanted, and show what happened."""
+"""tierup-run: run a program, in MLIR or of torch.jit.save, on arrays given on the command line, and show what happened."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from tierup.runtime.functions.report import STAGES
 from tierup.tools.interrupts import interruptible
 from tierup.tools.run.arguments import FORMS, BadArgument, read_arguments
 from tierup.tools.run.instrumented import Instrumented, is_instrumented
+from tierup.tools.run.scripted import SCRIPTED, Scripted
 
 _NEVER_RUN = ("source", "graph")  # stages that are there before any call
 
@@ -36,14 +37,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0, or 1 after a message on stderr."""
     options = _parser().parse_args(argv)
     try:
-        graph = load_text(sys.stdin.read(), options.entry) if options.program == "-" else load(options.program, options.entry)
-        if options.instrument or (options.emit == "profiled" and is_instrumented(graph)):
-            return _record(graph, options)
-        program = from_graph(graph, options.program, **_options(options.option))
+        program: Any
+        if options.program.endswith(SCRIPTED):
+            if options.instrument:
+                return _fail("--instrument takes a program in MLIR: --emit=graph gives it")
+            program = Scripted(options.program, options.entry, options.arg, _options(options.option))
+            names, numbers = program.names, set[str]()
+        else:
+            graph = load_text(sys.stdin.read(), options.entry) if options.program == "-" else load(options.program, options.entry)
+            if options.instrument or (options.emit == "profiled" and is_instrumented(graph)):
+                return _record(graph, options)
+            program = from_graph(graph, options.program, **_options(options.option))
+            names, numbers = _names(graph)
         if options.emit in _NEVER_RUN:
             sys.stdout.write(program.source() if options.emit == "source" else program.graph)
             return 0
-        leaves = _arguments(graph, options)
+        leaves = read_arguments(options.arg, names, options.seed, numbers)
         if options.use_profile is not None:
             program.warm(options.use_profile.read_text())
             program.wait()
@@ -77,7 +86,8 @@ def _record(graph: GraphResult, options: argparse.Namespace) -> int:
     if options.emit not in (None, "profiled") or options.option or options.explain or options.use_profile or options.save_profile:
         return _fail("--instrument goes with --emit=profiled, and with no option of compiled programs: tier 0 runs the program")
     instrumented = Instrumented(graph)
-    leaves = _arguments(graph, options)
+    names, numbers = _names(graph)
+    leaves = read_arguments(options.arg, names, options.seed, numbers)
     try:
         results = [instrumented(*leaves) for _ in range(options.repeat)]
     except Exception as e:  # noqa: BLE001 - whatever the user's program raises is its answer, not our failure
@@ -158,17 +168,18 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _arguments(graph: GraphResult, options: argparse.Namespace) -> list[object]:
+def _names(graph: GraphResult) -> tuple[list[str], set[str]]:
+    """The arguments, and those of them that are numbers."""
     numbers = {name for name, leaf in graph.leaves if leaf.kind in ("int", "float", "bool", "number")}
-    return read_arguments(options.arg, [name for name, _ in graph.leaves], options.seed, numbers)
+    return [name for name, _ in graph.leaves], numbers
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tierup-run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"forms of --arg:\n{FORMS}"
     )
-    parser.add_argument("program", help="a file of MLIR (text or bytecode); - reads text from stdin")
-    parser.add_argument("--entry", help="the function to run; may be left out when only one is public")
+    parser.add_argument("program", help="a file of MLIR (text or bytecode), or of torch.jit.save (.pt, .pth); - reads text from stdin")
+    parser.add_argument("--entry", help="the function to run; may be left out when only one is public. Of a module: the method (forward)")
     parser.add_argument("--arg", action="append", default=[], metavar="[NAME=]FORM", help="one argument, see below; repeat it for each")
     parser.add_argument("--seed", type=_seed, default=0, help="for arrays given by type and shape (default 0)")
     parser.add_argument("--repeat", type=_count, default=1, metavar="N", help="call it N times; a line for each call goes to stderr")

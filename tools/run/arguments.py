@@ -19,12 +19,12 @@ FORMS = """\
   x.npy                        an array from a file
   x.npz:weights                one array of an archive
   x.npz                        every array of an archive, given by argument name
-  f32[2,3]                     an array of that type and shape: normal numbers (integers from 0 to 9) from --seed
+  f32[2,3]  f32[2x3]           an array of that type and shape: normal numbers (integers from 0 to 9) from --seed
   f32[2,3]=1.5                 the same, filled with one value
   i64[6]=iota                  the same, counting from 0
   NAME=FORM                    for the argument NAME; the others are taken in order"""
 
-_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\d,\s]*)\](?:=(?P<fill>\S+))?$")
+_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>[\dx,\s]*)\](?:=(?P<fill>\S+))?$")
 _PARTS = re.compile(r"""'[^']*'|"[^"]*"|[^'"]""")
 _DEEPEST = 20
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<form>.+)$")
@@ -116,7 +116,7 @@ def _array(dtype_name: str, shape_text: str, fill: str | None, random: np.random
     dtype = dtypes.BY_NAME.get(dtype_name)
     if dtype is None:
         raise BadArgument(f"{dtype_name} is no element type; there are {', '.join(dtypes.BY_NAME)}")
-    shape = tuple(int(s) for s in shape_text.split(",") if s.strip())
+    shape = tuple(int(s) for s in re.split("[x,]", shape_text) if s.strip())
     if fill is not None:
         try:
             value = _WORDS[fill] if fill in _WORDS else math.prod(shape) - 1 if fill == "iota" else ast.literal_eval(fill)

@@ -9,12 +9,6 @@ import torch
 from torch.autograd import forward_ad
 
 
-def active() -> bool:
-    """Whether `torch.jit.trace` or a transform is at work in this thread."""
-    functorch = torch._C._functorch.peek_interpreter_stack()
-    return functorch is not None or forward_ad._current_level >= 0 or torch._C._get_tracing_state() is not None
-
-
 def refuse(name: str, values: Any) -> None:
     """Raise TypeError where a transform is after one of these tensors, in a tree of tuples, lists and dicts."""
     for t in values.values() if isinstance(values, dict) else values:
