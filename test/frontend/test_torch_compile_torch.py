@@ -560,17 +560,17 @@ def test_the_same_memory_by_other_sizes_is_taken_in_training_too():
                 result = f(x)
                 found.append((result, *torch.autograd.grad(result.pow(2).sum(), layer.parameters())))
             torch.testing.assert_close(*found)
-    assert all("as_strided" in str(g._graph.graph) and g.function is not None for g in graphs()) and len(graphs()) == 4
+    assert [g.function is not None for g in graphs()] == [True] * 4
 
 
-@pytest.mark.parametrize("strides", [(3, 1), (1, 2)], ids=["the same", "others"])
-def test_another_view_of_the_memory_is_pytorchs(strides: tuple[int, int]):
+@pytest.mark.parametrize("strides", [(3, 1), (1, 2), (1, 1)], ids=["the same", "others", "that overlap"])
+def test_another_view_of_the_memory_is_taken(strides: tuple[int, int]):
     def program(x):
         return torch.as_strided(x * 2, (2, 3), strides) + 1
 
     ours, x = compiled(program, fullgraph=True), torch.arange(6.0).reshape(2, 3)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if strides == (1, 2) else "error", FallbackWarning)
+        warnings.simplefilter("error", FallbackWarning)
         for _ in range(3):
             agree(ours, program, x)
-    assert [g.function is not None for g in graphs()] == [strides == (3, 1)]
+    assert [g.function is not None for g in graphs()] == [True]
