@@ -42,7 +42,8 @@ def test_a_module_gone_wrong_is_found_by_verify_module() -> None:
 def test_a_file_is_named_in_messages_and_locations(tmp_path: Path) -> None:
     path = tmp_path / "model.mlir"
     path.write_text("func.func @f() {\n  return\n}")
-    function = parse_file(path).body.operations[0].operation
+    module = parse_file(path)  # held: the bindings' ops do not keep their module
+    function = module.body.operations[0].operation
     assert diagnostics.place_of(function.location) == diagnostics.Place(str(path), 1, 1)
     path.write_text("func.func @f() {\n  retrn\n}")
     with pytest.raises(InvalidIR, match=r"model\.mlir:2:3: error"):
