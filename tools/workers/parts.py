@@ -39,6 +39,18 @@ def in_pairs(parts: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
     return parts[0]
 
 
+def trained(
+    gradients: Callable[[Any], tuple[float, Any]], params: Any, update: Callable[[Any, Any], Any], steps: int
+) -> tuple[Any, list[float]]:
+    """(parameters, the loss before each step) after so many steps of `params = update(params, gradients)`."""
+    values = []
+    for _ in range(steps):
+        value, mean = gradients(params)
+        values.append(value)
+        params = update(params, mean)
+    return params, values
+
+
 def scaled(tree: Any, factor: float) -> Any:
     """Arrays times a number, in the dtype that they have."""
     return _mapped(lambda array: np.multiply(array, factor, dtype=np.asarray(array).dtype), tree)

@@ -63,12 +63,7 @@ def train(
 ) -> tuple[Any, list[float]]:
     """(parameters, the loss before each step) after so many steps of `params = update(params, gradients)` over all blocks. For the rest see
     `gradients`."""
-    values = []
-    for _ in range(steps):
-        value, mean = gradients(loss, params, blocks, **options)
-        values.append(value)
-        params = update(params, mean)
-    return params, values
+    return parts.trained(lambda now: gradients(loss, now, blocks, **options), params, update, steps)
 
 
 def profile(function: Function, workers: int) -> str:
