@@ -55,6 +55,7 @@ NATIVE = {
     "zeros, and NumPy's scalars": "out = [0] * len(x)\nfor i in range(len(x)):\n    if x[i] > 0:\n        out[i] = x[i]\nreturn out, out[0] if out else 1",
     "zeros that become means": "sums, counts = [0] * 4, [0] * 4\nfor v in x:\n    sums[int(abs(v)) % 4] += float(v)\n    counts[int(abs(v)) % 4] += 1\nreturn [s / c if c else 0 for s, c in zip(sums, counts)]",
     "an array of two kinds": "out = [0] * len(x)\nfor i in range(len(x)):\n    if x[i] > 0:\n        out[i] = float(x[i])\nreturn np.array(out), sum(out), max(out, default=0), len(out)",
+    "of two kinds in tuples in tuples": "out = []\nfor i, v in enumerate(x):\n    out.append((i, (float(v) if v > 0 else 0, i)))\ns = 0.0\nfor i, (w, j) in out:\n    s = s + w * 2 + j\nreturn s, out",
     "the larger of two kinds": "best = [0] * (len(x) + 2)\nfor i in range(len(x) - 1, -1, -1):\n    best[i] = max(best[i + 1], float(x[i]) + best[i + 2])\nreturn best[0], best",
     "its truth": "out = []\nfor v in x:\n    if v > 1:\n        out.append(1.0)\nreturn 1 if out else 2, bool(out), not out",
 }  # fmt: skip

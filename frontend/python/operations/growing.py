@@ -27,7 +27,6 @@ from tierup.frontend.python.building.values import (
     Iterable_,
     Itself,
     Mapping_,
-    OneOf,
     Reference,
     Scalar,
     Sequence,
@@ -137,9 +136,8 @@ def item_at(frame: Frame, node: ast.AST, owner: Grows, index: Value) -> Value:
     for leaf, buffer in zip(leaves(item), buffers(frame, owner), strict=True):
         element = em.numpy("aten.clone", [em.numpy("aten.select.int", [buffer.ssa, em.int(0), to_int(frame, at)]), em.none])
         found.append(number_in(frame, element, leaf.kind).ssa if isinstance(leaf, OneScalar) else element)
-    made = raise_(item, iter(found), em.region, em.writes)
-    frame.has_choices |= isinstance(made, OneOf) or isinstance(made, Sequence) and any(isinstance(v, OneOf) for v in made.items)
-    return made
+    frame.has_choices |= _has_kinds(item)
+    return raise_(item, iter(found), em.region, em.writes)
 
 
 def _start(frame: Frame, starts: Array, at: Value) -> Scalar:
@@ -265,6 +263,11 @@ def _of_rows(frame: Frame, node: ast.AST | None, owner: Given, item: Structure) 
     frame.outside.made_by_python = frame.error(node, "an array of a list of lists, in a function that writes its arguments")
     ssa = em.numpy("aten.reshape", [em.numpy("aten.clone", [numbers, zero]), em.int_list([n, first])])
     return replace(owner.buffers[1], ssa=ssa, rank=2, min_rank=2)
+
+
+def _has_kinds(item: Template) -> bool:
+    """Whether a number in an item of a list is of several kinds."""
+    return isinstance(item, Structure) and (item.kind == "either" or any(map(_has_kinds, item.items)))
 
 
 def lists_in(item: Template) -> bool:
