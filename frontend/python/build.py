@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.base import dtypes
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.base.stack import has_room
 from tierup.dialect.language.context import thread_context
@@ -24,7 +23,7 @@ from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.graph import GraphResult, finish_function, new_function
 from tierup.frontend.graph import built as as_built
-from tierup.frontend.python import heaps, lists_rewritten
+from tierup.frontend.python import heaps
 from tierup.frontend.python.building.complex_numbers import check_complex
 from tierup.frontend.python.building.emit import Emitter
 from tierup.frontend.python.building.frame import (
@@ -47,40 +46,26 @@ from tierup.frontend.python.building.parameters import bind, external, given_bac
 from tierup.frontend.python.building.source import Source, parse
 from tierup.frontend.python.building.templates import (
     Same,
-    Structure,
     Template,
     counterparts,
     given_in,
-    leaves,
     lower,
     raise_,
-    scalar_ssa,
     template_of,
     types_of,
 )
 from tierup.frontend.python.building.values import (
     NONE,
-    Array,
     Closure,
-    Complex,
     Const,
-    DTypeOf,
-    Given,
-    Grown,
-    Grows,
-    Itself,
     Mapping_,
     Object,
     OneOf,
     Raised,
-    Reference,
     Return,
-    Scalar,
     Sequence,
-    ShapeOf,
     Value,
     containers_in,
-    describe,
     tie,
 )  # fmt: skip
 from tierup.frontend.python.functions import (  # noqa: F401 - importing them registers the functions that programs may call
@@ -101,12 +86,12 @@ from tierup.frontend.python.functions import (  # noqa: F401 - importing them re
     summing,
     tierup_functions,
 )
-from tierup.frontend.python.operations import appending, growing
-from tierup.frontend.python.operations.arrays import own_of_scalars, shape_items
+from tierup.frontend.python.operations import appending
+from tierup.frontend.python.returned import Returned
 from tierup.frontend.python.syntax.statements import execute
 from tierup.runtime.arguments.binding import signature_of
 from tierup.runtime.arguments.hidden import Access, Constant
-from tierup.runtime.arguments.trees import CallShape, Leaf, Output, OutputNode, OutputTree, OutputUnion, each_once, has_lists, leaf_names
+from tierup.runtime.arguments.trees import CallShape, Leaf, each_once, has_lists, leaf_names
 from tierup.runtime.functions.graphs.variant import Built
 
 Target = FunctionType | GradientSpec
@@ -225,11 +210,6 @@ class ProgramBuilder:
     numbers: Iterator[int] = field(default_factory=count)  # of private functions
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
-    returned: list[Value] = field(default_factory=list)  # lists and dicts
-    returns_one: bool = False  # list, and no more
-    marks: dict[Template, Array] = field(default_factory=dict)  # of lists in heaps whether they are returned, by the items of the heaps
-    copies: list[ir.Value] = field(default_factory=list)  # results of which NumPy has views
-    owned: dict[ir.Value, ir.Value] = field(default_factory=dict)  # of views of NumPy scalars that are returned: arrays of their own
 
     def __post_init__(self) -> None:
         self.em = Emitter(self.context, self.mutable)
@@ -263,11 +243,11 @@ class ProgramBuilder:
                 first, *others = self.outside.refused
                 refused = first.with_others(others)
                 raise NeedsRoom(self.outside.growing, refused) if self.outside.growing else refused
-            self.returns_one = isinstance(value, Grows) and not growing.lists_in(growing.item_of(value))
-            results, output = each_once(*self._outputs(frame, value))
+            returned = Returned(frame, value)
+            results, output = each_once(*returned.outputs(value))
             if self.outside.changes_list is not None and self._has_other_lists(shape):
                 raise self.outside.changes_list
-            if self.copies and not self.outside.copies_views and show_others(func, self.copies, results):
+            if returned.copies and not self.outside.copies_views and show_others(func, returned.copies, results):
                 raise frame.error(None, "returning a reversed view of an array that the caller has or gets", "write .copy() after it")
             em.create("func.return", results, [])
         if self.outside.has_complex:
@@ -318,101 +298,6 @@ class ProgramBuilder:
         if isinstance(end, Raised):
             return None
         return end.value if isinstance(end, Return) else NONE
-
-    def _outputs(self, frame: Frame, value: Value | None) -> tuple[list[ir.Value], OutputTree]:
-        """The flat results, and how they become the Python value."""
-        if value is None:
-            return [], Output("const")
-        if isinstance(value, Array):
-            if value.detached:
-                if frame.source.handed_on:
-                    raise frame.error(None, "keeping a reversed view in a function that writes arrays", "write .copy() after it")
-                self.copies.append(value.ssa)
-            if value.ssa not in self.owned:
-                self.owned[value.ssa] = own_of_scalars(frame, value).ssa
-            value = replace(value, ssa=self.owned[value.ssa])
-            if isinstance(value.decays, bool):
-                return [value.ssa], Output("array", value.decays)
-            return [value.ssa, value.decays], OutputNode("scalar_if", (Output("array"), Output("bool")))
-        if isinstance(value, Scalar):
-            return [value.ssa], Output(value.kind)
-        if isinstance(value, Given):
-            found = growing.itself(frame, value)
-            if found is None:
-                raise frame.error(None, f"returning a part of {describe(value)}", "return a copy of it: list(...)")
-            value = found
-        if isinstance(value, Const) and isinstance(value.value, Itself):
-            return [], Output("list", value=value.value.index)
-        if isinstance(value, Grows):
-            if any(value is other for other in self.returned):
-                raise frame.error(None, f"returning {describe(value)} that is returned twice, itself and no copy", "return a new one")
-            self.returned.append(value)
-            if isinstance(value, Reference) and not self.returns_one:
-                em = frame.em
-                sizes, code = em.ints(1), em.int(dtypes.i64.code)
-                place = em.numpy("aten.full", [sizes, scalar_ssa(em, value.place), code, em.none, em.none, em.none])
-                self._mark(frame, value.item, Array(place, 1, dtype=np.dtype(np.int64), decays=False))
-            value = Grown(growing.item_of(value), tuple(growing.columns(frame, None, value)))
-        if isinstance(value, Grown):
-            return self._strung(frame, value.item, list(value.columns)), OutputNode("each", (growing.output(value.item),))
-        if isinstance(value, Complex):
-            (real, a), (imag, b) = (self._outputs(frame, part) for part in (value.real, value.imag))
-            return [*real, *imag], OutputNode("complex", (a, b))
-        if isinstance(value, Const) and type(value.value) is tuple:  # folded: divmod(7, 2)
-            value = Sequence("tuple", [Const(item) for item in value.value])
-        if isinstance(value, Const) and isinstance(value.value, _RETURNABLE):
-            return [], Output("const", value=value.value)
-        if isinstance(value, DTypeOf):
-            return [value.ssa], Output("dtype")
-        if isinstance(value, OneOf):
-            parts = [self._outputs(frame, v) for v in value.alternatives]
-            return [scalar_ssa(frame.em, value.tag), *(s for ssa, _ in parts for s in ssa)], OutputUnion(tuple(t for _, t in parts))
-        if isinstance(value, ShapeOf):
-            value = Sequence("tuple", shape_items(frame, None, value))
-        if isinstance(value, (Sequence, Mapping_)):
-            if isinstance(value, Mapping_) or value.kind == "list":
-                alike = value.perhaps or [value]
-                is_outside = any(one.external for one in alike)
-                if is_outside or any(one is other for one in alike for other in self.returned):
-                    what = "that is returned twice" if not is_outside else "from outside"
-                    raise frame.error(None, f"returning {describe(value)} {what}, itself and no copy", "return a new one")
-                self.returned.append(value)
-            items = list(value.items.values()) if isinstance(value, Mapping_) else value.items
-            parts = [self._outputs(frame, item) for item in items]
-            tree = OutputNode(
-                "dict" if isinstance(value, Mapping_) else value.kind,
-                tuple(t for _, t in parts),
-                tuple(value.items) if isinstance(value, Mapping_) else value.keys,
-            )
-            return [s for ssa, _ in parts for s in ssa], tree
-        node = parse(function_of(value.target)).tree if isinstance(value, Closure) else None
-        raise frame.error(node, f"returning {describe(value)}", "return arrays, numbers, strings, and tuples, lists or dicts of them")
-
-    def _mark(self, frame: Frame, item: Template, places: Array) -> None:
-        """Note lists of a heap that are returned. Python answers the call in the run where one of them was before."""
-        em = frame.em
-        if item not in self.marks:
-            size = em.ints(frame.heap(item).most // heaps.LISTS)
-            zeros = em.numpy("aten.zeros", [size, em.int(dtypes.bool_.code), em.none, em.none, em.none])
-            self.marks[item] = Array(zeros, 1, dtype=np.dtype(bool), decays=False)
-        frame.call_function(frame, frame.source.tree, lists_rewritten.found_once, [places, self.marks[item]], {})
-        self.outside.made_by_python = frame.error(None, "returning several lists, in a function that writes its arguments", "use arrays")
-
-    def _strung(self, frame: Frame, item: Template, columns: list[Array]) -> list[ir.Value]:
-        """The numbers of returned items by their places in one; of lists in them how many items each has, then the numbers of these."""
-        if isinstance(item, Structure) and item.kind != "reference":
-            rest = iter(columns)
-            return [s for part in item.items for s in self._strung(frame, part, [next(rest) for _ in leaves(part)])]
-        [column], node = columns, frame.source.tree
-        if not isinstance(item, Structure):
-            return [column.ssa]
-        inner: Any = item.keys[0]
-        heap = frame.heap(inner)
-        self._mark(frame, inner, column)
-        call: Callable[..., Any] = partial(frame.call_function, frame, node)
-        counts, total = call(lists_rewritten.counted, [column, heap.lists], {}).items
-        numbers = [call(lists_rewritten.strung, [column, heap.lists, buffer, total], {}) for buffer in heap.buffers]
-        return [counts.ssa, *self._strung(frame, inner, numbers)]
 
     def _drop_unused(self, entry: ir.Operation) -> None:
         """Private functions that only an abandoned attempt called."""
@@ -543,9 +428,6 @@ class ProgramBuilder:
         template = template_of(value)
         self.kept.append(template)
         return id(template) if isinstance(template, Same) else template
-
-
-_RETURNABLE = (type(None), type(...), bool, int, float, complex, str, np.generic, np.dtype, type)
 
 
 def _calls(func: ir.Operation) -> set[str]:
