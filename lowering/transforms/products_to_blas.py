@@ -173,26 +173,27 @@ def _piece(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Sc
     """How many columns of a product of few rows BLAS does sooner by themselves, 0 for none; None where that is known to be so.
 
     OpenBLAS has loops for small products that copy no matrix first: those of up to a million multiplications, and with the transpose of a
-    matrix in rows those of up to 1200 results (kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). 32 rows of 1024 times the transpose of
-    1024 x 1024 take half the time so. Pieces of fewer than 8 columns are no gain, or than 32 where the matrix is not transposed.
+    matrix in rows those of up to 1200 results (kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). They read that matrix once for every
+    few rows: with more rows, or narrow pieces of a matrix in columns, whose rows lie far apart and displace each other in the caches, the
+    copy is sooner. docs/performance.md has the times.
     """
     x, _, out = operands
     if SMALL_PRODUCTS not in module.operation.attributes or flips[0] or 1 in (_length(out, -2), _length(out, -1)):
         return None
     if ir.ShapedType(x.type).element_type not in (ir.F32Type.get(), ir.F64Type.get()):
         return None
-    least, multiple = (8, 8) if flips[1] else (32, 16)
+    most_rows, least, multiple = (32, 24, 8) if flips[1] else (8, 192, 16)
     rows, columns, depth = _length(out, -2), _length(out, -1), _length(x, -1)
     if rows is not None and depth is not None:
         fit = min(_SMALL // max(rows * depth, 1), _SMALL_RESULT // max(rows, 1) if flips[1] else _SMALL) // multiple * multiple
-        if fit < least or (flips[1] and depth < _SMALL_DEPTH) or (columns is not None and columns <= fit):
+        if rows > most_rows or fit < least or (flips[1] and depth < _SMALL_DEPTH) or (columns is not None and columns <= fit):
             return None
         return b.index(fit)
     m, k = maximum(_size(out, 0), 1), maximum(_size(x, 1), 1)
     fits = b.index(_SMALL) // (m * k)
     if flips[1]:
         fits = select(k >= _SMALL_DEPTH, minimum(fits, b.index(_SMALL_RESULT) // m), 0)
-    fits = fits // multiple * multiple
+    fits = select(m <= most_rows, fits // multiple * multiple, 0)
     return select(fits >= least, fits, 0)
 
 

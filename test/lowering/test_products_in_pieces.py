@@ -54,8 +54,8 @@ def calls_in_a_loop(f):
 
 @pytest.mark.skipif(not llvm.has_avx512(""), reason="BLAS has its loops for small products on CPUs with AVX-512")
 @pytest.mark.parametrize(("function", "shape", "cut"), [
-    (transposed, (32, 1024, 1024), True), (transposed, (200, 1024, 1024), False), (transposed, (4, 20, 3000), False),
-    (plain, (8, 1024, 1024), True), (plain, (64, 1024, 1024), False), (plain, (8, 100, 100), False),
+    (transposed, (32, 1024, 1024), True), (transposed, (48, 512, 1024), False), (transposed, (4, 20, 3000), False),
+    (plain, (4, 1024, 1024), True), (plain, (8, 1024, 1024), False), (plain, (32, 512, 2048), False), (plain, (8, 100, 100), False),
 ])  # fmt: skip
 def test_a_product_of_few_rows_is_done_in_pieces(function, shape, cut):
     f = tierup.jit(function, threads=1, weigh=False)

@@ -93,9 +93,12 @@ def test_a_rank_0_that_is_reduced_over_its_dim_has_a_gradient_where_its_rank_is_
 
 
 def test_a_rule_reads_what_it_says_that_it_captures_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is a number is read only where it is no constant."""
+    """What is a number is read only where it is no constant. Cases that are not drawn are tried until all captures of their op are read."""
     unread: dict[str, set[str]] = {}
+    sample = {id(given) for given in drawn("captures", CASES, 6, kind=_op)}
     for given in CASES:
+        if unread.get(given.op) == set() and id(given) not in sample:
+            continue
         captures, read = captures_read(given, monkeypatch)
         assert read <= captures, f"{given} reads {read - captures}, which its rule does not name"
         rule = gradients.lookup(given.op)
