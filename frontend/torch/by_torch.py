@@ -30,7 +30,7 @@ def name_of(node: Any, schema: Any) -> str:
 
 def known(name: str, schema: Any, foreign: str) -> bool:
     """Whether an op that has no row is left to PyTorch; it has a row then."""
-    if foreign != "torch" or not _is_callable(name, schema):
+    if foreign != "torch" or asks_of_memory(name) or not _is_callable(name, schema):
         return False
     row = _row(name, schema)
     if row is not None:
@@ -38,6 +38,15 @@ def known(name: str, schema: Any, foreign: str) -> bool:
     return row is not None
 
 
+def asks_of_memory(name: str) -> bool:
+    """Whether what an op gives hangs on how a tensor lies in its storage: arrays lie elsewhere, and some in another order."""
+    return ".".join(name.split(".")[:2]) in _OF_MEMORY
+
+
+_OF_MEMORY = frozenset(
+    f"aten.{n}"
+    for n in ("as_strided", "as_strided_copy", "as_strided_scatter", "stride", "storage_offset", "sym_stride", "sym_storage_offset")
+)
 _WRITES_UNSAID = frozenset({"aten.batch_norm", "aten.instance_norm", "aten.rrelu"})  # running statistics, noise: no schema says so
 # In place, these change the shape of a tensor, which no array can do under its other names.
 _RESHAPING = frozenset(
@@ -49,6 +58,8 @@ _RESHAPING = frozenset(
 
 def refusal(name: str, schema: Any) -> str:
     """What to say of an op that is not known."""
+    if asks_of_memory(name):
+        return f"{name} asks how a tensor lies in memory"
     if schema is not None and _is_callable(name, schema):
         if ".".join(name.split(".")[:2]) in _RESHAPING:
             return f"{name} changes the shape of a tensor in place: use the op that does not"

@@ -65,6 +65,8 @@ class TorchFunction:
             raise as_torch from e
         return result if self._source.finish is None else self._source.finish(result)
 
+    forward = __call__  # the name that a module's users may know it by
+
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         function, attributes = self._chosen
         if not attributes.refresh() or attributes.asked and not attributes.suits(args, kwargs):

@@ -35,6 +35,8 @@ class Overloads:
                 return function(*args, **kwargs)
         raise TypeError("no signature takes these arguments; there are " + "; ".join(map(str, self._schemas)))
 
+    forward = __call__  # the name that a module's users may know it by
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import tierup
+
 torch = pytest.importorskip("torch")
 
 from tierup.frontend.torch import by_torch, from_torchscript  # noqa: E402 - it may be missing
@@ -66,3 +68,27 @@ def test_a_program_with_such_an_op_is_cut_before_the_types_of_the_whole_are_infe
         torch.testing.assert_close(ours(torch.ones(3)), torch.exp(torch.i0(torch.tanh(torch.ones(3) * 2)) + 1) * 3)
     assert ours.stats().hits == 2 and "f" not in specialised
     assert "aten.i0: has no native code" in ours.explain()
+
+
+def in_the_storage_of_a_view(x):
+    return [torch.as_strided(x[1:3], (2, 2), (8, 1), 0) + 1]
+
+
+def beyond_a_view(x):
+    return [torch.as_strided(x.reshape(-1)[3:3], (1,), (1,)), torch.as_strided_copy(x, (2,), (1,), 1)]
+
+
+def strides_and_offset(x):
+    return [torch.tensor([x.t().contiguous().stride(0), x.storage_offset()])]
+
+
+@pytest.mark.parametrize("program", [in_the_storage_of_a_view, beyond_a_view, strides_and_offset], ids=lambda f: f.__name__)
+def test_a_program_that_asks_how_a_tensor_lies_in_its_storage_is_pytorchs(program):
+    x, script, heard = torch.arange(48.0).reshape(6, 8)[1:4], torch.jit.script(program), []
+    ours = from_torchscript(script)
+    with tierup.events.subscribe(heard.append):
+        for _ in range(3):
+            assert [t.tolist() for t in ours(x)] == [t.tolist() for t in script(x)]
+    assert [("asks how a tensor lies in memory" in e.guard) for e in heard] == [True] * 3
+    with pytest.raises(tierup.torch.UnsupportedProgram, match="asks how a tensor lies in memory"):
+        from_torchscript(script, foreign="error")(x)

@@ -47,9 +47,6 @@ _RENAMED = {
     "aten.sym_constrain_range_for_size": "",
 }
 
-# their values hang on how a tensor lies in memory, which here is not as PyTorch traced it
-_OF_MEMORY = ("aten.as_strided", "aten.as_strided_copy", "aten.as_strided_scatter", "aten.sym_stride.int", "aten.sym_storage_offset")
-
 
 class Written(NamedTuple):
     """An input that the program writes, and the node that it holds afterwards: with its gradient or without."""
@@ -177,8 +174,8 @@ class FxBuilder(Builder):
         same = fx_layouts.restrided(name, args, kwargs)
         if same is not None:
             return self.op(*same, {}, meta)
-        if name in _OF_MEMORY:
-            raise UnsupportedProgram(f"{name} asks how a tensor lies in memory")
+        if by_torch.asks_of_memory(name):
+            raise UnsupportedProgram(by_torch.refusal(name, schema))
         if name in ("aten._assert_scalar", "aten._assert_async.msg"):
             return self._assert(args)
         if name in ("aten._local_scalar_dense", "aten.item"):
