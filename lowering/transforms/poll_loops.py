@@ -6,7 +6,8 @@ becomes
     %state = memref.alloca() : memref<2xi64>
     %at, %r = scf.while (%at = %0, %x = %a) { condition: %at < %n and %status is 0 }
     do {
-      %end = min(%at + CHUNK, %n)
+      %end = %at + min(CHUNK, %n - %at)
+      assume(%end <= %n)
       %y = scf.for %i = %at to %end step %1 iter_args(%x = %x) { ... }
       %budget -= (%end - %at) * (operations of an iteration)
       if %budget < 0 and %status is 0 { %budget = BUDGET; if tierup_poll(%state) is not 0 { %status = INTERRUPTED } }
@@ -22,7 +23,8 @@ An scf.while that counts its rounds beside its condition goes in chunks, too:
 becomes
     %i, %r = scf.while (%i = 0, %go = true, %x = %a) { condition: %i < %n and %go and %status is 0 }
     do {
-      %end = min(%i + CHUNK, %n)
+      %end = %i + min(CHUNK, %n - %i)
+      assume(%end <= %n)
       %j, %o, %y = scf.while (%j = %i, %o = %go, %x = %x) { condition: %j < %end and %o } do { ...; yield %j + 1, %on, %y }
       %budget -= (%j - %i) * (operations of a round), and so on
       yield %j, %o, %y
@@ -54,7 +56,7 @@ from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
 from tierup.lowering.base.abi import ERROR_BASE, INTERRUPTED
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, constant, known, minimum, of, select
+from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, known, minimum, of, select
 from tierup.lowering.building.loops import when
 from tierup.lowering.building.origins import is_programs
 from tierup.lowering.externals import polling
@@ -89,6 +91,7 @@ class PollLoops(Pass):
         polled = [f for f in (function, *parts) if _long_loops(f)]
         if not polled or any(_calls(f, [polling.POLL]) for f in (function, *parts)):
             return
+        function.context.get_dialect_descriptor("llvm")  # loads it
         with ir.Location.unknown(function.context):
             _declare(function)
             for call in _calls(function, [symbol_of(f) for f in polled if f in parts]):
@@ -242,7 +245,7 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         chunk = step * rounds
         if runs_once:
             chunk = select(poll.clear(), chunk, step)
-        end = _chunk_end(start, high, chunk, low)
+        end = _chunk_end(start, high, chunk)
     loop.detach_from_parent()
     after.append(loop)
     for i, operand in enumerate((start, end, step, *list(after.arguments)[1:])):
@@ -255,12 +258,12 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
         b.op("scf.yield", [end, *loop.results])
 
 
-def _chunk_end(start: Scalar, limit: Scalar, size: Scalar, first: ir.Value) -> Scalar:
-    """Where a chunk ends of a loop that counts from `first` up to a limit. From a number that is known no run gets so far that a sum is too
-    large, and of the lesser of two numbers LLVM knows that counters stay below both."""
-    if known(first) is None:
-        return start + minimum(limit - start, size)
-    return minimum(start.call("arith.addi", size, overflowFlags=ir.Attribute.parse("#arith.overflow<nsw>")), limit)
+def _chunk_end(start: Scalar, limit: Scalar, size: Scalar | int) -> Scalar:
+    """Where a chunk ends of a loop that counts up to a limit; LLVM is told that it is not beyond that. Of the lesser of two ends it would
+    know so, too, but it unrolls no loop whose rounds take that much to count."""
+    end = start + minimum(limit - start, size)
+    b.op("llvm.intr.assume", [end <= limit], op_bundle_sizes=ir.DenseI32ArrayAttr.get([]))
+    return end
 
 
 @dataclass(frozen=True)
@@ -317,8 +320,7 @@ def _in_chunks_of_rounds(loop: ir.Operation, counter: _Counter, work: _Work, pol
     now = list(chunk.arguments)[len(given) :]
     begin, limit = of(now[counter.number]), of(counter.limit)
     with ir.InsertionPoint(chunk):
-        size = constant(max(1, CHUNK // work.known), limit.dtype)
-        end = _chunk_end(begin, limit, size, loop.operands[counter.number])
+        end = _chunk_end(begin, limit, max(1, CHUNK // work.known))
         inner, body = looped(now, {counter.limit: end}, False)
         with ir.InsertionPoint(body):
             b.op("scf.yield", b.inline(after, list(body.arguments)[: len(given)]))

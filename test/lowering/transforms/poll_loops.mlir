@@ -18,8 +18,11 @@
 // CHECK: scf.condition(%[[GO]])
 // CHECK: } do {
 // CHECK: ^bb0(%[[AT:.*]]: index, %[[SUM:.*]]: i64):
-// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %{{.*}} overflow<nsw>
-// CHECK: %[[END:.*]] = arith.minsi %[[NEXT]], %[[N]]
+// CHECK: %[[REST:.*]] = arith.subi %[[N]], %[[AT]]
+// CHECK: %[[ROUNDS:.*]] = arith.minsi %[[REST]], %{{.*}}
+// CHECK: %[[END:.*]] = arith.addi %[[AT]], %[[ROUNDS]]
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sle, %[[END]], %[[N]]
+// CHECK: llvm.intr.assume %[[INSIDE]]
 // CHECK: %[[SUMMED:.*]] = scf.for %{{.*}} = %[[AT]] to %[[END]] step %{{.*}} iter_args(%{{.*}} = %[[SUM]])
 // CHECK: arith.subi %{{.*}}, %{{.*}} : i64
 // CHECK: scf.if
@@ -205,7 +208,10 @@ func.func private @long_part1(%x: memref<4xf32>) attributes {tierup.part} {
 // CHECK: scf.while
 // CHECK: memref.load %[[STATUS]][]
 // CHECK: scf.condition
-// CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[N]] : i64
+// CHECK: %[[REST:.*]] = arith.subi %[[N]], %[[AT:.*]] : i64
+// CHECK: %[[END:.*]] = arith.addi %[[AT]], %{{.*}} : i64
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sle, %[[END]], %[[N]]
+// CHECK: llvm.intr.assume %[[INSIDE]]
 // CHECK: %[[INNER:.*]]:{{[0-9]+}} = scf.while
 // CHECK: arith.cmpi slt, %{{.*}}, %[[END]]
 // CHECK: scf.condition
