@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Int, Tensor
 from tierup.dialect.ir.constants import READERS
 from tierup.dialect.ir.structure import maker
@@ -83,23 +84,30 @@ def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.V
     return result if made is None else builder.derefined(made, result.type)
 
 
-# complex and quantised; sparse: as torch.ScalarType and torch.Layout number them
-_OTHERS = {"dtype": (8, 9, 10, 12, 13, 14), "layout": (1, 2, 3, 4, 5)}
 _MAKES_OTHERS = re.compile(
-    r"aten\.(fft_(fft|ifft|rfft|ihfft)[2n]?|complex|polar|stft|view_as_complex|linalg_eig|linalg_eigvals|(_?to_)?sparse_\w+|to_sparse|quantize_\w+)(\.|$)"
+    r"aten\.(fft_(fft|ifft|rfft|ihfft)[2n]?|complex|polar|stft|view_as_complex|linalg_eig|linalg_eigvals|(_?to_)?sparse_\w+|to_sparse"
+    r"|quantize_\w+|_make_per_\w+_quantized_tensor|to_mkldnn|_nested_\w+)(\.|$)"
 )
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
 
 def refuse_results(builder: Builder, name: str, schema: Any, operands: list[ir.Value]) -> None:
     """Raise UnsupportedProgram for an op that is to make what no array stands for: on another device than the CPU, complex, sparse."""
-    asked = [] if schema is None else zip(operands, schema.arguments, strict=False)
-    if _MAKES_OTHERS.match(name) or any(a.name in _OTHERS and known(builder, v) in _OTHERS[a.name] for v, a in asked):
-        raise UnsupportedProgram(f"{name} makes a tensor that is complex, sparse or quantised")
+    asked = [] if schema is None else [(a.name, known(builder, v)) for v, a in zip(operands, schema.arguments, strict=False)]
+    if _MAKES_OTHERS.match(name) or any(_is_of_no_array(what, number) for what, number in asked):
+        raise UnsupportedProgram(f"{name} makes a tensor that no array stands for: a complex, sparse or quantised one, or of a rare dtype")
     for value in operands:
         text = known(builder, value) if "Device" in str(under_casts(value).type) else None
         if isinstance(text, str) and text.partition(":")[0] != "cpu" and not name.startswith(_COMPARISONS):
             raise UnsupportedProgram(f"{name} on the device {text}: programs run on the CPU")
+
+
+def _is_of_no_array(what: str, number: object) -> bool:
+    """Whether a number of torch.ScalarType or torch.Layout is that of a tensor that no array stands for."""
+    return type(number) is int and (what == "dtype" and number not in dtypes.BY_CODE or what == "layout" and number != _STRIDED)
+
+
+_STRIDED = 0  # as torch.Layout numbers it
 
 
 # --- handlers of nodes ---------------------------------------------------------------------------------------------------
