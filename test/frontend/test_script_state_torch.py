@@ -273,7 +273,6 @@ def test_nested_containers():
         "torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)",
         "torch.dequantize(torch._make_per_tensor_quantized_tensor(x.to(torch.int8), 0.1, 3))",
         "torch.zeros(2, dtype=torch.float8_e5m2).to(torch.float32) + x.to(torch.float8_e4m3fn).to(torch.float32)",
-        "x.to_mkldnn().to_dense()",
         "torch.empty(2, device='meta')",
         "x.to('meta')",
     ],

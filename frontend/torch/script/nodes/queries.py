@@ -86,7 +86,7 @@ def agreed(builder: Builder, result: ir.Value, a: ir.Value, b: ir.Value) -> ir.V
 
 _MAKES_OTHERS = re.compile(
     r"aten\.(fft_(fft|ifft|rfft|ihfft)[2n]?|complex|polar|stft|view_as_complex|linalg_eig|linalg_eigvals|(_?to_)?sparse_\w+|to_sparse"
-    r"|quantize_\w+|_make_per_\w+_quantized_tensor|to_mkldnn|_nested_\w+)(\.|$)"
+    r"|quantize_\w+|_make_per_\w+_quantized_tensor|_nested_\w+)(\.|$)"
 )
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
@@ -104,10 +104,10 @@ def refuse_results(builder: Builder, name: str, schema: Any, operands: list[ir.V
 
 def _is_of_no_array(what: str, number: object) -> bool:
     """Whether a number of torch.ScalarType or torch.Layout is that of a tensor that no array stands for."""
-    return type(number) is int and (what == "dtype" and number not in dtypes.BY_CODE or what == "layout" and number != _STRIDED)
+    return type(number) is int and (what == "dtype" and number not in _DTYPES or what == "layout" and number != _STRIDED)
 
 
-_STRIDED = 0  # as torch.Layout numbers it
+_STRIDED, _DTYPES = 0, frozenset(d.code for d in dtypes.ALL)  # as PyTorch numbers them
 
 
 # --- handlers of nodes ---------------------------------------------------------------------------------------------------
