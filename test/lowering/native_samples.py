@@ -182,6 +182,11 @@ for name in ("argmax", "argmin"):
     add(f"aten.{name}", x, None, False)
 add("aten.sum", ints(3, 4, dtype=np.int32), None)
 add("aten.sum", bools(3, 4), None)
+gaps = np.array([[3, np.nan, 1, 3, -np.inf], [0.0, -0.0, np.nan, np.nan, np.inf]], np.float32)
+for largest in (False, True):
+    for k, dim in ((0, 1), (1, 1), (3, -1), (5, 1), (2, 0)):
+        add("aten.topk", gaps, k, dim, largest, True, results=2)
+    add("aten.topk", ints(40, 3, dtype=np.uint8), 17, 0, largest, True, results=2)
 for keep in (False, True):
     add("aten.sum.dim_IntList", f32(2, 3, 4), [0, 2], keep, None)
     add("aten.mean.dim", x, [-1], keep, None)

@@ -83,6 +83,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("python.operations",),
         ("python.functions",),
         ("python.syntax",),
+        ("python.returned",),
         ("python.build",),
         ("python.gradients",),
         ("torch.errors", "torch.by_torch", "torch.memory_formats"),

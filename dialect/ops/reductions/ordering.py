@@ -17,7 +17,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.extremes import at_indices
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import in_rows, widened
 from tierup.dialect.optable.operands import or_unknown, refuse_axes_of_rank_0
@@ -115,7 +115,8 @@ def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarra
 
 @_op(
     "aten.topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    infer=_values_and_indices(_along(2, _top)), results=2, note="in order; NaN is largest",
+    infer=_values_and_indices(_along(2, _top)), results=2, layout=Layout.ROWS, native=True, on_device=False,
+    note="in order, of equal ones the first; NaN is largest",
 )  # fmt: skip
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, in_order: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The k largest or smallest along dim, in order, and their int64 indices. ValueError for k out of range."""

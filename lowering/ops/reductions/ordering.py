@@ -1,5 +1,5 @@
 """NumPy's sorts: each lane is sorted by NumPy's own loops (externals/numpy_sorts.py), lanes of the last axis where they lie in the result,
-others in memory of their own; and its partitions, by a function of its C API, of a copy of all elements."""
+others in memory of their own; and its partitions, by a function of its C API, of a copy of all elements. PyTorch's topk, by insertion."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import Scalar, bytes_of, of
-from tierup.lowering.building.loops import either, nest, when
+from tierup.lowering.building.arith import Scalar, bytes_of, isnan, maximum, minimum, of
+from tierup.lowering.building.loops import carried, either, nest, when, while_
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.externals.numpy_sorts import DEFAULT, PREFIX, STABLE, symbol
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
-from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_type
+from tierup.lowering.ops.pointwise.context import Known, NotHandled, builtin_type, widened
 from tierup.lowering.ops.tensors import Tensor
 
 
@@ -57,7 +57,7 @@ def _sorted_by(name: str) -> Lowering:
         where = ir.InsertionPoint.at_block_begin(module_of(c.op).regions[0].blocks[0])
         starts = [(b.address(m), bytes_of(ir.ShapedType(m.type).element_type)) for m in ([lanes, found] if finds else [found])]
 
-        def lane(outer: list[Scalar], carried: list[Any]) -> list[ir.Value]:
+        def lane(outer: list[Scalar], start: list[Any]) -> list[ir.Value]:
             first: Size = 0  # of the lane's elements, in a buffer that has them all
             for i, at in enumerate(outer if is_last else []):
                 first = first * x.length(i) + at
@@ -79,7 +79,7 @@ def _sorted_by(name: str) -> Lowering:
                 numbers = [(address + first * size * width).cast(dtypes.i64) for address, width in starts]
                 status = fn.call(called, [*numbers, size.cast(dtypes.i64), b.integer(0, 64)], [b.integer_type(32)], where).results[0]
                 tensors.assert_(of(status).equals(0), "no memory to sort in")
-            return carried if is_last else nest([size], carried, put)
+            return start if is_last else nest([size], start, put)
 
         outer = [x.size(i) for i in range(x.rank) if i != axis]
         if not is_last:
@@ -88,6 +88,70 @@ def _sorted_by(name: str) -> Lowering:
         return _held(out, found)
 
     return lower
+
+
+_FEW = 64  # that insertion finds: among n numbers that come in rising order it moves n times as many
+
+
+def _top(c: Call) -> list[Tensor]:
+    """The best of each lane so far stand in order; an element that is better than the last of them is inserted. Of equal ones the first."""
+    x, largest, k = c.tensor(0), c.known(3), c.integer(1)
+    if not x.rank or not 0 <= k <= _FEW:
+        raise NotHandled
+    axis = c.axis(2, x.rank)
+    size = x.size(axis)
+    if x.sizes[axis] is None:
+        tensors.assert_(size >= k, "selected index k out of range")
+    lengths = [*x.lengths[:axis], k, *x.lengths[axis + 1 :]]
+    outs = [tensors.empty(c.fitted(lengths, i), c.dtype(i)) for i in range(2)]
+    best, places = own([k], x.dtype), own([k], dtypes.i64)
+
+    def is_better(one: Scalar, other: Scalar) -> Scalar:
+        a, b_ = one.cast(widened(x.dtype)), other.cast(widened(x.dtype))
+        if not largest:
+            a, b_ = b_, a
+        return (a > b_) | (isnan(a) & ~isnan(b_)) if a.is_float else a > b_
+
+    def insert(number: Scalar, place: Scalar, end: Scalar) -> None:
+        """Where `end` numbers stand before it."""
+
+        def goes_before(at: list[Scalar]) -> ir.Value:
+            return (at[0] > 0) & is_better(number, of(b.load(best, maximum(at[0] - 1, 0)), x.dtype))
+
+        def make_room(at: list[Scalar]) -> list[ir.Value]:
+            for memory in (best, places):
+                b.store(b.load(memory, at[0] - 1), memory, at[0])
+            return [at[0] - 1]
+
+        (at,) = while_(goes_before, [end], make_room)
+        b.store(number, best, at)
+        b.store(place.cast(dtypes.i64), places, at)
+
+    def lane(outer: list[Scalar], start: list[Any]) -> list[ir.Value]:
+        def element(i: Scalar) -> Scalar:
+            return tensors.element(x, [*outer[:axis], i, *outer[axis:]])
+
+        def begin(at: list[Scalar], _: list[Any]) -> list[ir.Value]:
+            insert(element(at[0]), at[0], at[0])
+            return []
+
+        def go_on(i: Scalar, _: list[Any]) -> list[ir.Value]:
+            with when(is_better(element(i), of(b.load(best, b.index(k - 1)), x.dtype))):
+                insert(element(i), i, b.index(k - 1))
+            return []
+
+        def put(at: list[Scalar], now: list[Any]) -> list[ir.Value]:
+            where = [*outer[:axis], at[0], *outer[axis:]]
+            return [b.value("tensor.insert", [b.load(m, at[0]), n, *where], n.type) for m, n in zip((best, places), now, strict=True)]
+
+        known = minimum(size, k)
+        nest([known], [], begin)
+        if k:
+            carried((known, size, b.index(1)), [], go_on)
+        return nest([known], start, put)
+
+    found = nest([x.size(i) for i in range(x.rank) if i != axis], [out.value for out in outs], lane)
+    return [out.holding(v) for out, v in zip(outs, found, strict=True)]
 
 
 _CARRAY = 0x501  # flags of PyArray_New: in rows, aligned, writable (numpy/ndarraytypes.h)
@@ -144,4 +208,5 @@ def module_of(op: ir.Operation) -> ir.Operation:
 
 LOWERINGS = {
     "tierup.sort": _sorted_by("sort"), "tierup.argsort": _sorted_by("argsort"), "tierup.partition": _partition,
+    "aten.topk": _top,
 }  # fmt: skip
