@@ -32,7 +32,7 @@ from tierup.runtime.base.errors import NoSourceWarning
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import warn
 from tierup.runtime.code import plans
-from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, NeedsOther, PlainPython
+from tierup.runtime.functions.elsewhere import AnsweredElsewhere, Elsewhere, Left, NeedsOther, PlainPython
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.graphs.variant import Built
 from tierup.runtime.programs import starts
@@ -165,7 +165,9 @@ def function_from(
             raise AnsweredElsewhere(PlainPython(target, action), for_now=True)
         graphs += 1
         if graphs > (_MOST_GRAPHS if refused is None else _MOST_OF_REGION) and made.stats().hits < 2 * graphs:
-            raise AnsweredElsewhere(PlainPython(target, "its calls were of another structure each time, and each makes a graph"))
+            why = "its calls were of another structure each time, and each makes a graph"
+            left = Left("calls of another structure each time", "", "pass arrays, or containers whose keys and lengths stay alike")
+            raise AnsweredElsewhere(PlainPython(target, why, left=[left]))
         try:
             return graph(shape, arguments, numbers)
         except UnsupportedSyntax as e:
@@ -227,7 +229,7 @@ def _in_part(function: FunctionType, error: UnsupportedSyntax, options: Mapping[
         source = definition(function)
     except UnsupportedSyntax as e:
         warn(f"{function.__name__} (at {e.filename}:{e.lineno}) runs as plain Python: {e.construct}; {e.remedy}", NoSourceWarning)
-        return PlainPython(function, e.construct)
+        return PlainPython(function, e.construct, left=[Left(e.construct, f"{e.filename}:{e.lineno}", e.remedy)])
 
     def changed() -> None:
         if driver is made.elsewhere:

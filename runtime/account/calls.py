@@ -1,6 +1,6 @@
 """Calls, as they end, for who listens: when each came in, how long it took, and by which parts.
 
-Calls that native code answers without a line of Python are told where they are timed (`times.Samples`): all that take 0.2 ms or more, and
+Calls that native code answers without a line of Python are told where they are timed (`times.Samples`): all that take 2 ms or more, and
 of quicker ones some, each for those since the one before. Nobody who does not listen pays for it.
 """
 

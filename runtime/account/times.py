@@ -2,8 +2,8 @@
 
     with During(GRAPHS): ...           # what this takes belongs to graphs, but for what is During something else inside it
 
-A thread is in one part at a time, of one function's account. Calls that native code answers without a line of Python are timed now and
-then (`Samples`); each of these stands for those since the one before.
+A thread is in one part at a time, of one function's account. Calls that native code, or the Python function, answers without a line of
+ours are timed now and then (`Samples`); each of these stands for those since the one before.
 """
 
 from __future__ import annotations
@@ -24,32 +24,39 @@ START_UP, GRAPHS, COMPILING, LOADING = "start-up", "graphs", "compiling", "loadi
 TIER0, NATIVE, PYTHON, OVERHEAD, WAITING = "tier 0", "native code", "Python", "call overhead", "waiting"
 PARTS = (START_UP, GRAPHS, COMPILING, LOADING, TIER0, NATIVE, PYTHON, OVERHEAD, WAITING)
 
-_SAMPLE = 2e-6  # seconds that a timed call takes longer
+_NATIVELY, _BY_PYTHON = 2e-5, 3e-5  # seconds that a timed call takes longer: its code is in no cache
 _SHARE = 0.01  # of all time, at most, goes to that
-_MOST_UNTIMED = 4096  # calls between two that are timed
+_MOST_UNTIMED = 1 << 16  # calls between two that are timed
 _MUCH = 4  # times as long
 _KEPT = 1024  # calls
 _GOLDEN = 0.6180339887498949  # steps through 0 to 1 that no pattern of calls follows
 
 
 class Samples:
-    """Calls of native code that were timed. `by_version`: of each version that answered some, by its serial, [calls, seconds]; each call
-    stands for the untimed ones before it."""
+    """Calls that were timed, of those of which most are not; each stands for the untimed ones before it. `by_version`: of each version that
+    answered some, by its serial, [calls, seconds]. `cost`: seconds that a timed call takes longer."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0  # of all native calls, by the timed ones
+    def __init__(self, cost: float) -> None:
+        self.seconds = 0.0  # of all these calls, by the timed ones
+        self.calls = 0
         self.by_version: dict[int, list[float]] = {}
-        self._count, self._last = 0, 0.0
+        self._cost, self._count, self._last = cost, 0, 0.0
 
     def add(self, seconds: float, calls: int, serial: int) -> None:
         """A call took so long, and is taken for so many; for itself alone where it took much longer than the one before: another process
         had the core, or calls take longer now, as the next will say."""
         others = self._last if self._count and seconds > _MUCH * self._last else seconds
         self.seconds += seconds + others * (calls - 1)
+        self.calls += calls
         self._count, self._last = self._count + 1, seconds
         known = self.by_version.setdefault(serial, [0, 0.0])
         known[0] += 1
         known[1] += seconds
+
+    def skip(self, calls: int) -> None:
+        """So many were not timed, and stand for themselves."""
+        self.seconds += self._last * calls
+        self.calls += calls
 
     def of_version(self, serial: int) -> float | None:
         """Seconds of a call that this version answers, None where none was timed."""
@@ -65,7 +72,7 @@ class Samples:
         """How many calls to let go by until the next is timed."""
         if not self._count:
             return 0
-        usual = _SAMPLE / (_SHARE * max(self._last, 1e-8))
+        usual = min(self._cost / (_SHARE * max(self._last, 1e-8)), self.calls)  # of the first calls more are timed
         return min(_MOST_UNTIMED, int(usual * (0.5 + self._count * _GOLDEN % 1)))
 
 
@@ -82,7 +89,7 @@ class Times:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.stages: dict[str, float] = {}
         self.entries = self.left = self.graphs = 0
-        self.native = Samples()
+        self.native, self.python = Samples(_NATIVELY), Samples(_BY_PYTHON)
         self.recent: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # (start, seconds) of the last calls that came through Python
         self.background = None if is_background else Times(name, is_background=True)
         if place:
@@ -94,8 +101,9 @@ class Times:
 
     @property
     def by_part(self) -> dict[str, float]:
-        """Seconds by part, native calls that were not timed included."""
-        return {**self.seconds, NATIVE: self.seconds[NATIVE] + self.native.seconds}
+        """Seconds by part, calls that were not timed included."""
+        seconds = self.seconds
+        return {**seconds, NATIVE: seconds[NATIVE] + self.native.seconds, PYTHON: seconds[PYTHON] + self.python.seconds}
 
     def take(self, other: Times) -> None:
         """Add what another's calls took."""
@@ -121,6 +129,12 @@ class Times:
         if calls.are_heard():
             calls.tell(self.name, self.place, perf_counter() - seconds, seconds, {NATIVE: seconds}, stands_for)
 
+    def answered_by_python(self, seconds: float, stands_for: int, own: float) -> None:
+        """As `answered_natively`, by the Python function, and in `own` of these seconds: regions have accounts of their own."""
+        self.python.add(own, stands_for, 0)
+        if calls.are_heard():
+            calls.tell(self.name, self.place, perf_counter() - seconds, seconds, {PYTHON: own, NATIVE: seconds - own}, stands_for)
+
     def clear(self) -> None:
         """Forget all of it: what the place's sum has stays there."""
         if self.place:
@@ -129,7 +143,7 @@ class Times:
             place.begin(self, again=True)
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.entries = self.left = self.graphs = 0
-        self.stages, self.native = {}, Samples()
+        self.stages, self.native, self.python = {}, Samples(_NATIVELY), Samples(_BY_PYTHON)
         self.recent.clear()
         if self.background is not None:
             self.background.clear()
@@ -222,6 +236,16 @@ def of_background() -> Times | None:
     """The account of what no call waits for, of the function whose call this thread is in."""
     account = _here.account
     return account if account is None or account.background is None else account.background
+
+
+def now() -> float:
+    """Seconds, by the clock of all accounts."""
+    return perf_counter()
+
+
+def is_here(account: Times) -> bool:
+    """Whether this thread's time is this account's now."""
+    return _here.account is account
 
 
 def since_call() -> float:

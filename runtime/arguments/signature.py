@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
@@ -125,12 +126,13 @@ _MOST_ALIKE = 5
 
 
 def _folded(parts: list[tuple[str, str]]) -> Iterator[str]:
-    for (root, text), group in groupby(parts, lambda part: (part[0].partition("[")[0], part[1])):
-        alike = list(group)
-        if len(alike) > _MOST_ALIKE:
-            yield f"{root}: {len(alike)} {'arrays' if '[' in text else 'numbers'} {text}"
+    for root, group in groupby(parts, lambda part: part[0].partition("[")[0]):
+        items = list(group)
+        counts = Counter(text for _, text in items)
+        if len(items) > _MOST_ALIKE * len(counts):
+            yield f"{root}: " + " and ".join(f"{n} {'arrays' if '[' in text else 'numbers'} {text}" for text, n in counts.items())
         else:
-            yield from (f"{name}: {text}" for name, _ in alike)
+            yield from (f"{name}: {text}" for name, text in items)
 
 
 def fold_names(names: Sequence[str]) -> str:

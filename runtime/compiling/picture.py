@@ -15,8 +15,9 @@ from tierup.runtime.interpreter.reader import argument_names
 
 @dataclass(frozen=True)
 class DrawnOp:
-    """An op, or an argument of the program, that is named as the user does. `operands`: the ops whose results it takes, by their numbers;
-    `depth`: how many loops and branches it stands in; `is_known`: whether it computes with arrays."""
+    """An op, or an argument of the program, that is named as the user does. `operands`: the ops whose results it takes, by their
+    numbers, and of one that takes none in a loop or a branch that one; `depth`: how many loops and branches it stands in; `is_known`:
+    whether it computes with arrays."""
 
     name: str
     line: str
@@ -31,6 +32,7 @@ def ops_of(graph: str, entry: str) -> list[DrawnOp]:
     module = parse_module(graph)
     func = function_names(module)[entry]
     numbers: dict[ir.Value, int] = {}
+    places: dict[ir.Operation, int] = {}
     found: list[DrawnOp] = []
     arguments = func.regions[0].blocks[0].arguments
     for name, argument in zip(argument_names(func), arguments, strict=True):
@@ -40,6 +42,9 @@ def ops_of(graph: str, entry: str) -> list[DrawnOp]:
         if op.name in ("func.func", "torch.prim.If.yield", "torch.prim.Loop.condition") or op.name.startswith("torch.constant."):
             continue
         operands = tuple(dict.fromkeys(numbers[value] for value in op.operands if value in numbers))
+        if not operands and op.parent is not None and op.parent.operation in places:
+            operands = (places[op.parent.operation],)
+        places[op] = len(found)
         for result in op.results:
             numbers[result] = len(found)
         for region in op.regions:

@@ -99,7 +99,8 @@ class HandedOver:
         history.tell(self._too_large, "misses")
         count = history.reasons[EventKind.HANDED_OVER.value, Reason.INT_TOO_LARGE]
         if count >= _CALLS_KEPT and 2 * count > self._context.calls():
-            self._context.leave_to_python("most of its calls have ints of more than 64 bits")
+            why, remedy = "ints of more than 64 bits in most of its calls", "keep them below 2**63, or compute with floats"
+            self._context.leave_to_python(why, remedy)
 
     def _with_values(self, specs: Specs, flat: tuple[Any, ...], least: int) -> Specs | None:
         """The guards of a version together with the values that a call has in common with so many before it that were handed over, as

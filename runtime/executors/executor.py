@@ -63,7 +63,7 @@ class Executor:
         is_region: bool = False,
         is_part: bool = False,
         owner: Owner | None = None,
-        leave_to_python: Callable[[str], object] = lambda why: None,
+        leave_to_python: Callable[[str, str], object] = lambda why, remedy: None,
         keep: Callable[[], None] | None = None,
     ) -> None:
         self.program, self._keep = program, keep

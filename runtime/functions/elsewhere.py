@@ -14,6 +14,15 @@ from tierup.dialect.speculation.reasons import Reason
 MOST_UNSUPPORTED = 8  # calls with arguments that no program takes, of a function that has answered no others
 
 
+@dataclass(frozen=True)
+class Left:
+    """What Python answers, since it is not translated: `what` it is, its `line`, and what to write in its place, where that is known."""
+
+    what: str
+    line: str
+    remedy: str = ""
+
+
 class Elsewhere(Protocol):
     """What answers the calls of such a function."""
 
@@ -25,6 +34,11 @@ class Elsewhere(Protocol):
     @property
     def call(self) -> Callable[..., Any]:
         """What answers calls now."""
+        ...
+
+    @property
+    def left(self) -> Sequence[Left]:
+        """What is not translated, in the order of lines."""
         ...
 
     def explain(self) -> list[str]:
@@ -52,11 +66,12 @@ class NeedsOther(Exception):
 
 @dataclass
 class PlainPython:
-    """The Python function itself, and why."""
+    """The Python function itself, and why. `left`: what of it is not translated, where that is why."""
 
     call: Callable[..., Any]
     why: str
     functions: Sequence[Any] = ()
+    left: Sequence[Left] = ()
     reason: ClassVar[Reason] = Reason.NOT_WORTH_IT
 
     def explain(self) -> list[str]:

@@ -52,8 +52,10 @@ def explain(
         f" + {_count(stats.misses, 'miss', 'misses')} + {stats.profiled_runs} profiled + {stats.interpreted} interpreted{by_python}; "
         f"{_count(stats.compiles, 'compile')}, {_count(stats.versions, 'version')}" + _plan_cache(stats)
     ]
-    if islands and not executors and not stats.calls:
-        lines = [f"{name}: calls go to the undecorated function at once, and are not counted"]
+    if islands and facts is not None and facts.in_parts and not executors and stats.calls == python:
+        lines = [f"{name}: {_count(facts.in_parts + python, 'call')}, which go to the undecorated function at once"]
+    elif facts is not None and facts.in_parts and len(facts.times) > 1:
+        lines[0] = f"{name}, by the calls of its regions: {lines[0][len(name) + 2 :]}"
     if facts is not None:
         background = sum(sum(t.background.by_part.values()) for t in facts.times if t.background is not None)
         lines += [f"  {words.time_line(facts.seconds, background)}"] if facts.total else []

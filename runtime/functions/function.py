@@ -34,7 +34,7 @@ from tierup.runtime.compiling.processes import early
 from tierup.runtime.dispatching.direct import DirectTable, convention
 from tierup.runtime.executors.executor import Executor
 from tierup.runtime.faults import faults
-from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, NeedsOther, PlainPython
+from tierup.runtime.functions.elsewhere import MOST_UNSUPPORTED, AnsweredElsewhere, Left, NeedsOther, PlainPython
 from tierup.runtime.functions.graphs.graphs import Graphs, GraphsByShape
 from tierup.runtime.functions.graphs.shortcuts import Match
 from tierup.runtime.functions.graphs.variant import Build, Built, Variant
@@ -216,7 +216,8 @@ class Function(Weighed, Portable, Generic[P, R]):
             python = self._python
             if self.unsupported_calls >= MOST_UNSUPPORTED and not self.graphs.by_shape:
                 of = "the arguments of its calls" if isinstance(e, UnsupportedArgument) else "calls from so deep in others"
-                self.leave_to(PlainPython(python, f"no program takes {of}"))
+                left = Left(f"calls of it: {e}", "", "pass arrays and numbers")
+                self.leave_to(PlainPython(python, f"no program takes {of}", left=[left]))
         else:
             return variant.finish(results)
         return self.in_python(python, args, kwargs)  # here: what it raises has nothing to do with the above
@@ -439,10 +440,10 @@ def _only_raises(python: Callable[..., Any], error: Exception, *args: Any, **kwa
     raise unanswered(error)
 
 
-def _leave_to_python(weak: weakref.ref[Function], why: str) -> None:
+def _leave_to_python(weak: weakref.ref[Function], why: str, remedy: str) -> None:
     function = weak()
     if function is not None and function._python is not None:
-        function.leave_to(PlainPython(function._python, why))
+        function.leave_to(PlainPython(function._python, why, left=[Left(why, "", remedy)]))
 
 
 def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, *args: Any, **kwargs: Any) -> Any:

@@ -71,6 +71,11 @@ class Report:
         """How many calls the Python function answered."""
         return 0
 
+    @property
+    def let_through(self) -> int:
+        """How many calls Python answered at once, of a function of which there is no graph."""
+        return 0
+
     def answered(self) -> int:
         """How many calls it has answered, those whose gradients were wanted and pullbacks included: `stats().calls`, at less cost."""
         executors = self._executors
@@ -149,7 +154,7 @@ class Report:
         before = sum((f._stats_before for f in functions), Stats())
         islands = self._islands()
         return explain(
-            self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python, self._facts(islands),
+            self.__name__, self._all_executors, before, read, constants, islands, self.calls_in_python, self._facts(),
             details=details,
         )  # fmt: skip
 
@@ -157,7 +162,7 @@ class Report:
         """Why it is slow and what to do, in lines of `explain()`; none where nothing was called."""
         from tierup.runtime.functions.verdict import words  # here: as above
 
-        return words.verdict(self._facts(self._islands()))
+        return words.verdict(self._facts())
 
     def _islands(self) -> list[str]:
         """What answers calls, or parts of it, in the place of graphs, for people."""
@@ -170,7 +175,7 @@ class Report:
         """What its calls took until now, seconds by part."""
         return self.times.by_part
 
-    def _facts(self, islands: Sequence[str]) -> Facts:
+    def _facts(self) -> Facts:
         """What the verdict on it is found from."""
         from tierup.runtime.functions.verdict.arguments import WAYS  # here: as above
         from tierup.runtime.functions.verdict.cause import Facts
@@ -197,7 +202,8 @@ class Report:
             variants=[(shape.parameters, v) for f in functions for shape, found in f.graphs.by_shape.items() for v in found],
             read=[access for f in functions for access in f.graphs.numbers.read],
             fixed=[access for f in functions for access in f.graphs.numbers.fixed],
-            elsewhere=islands,
+            left=[left for elsewhere in self._elsewhere for left in elsewhere.left],
+            in_parts=self.let_through if self._elsewhere else 0,
             python_is_quicker=getattr(self.elsewhere, "compared", None),
             slow=slow,
             caller=events[-1].caller if events else "",

@@ -19,15 +19,15 @@ import itertools
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base import forking
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.account import last_plan
-from tierup.runtime.account.times import NATIVE, OVERHEAD, PYTHON, During, Times, clocked
+from tierup.runtime.account import last_plan, times
+from tierup.runtime.account.times import NATIVE, OVERHEAD, PYTHON, START_UP, During, Times, clocked
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.dispatching import dispatch
@@ -66,6 +66,7 @@ class Weighed(DirectCalls, Report):
     def _expect_weighing(self) -> None:
         self.is_weighed = self._python is not None
         self._first: NativeTable | None = None  # of those that are open, the one that is tried first
+        self._runs: tuple[NativeTable, Callable[..., Any]] | None = None
         self._linking = forking.lock()  # over `_first`, `elsewhere` and `_round`
         self._round: Round | None = None  # whose turns calls take now
         self._turns_of_python = 0  # calls that it answered before the ones that it answers now
@@ -73,6 +74,7 @@ class Weighed(DirectCalls, Report):
         self._due_in = 0  # native calls before the next round
         self._armed: tuple[NativeTable, int] | None = None  # the table that asks about a call, after so many
         self._untimed = self._entries_then = 0  # native calls since the last that was timed; calls through Python, then
+        self._passing: Forward | None = None  # what lets calls through to `_in_parts`
         self._python_before = 0.0  # seconds of calls that the Python function answered before those that it answers now
         self._weigh_after(FIRST)
 
@@ -89,9 +91,14 @@ class Weighed(DirectCalls, Report):
             self._answer_as_made()
         self._tell(elsewhere)
 
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether there is no graph of the whole function."""
+        return self._in_parts is not None
+
     def weigh_parts(self) -> None:
         """Let the next calls take turns, where the function is translated in part: it is settled who answers its regions."""
-        if self._python is not None and self._in_parts is not None and self._may_take_turns:
+        if self._python is not None and self._in_parts is not None and self._in_parts.call is not self._python and self._may_take_turns:
             self.begin(Round(self, self._python))
 
     def tell_after(self, calls: int, tell: Callable[[], None]) -> None:
@@ -111,20 +118,52 @@ class Weighed(DirectCalls, Report):
             self._in_parts.race_again()
 
     def _answer_as_made(self) -> None:
+        self.times.python.skip(self._passed)
         if self._in_parts is None:
+            self._passing = None
             self._answer_directly(table=self._first)
             return
         call = self._in_parts.call
 
         def otherwise(*args: Any, **kwargs: Any) -> Any:
-            if self.concerns_tensors(args, kwargs):
-                return self.in_python(call, args, kwargs)
-            if forward is not None:
-                forward.let_pass((*args, *kwargs.values()))
+            if forward is None or self.concerns_tensors(args, kwargs):
+                with During(PYTHON, self.times):
+                    return self.in_python(call, args, kwargs)
+            forward.let_pass((*args, *kwargs.values()))
+            if forward.is_over:
+                return self._timed_in_python(forward, call, args, kwargs)
+            forward.count()
             return call(*args, **kwargs)
 
-        forward = self.forward(call, otherwise, _ENDLESS)
+        self._passing = forward = self.forward(call, otherwise, 0)
         self._answer_directly(forward=forward)
+
+    @property
+    def let_through(self) -> int:
+        """How many calls the Python function, or the driver of its regions, answered, but for turns."""
+        return self.times.entries + self.times.python.calls + self._passed
+
+    @property
+    def _passed(self) -> int:
+        """Calls that were let through since the last one that was timed."""
+        return 0 if self._passing is None else self._passing.passed
+
+    def _timed_in_python(self, forward: Forward, call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call that is let through, timed: it stands for those since the last. Calls of the function in it, which are let
+        through, too, took their parts of the time; of a call whose time is known all of it is."""
+        regions, stands_for, is_known = self._parts, forward.passed + 1, times.is_here(self.times)
+        inside = _seconds_of(regions)
+        forward.give(_ENDLESS)
+        start = times.now()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            took, calls = times.now() - start, forward.passed + 1
+            if not is_known:
+                own = max(0.0, took - (_seconds_of(regions) - inside))
+                self.times.answered_by_python(took / calls, stands_for, own / calls)
+                self.times.python.skip(calls - 1)
+            forward.give(0 if is_known else self.times.python.untimed())
 
     def in_python(self, python: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a Python function gives in a program's place. PyTorch's tensors mean there what they mean in programs."""
@@ -177,9 +216,10 @@ class Weighed(DirectCalls, Report):
     def forward(self, plain: Callable[..., Any], otherwise: Callable[..., Any], most: int | None = None) -> Forward | None:
         """What answers calls by `plain`, `most` of them or up to the one that is due, and leaves others to `otherwise`; None without a
         native entry."""
-        if self._overrides.current().entry != "native" or dispatch.native_unavailable() is not None:
-            return None
-        from tierup.lowering.entry.tables.forward import Forward  # here: loads llvmlite
+        with During(START_UP):  # the first one loads llvmlite
+            if self._overrides.current().entry != "native" or dispatch.native_unavailable() is not None:
+                return None
+            from tierup.lowering.entry.tables.forward import Forward
 
         return Forward(plain, self._weighed_at if most is None else most, otherwise)
 
@@ -242,7 +282,7 @@ class Weighed(DirectCalls, Report):
                 return self.weigh(args, kwargs)
         self._due_in -= 1
         first, entries, left = self._first, self.times.entries, self.times.left
-        run = self._slow if first is None else first.callable()
+        run = self._slow if first is None else self._through(first)
         try:
             result, took = clocked(run, args, kwargs)
             if self.times.entries == entries and self.times.left == left:  # else its time is known by parts
@@ -253,13 +293,22 @@ class Weighed(DirectCalls, Report):
             self._arm()
         return result
 
+    def _through(self, table: NativeTable) -> Callable[..., Any]:
+        """What runs this table."""
+        kept, run = self._runs or (None, None)
+        if run is None or kept is not table:
+            run = table.callable()
+            self._runs = table, run
+        return run
+
     @property
     def times_by_part(self) -> dict[str, float]:
         """What its calls took until now, seconds by part."""
         by_part, native = self.times.by_part, self.times.native
         by_part[NATIVE] += native.last * max(0, self.untimed - self.times.entries + self._entries_then)
         elsewhere = self.elsewhere
-        by_part[PYTHON] += self._python_before + (elsewhere.seconds if isinstance(elsewhere, QuickerPython) else 0.0)
+        by_part[PYTHON] += self.times.python.last * self._passed + self._python_before
+        by_part[PYTHON] += elsewhere.seconds if isinstance(elsewhere, QuickerPython) else 0.0
         return by_part
 
     def _is_left(self, elsewhere: Elsewhere) -> bool:
@@ -269,6 +318,10 @@ class Weighed(DirectCalls, Report):
     def _tell(self, elsewhere: Elsewhere) -> None:
         if isinstance(elsewhere, PlainPython):
             events.emit(Event(EventKind.PLAIN_PYTHON, self.__name__, self.stats().calls + 1, elsewhere.reason, action=elsewhere.why))
+
+
+def _seconds_of(regions: Sequence[Report]) -> float:
+    return sum(sum(region.times_by_part.values()) for region in regions)
 
 
 def answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
@@ -317,10 +370,12 @@ class Round:
             return function.ours()(*args, **kwargs)
         if turn == "P":
             function.note_python()
+        elif function.is_in_parts:
+            function.times.entries += 1
         side = self._sides[thread] = self._plain if turn == "P" else function.ours()
         seconds: list[float] = []
         try:
-            with During(PYTHON, function.times) if turn == "P" else nullcontext():
+            with During(PYTHON, function.times) if turn == "P" or function.is_in_parts else nullcontext():
                 return timed(side, args, kwargs, seconds.append)
         finally:
             del self._sides[thread]
@@ -359,7 +414,7 @@ class QuickerPython(PlainPython):
         super().__init__(self._answer, why)
         self._function, self._plain, self._instead_of, self._took, self._ours = function, plain, function.elsewhere, took, ours
         if self._instead_of is not None:
-            self.functions = self._instead_of.functions
+            self.functions, self.left = self._instead_of.functions, self._instead_of.left
         self._calls, self._asked, self._asking = itertools.count(), 0, forking.lock()
         self.forward = function.forward(plain, self._answer)  # the shorter way, where there is one
 

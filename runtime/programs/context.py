@@ -35,12 +35,12 @@ class Context:
         is_region: bool = False,
         make_continuation: MakeExecutor | None = None,
         on_version: Callable[[Options], object] = lambda options: None,
-        leave_to_python: Callable[[str], object] = lambda why: None,
+        leave_to_python: Callable[[str, str], object] = lambda why, remedy: None,
     ) -> None:
         self.program, self.history, self.place, self._overrides = program, history, place, overrides
         self.make_region, self.make_continuation, self.is_region = make_region, make_continuation, is_region
         self.on_version = on_version  # called when there is a new version
-        self.leave_to_python = leave_to_python  # has the Python function answer all calls from now on, for a reason
+        self.leave_to_python = leave_to_python  # has the Python function answer all calls from now on, for a reason, with what to do
         self.closed = False  # whether all versions were taken out: what is being compiled is dropped when it arrives
 
     def apart(self) -> Context:

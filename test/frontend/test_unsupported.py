@@ -23,7 +23,7 @@ REFUSED = {
     "global K": "`global`; return the new value",
     "try:\n    return x + 1\nexcept ValueError:\n    return x": "`try` around what only the run computes; check the condition before",
     "try:\n    y = 1\nfinally:\n    y = 2": "`finally`; check",
-    "with open('f') as f: pass": "`with`; only np.errstate and tierup.no_grad are",
+    "with open('f') as f: pass": "`with`; do what it is for outside the function; np.errstate and tierup.no_grad are",
     "print(x)": "`print`; return the value and print it outside",
     "return {1, 2}": "a set; use a tuple",
     "return np.cros(x, x)": "module 'numpy' has no attribute",

@@ -6,16 +6,18 @@ import json
 import os
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations, permutations, product
 from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tierup
 from test.browser import HINT, Browser, found
 from tierup.runtime.functions.verdict import process
-from tierup.runtime.functions.verdict.page import write
+from tierup.runtime.functions.verdict.page import layout, write
 
 AS_PRINTED = True
 PICTURES = Path(os.environ["TIERUP_TEST_PICTURES"]).resolve() if "TIERUP_TEST_PICTURES" in os.environ else None  # for those of docs/
@@ -122,12 +124,38 @@ def test_the_page_of_the_process_has_all_lines(written: Written) -> None:
 
 
 def test_ops_are_drawn_below_what_makes_their_operands(written: Written) -> None:
-    pytest.importorskip("networkx")
     [f] = data_of(written / "ranked.html")["functions"]
     for graph in f["graphs"]:
         rows = [row for _, row in graph["positions"]]
         assert all(rows[source] < rows[i] for i, op in enumerate(graph["ops"]) for source in op["operands"])
         assert len(set(map(tuple, graph["positions"]))) == len(graph["ops"])
+
+
+def crossings(operands: list[list[int]], columns: list[float], rows: list[int]) -> int:
+    """Of lines between neighbouring rows."""
+    lines = [(rows[i], columns[source], columns[i]) for i, sources in enumerate(operands) for source in sources]
+    return sum(a[0] == b[0] and (a[1] - b[1]) * (a[2] - b[2]) < 0 for a, b in combinations(lines, 2))
+
+
+def test_lines_of_a_drawing_cross_as_seldom_as_they_can() -> None:
+    """Two rows, in all orders."""
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        operands: list[list[int]] = [[], [], [], [], *([int(each) for each in rng.choice(4, 2, replace=False)] for _ in range(4))]
+        operands[4] = sorted({*operands[4], *range(4)} - {each for sources in operands[5:] for each in sources} | {operands[4][0]})
+        made = layout.Layout(operands)
+        assert made.rows == [0] * 4 + [1] * 4
+        orders = [[float(each) for each in order] for order in permutations(range(4))]
+        least = min(crossings(operands, [*above, *below], made.rows) for above, below in product(orders, orders))
+        assert least <= crossings(operands, made.columns, made.rows) <= least + 1
+
+
+def test_a_value_that_is_used_far_below_passes_beside_what_is_between() -> None:
+    made = layout.Layout([[], [0], [1], [2], [3, 0]])
+    assert made.rows == [0, 1, 2, 3, 4] and list(made.ways) == [0] and len(made.ways[0]) == 3
+    assert all(abs(way - made.columns[i]) > 0.5 for i, way in zip((1, 2, 3), made.ways[0], strict=True))
+    assert layout.Layout([[], [0], [1], [], [2, 3]]).rows == [0, 1, 2, 2, 3]  # what takes nothing, near its user
+    assert layout.Layout([]).columns == []
 
 
 def test_no_text_of_a_program_ends_the_script_that_it_stands_in() -> None:

@@ -138,7 +138,7 @@ def invoke(
     named = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for keyword in () if named else kwargs:
         if keyword not in names:
-            takes = f"it takes {', '.join(n for n in names if n != 'args') or 'no arguments'} here"
+            takes = f"leave it out: it takes {', '.join(n for n in names if n != 'args') or 'no such argument'} here"
             raise frame.error(node, f"the argument `{keyword}` of {_called(obj, method)}", takes)
     if not variadic and len(args) > len(names):
         raise frame.error(node, f"{len(args)} arguments for {_called(obj, method)}", f"it takes {', '.join(names)} here")
@@ -158,8 +158,14 @@ def unknown(frame: Frame, node: ast.AST, obj: Any) -> Exception:
     name = name_of(obj)
     if name.startswith("np.random."):
         return frame.error(node, f"`{name}`", "draw random numbers outside and pass them in")
-    remedy = {"tierup.vjp": "use tierup.value_and_grad there, or call vjp outside the function"}.get(name, "call it outside the function")
-    return frame.error(node, f"`{name}` is not translated", remedy)
+    return frame.error(node, f"`{name}` is not translated", _INSTEAD.get(name, "call it outside the function"))
+
+
+_INSTEAD = {
+    "tierup.vjp": "use tierup.value_and_grad there, or call vjp outside the function",
+    "round": "use np.round",
+    "ord": "pass the codes of its characters as an array, np.frombuffer(text.encode(), np.uint8)",
+}
 
 
 def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:

@@ -97,7 +97,7 @@ def slice_(frame: Frame, node: ast.AST, *args: Value) -> Value:
 def set_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
     """Of numbers and strings known now, in NumPy's own code, which changes none."""
     if not frame.is_numpys:
-        raise frame.error(node, "`set`", "use a tuple")
+        raise frame.error(node, "`set`", "use np.unique, a bool array with an item for each number, or a tuple")
     return Const(frozenset(constant(frame, node, item, "an element of a set") for item in iteration.static_items(frame, node, iterable)))
 
 

@@ -27,6 +27,7 @@ from tierup.frontend.python.islands.heard import SETS, is_heard
 from tierup.frontend.python.islands.worth import Lost, Race
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
+from tierup.runtime.functions.elsewhere import Left
 from tierup.runtime.functions.function import Function
 
 FunctionOf = Callable[[FunctionType, Callable[[UnsupportedSyntax], None]], Function]
@@ -85,7 +86,7 @@ class Driver:
         """Its regions and islands, each with what would make it native."""
         file, lines = self._source.filename, []
         regions = [f"region at {_place(file, *part.region.lines)}: answered by {part.answer}" for part in self._parts.values()]
-        for node, why in sorted(self._islands.items(), key=lambda item: item[0].lineno):
+        for node, why in self._islands_in_order():
             if isinstance(why, Lost):
                 lines.append(f"Python at {_place(file, node.lineno, node.end_lineno)}: {why.value}")
             else:
@@ -94,6 +95,16 @@ class Driver:
                 what = foreign_call(node, why.where, self._scope(NONE)) or "Python"
                 lines.append(f"{what} at {_place(why.filename or file, why.lineno or 0)}{called}: {said}")
         return [*(regions or ["runs as plain Python: nothing in it is worth native code"]), *dict.fromkeys(lines)]
+
+    def _islands_in_order(self) -> list[tuple[ast.stmt, UnsupportedSyntax | Lost]]:
+        return sorted(self._islands.items(), key=lambda item: item[0].lineno)
+
+    @property
+    def left(self) -> list[Left]:
+        """What is not translated."""
+        refused = [why for _, why in self._islands_in_order() if isinstance(why, UnsupportedSyntax)]
+        file = self._source.filename
+        return list(dict.fromkeys(Left(e.construct, _place(e.filename or file, e.lineno or 0), e.remedy) for e in refused))
 
     def race_again(self) -> None:
         """Let regions that Python answers for now be tried again."""

@@ -54,7 +54,9 @@ def iterate(frame: Frame, node: ast.AST, value: Value) -> Iterable_:
         return growing.iterate(frame, node, value)
     if isinstance(value, Array):
         return _rows(frame, node, value, lengths.Use.ITERATION)
-    raise frame.error(node, f"iterating over {describe(value)}")
+    is_text = isinstance(value, Const) and isinstance(value.value, str)
+    remedy = "pass the codes of its characters as an array, np.frombuffer(text.encode(), np.uint8)" if is_text else ""
+    raise frame.error(node, "iterating over a string" if is_text else f"iterating over {describe(value)}", remedy)
 
 
 def kept(frame: Frame, node: ast.AST, value: Value) -> Value:

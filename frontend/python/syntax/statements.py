@@ -279,7 +279,7 @@ def _with(frame: Frame, node: ast.With, rest: list[Any], tail: bool) -> Ends | N
         call = item.context_expr
         callee = evaluate(frame, call.func) if isinstance(call, ast.Call) else None
         if not isinstance(callee, Const) or callee.value not in (np.errstate, no_grad):
-            raise frame.error(node, "`with`", "only np.errstate and tierup.no_grad are translated")
+            raise frame.error(node, "`with`", "do what it is for outside the function; np.errstate and tierup.no_grad are translated")
         assert isinstance(call, ast.Call)
         if callee.value is no_grad:
             frame.without_gradients.add((node.body[0].lineno, node.end_lineno or node.lineno))

@@ -25,6 +25,7 @@ class Forward:
         self._answer, self._otherwise = answer, otherwise  # held here, for the structure
         self._modules, self._library = sys.modules, sys.intern("torch")  # held here, too
         self._struct = layout.Forward(id(answer), id(otherwise), id(self._modules), id(self._library), 0, most)
+        self._from = 0
         self._passing: dict[str, type] = {}  # held here, for the structure
         self._slots = cycle(layout.OTHERS)
 
@@ -40,6 +41,20 @@ class Forward:
     def calls(self) -> int:
         """How many calls `answer` took."""
         return int(self._struct.calls)
+
+    @property
+    def passed(self) -> int:
+        """How many it took since it was last given some."""
+        return self.calls - self._from
+
+    def give(self, most: int) -> None:
+        """Let it take so many from now on."""
+        self._from = self.calls
+        self._struct.most = self._from + most
+
+    def count(self) -> None:
+        """`otherwise` took a call in the place of `answer`."""
+        self._struct.calls += 1
 
     @property
     def is_over(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -81,20 +81,36 @@ def _made(name: str, kinds: list[str], *, in_list: bool) -> str:
 _NUMBERS = {"bool": np.bool_, "int": np.int64, "float": np.float64}
 
 
+def changing_keys(facts: Facts) -> Iterator[Cause]:
+    """Dicts that have other keys in each call."""
+    keys: dict[str, set[tuple[Any, ...]]] = {}
+    for parameters, _ in facts.variants:
+        for name, tree in parameters:
+            for path, node in _containers(name, tree):
+                if node.kind == "dict":
+                    keys.setdefault(path, set()).add(tuple(node.keys))
+    name, found = max(keys.items(), key=lambda item: len(item[1]), default=("", set()))
+    if len(found) < _FEW or len({len(each) for each in found}) > 2:
+        return  # `growing_containers`
+    yield Cause(
+        f"the dict `{name}` has other keys from call to call, and each set of keys makes a graph: {facts.graphs} graphs",
+        f"pass the values as an array, `np.array(list({name}.values()))`, or a dict whose keys stay alike",
+        facts.of_structures(), facts.stats.calls, facts.line,
+    )  # fmt: skip
+
+
 def growing_containers(facts: Facts) -> Iterator[Cause]:
     """Lists, tuples and dicts that have another length in each call."""
     grown = {key: found for key, found in _lengths(facts).items() if len(found) > 2}
     if not grown:
         return
     (name, kind), found = max(grown.items(), key=lambda item: len(item[1]))
-    seconds = facts.of_graphs() + facts.beyond_first([v for _, v, _ in facts.versions])
-    seconds += facts.seconds[TIER0] * (1 - 1 / max(1, facts.graphs))
     items = f"list({name}.values())" if kind == "dict" else name
     yield Cause(
         f"the {kind} `{name}` has another length from call to call, {min(found)} to {max(found)}, and each makes a graph: "
         f"{facts.graphs} graphs",
         f"pass one array in its place, `np.array({items})`, or rows of an array that is made once and filled (`{name}[:n]`)",
-        seconds, facts.stats.calls, facts.line,
+        facts.of_structures(), facts.stats.calls, facts.line,
     )  # fmt: skip
 
 
@@ -103,8 +119,8 @@ def _lengths(facts: Facts) -> dict[tuple[str, str], set[int]]:
     lengths: dict[tuple[str, str], set[int]] = {}
     for parameters, _ in facts.variants:
         for name, tree in parameters:
-            for path, kind, length in _containers(name, tree):
-                lengths.setdefault((path, kind), set()).add(length)
+            for path, node in _containers(name, tree):
+                lengths.setdefault((path, node.kind), set()).add(len(node.items))
     return lengths
 
 
@@ -114,10 +130,10 @@ def differing_lengths(facts: Facts) -> str:
     return ", ".join(f"len({name}), {min(lengths)} to {max(lengths)}" for name, lengths in list(found.items())[:3])
 
 
-def _containers(name: str, tree: Tree) -> Iterator[tuple[str, str, int]]:
+def _containers(name: str, tree: Tree) -> Iterator[tuple[str, Node]]:
     if isinstance(tree, Leaf) or tree.kind in ("complex", "whole"):
         return
-    yield name, tree.kind, len(tree.items)
+    yield name, tree
     for i, item in enumerate(tree.items):
         yield from _containers(f"{name}[{tree.keys[i] if tree.kind == 'dict' else i!r}]", item)
 
@@ -263,13 +279,21 @@ def many_leaves(facts: Facts) -> Iterator[Cause]:
         name, most = roots.most_common(1)[0]
         if most < _MANY_LEAVES // 2:
             return  # as of PyTorch's graphs, to which each parameter is an argument: there is nothing to put together
-        items = f"list({name}.values())" if any(n.startswith(f"{name}['") for n in executor.program.names) else name
+        items = _of_one_kind(name, executor.program.names)
         parts = (GRAPHS, COMPILING, LOADING, OVERHEAD)
         yield Cause(
             f"each call brings {count} arrays and numbers, of which `{name}` has {most}: each is checked, taken apart and compiled for",
-            f"put arrays of one shape into one array, `np.stack({items})`, and pass that",
+            f"put arrays of one shape into one array, `np.array({items})`, and pass that",
             sum(facts.seconds[part] for part in parts), executor.calls(), facts.line,
         )  # fmt: skip
+
+
+def _of_one_kind(root: str, names: Sequence[str]) -> str:
+    """The expression of those items of a container that belong together: `list(params.values())`, `[each['w'] for each in params]`."""
+    path = next(name for name in names if name.startswith(f"{root}["))[len(root) :]
+    first, _, rest = path[1:].partition("]")
+    items = f"{root}.values()" if first.startswith("'") else root
+    return f"[each{rest} for each in {items}]" if rest else f"list({items})" if items != root else root
 
 
 WAYS = {

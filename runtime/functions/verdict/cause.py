@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.records import cached_property, dataclass
 from tierup.runtime.account.stats import Stats
-from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, START_UP, WAITING, Place, Times
+from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, START_UP, TIER0, WAITING, Place, Times
 
 if TYPE_CHECKING:
     from tierup.runtime.arguments.hidden import Access
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.executors.executor import Executor
+    from tierup.runtime.functions.elsewhere import Left
     from tierup.runtime.functions.graphs.variant import Variant
 
 
@@ -36,7 +37,8 @@ class Cause:
 @dataclass(frozen=True)
 class Facts:
     """What is known of a function: all that is here is kept for other purposes. `seconds`: of all calls, by the parts of `times.PARTS`.
-    `elsewhere`: lines about what answers calls in the place of its graphs. `slow`: calls that the native entry left to Python, by cause."""
+    `left`: what Python answers, not being translated, and `in_parts` how many calls, where it does. `slow`: calls that the native entry
+    left to Python, by cause."""
 
     name: str
     line: str
@@ -48,7 +50,8 @@ class Facts:
     variants: Sequence[tuple[tuple[tuple[str, Any], ...], Variant]]  # with the parameters of the call's shape
     read: Sequence[Access]
     fixed: Sequence[Access]
-    elsewhere: Sequence[str]
+    left: Sequence[Left]
+    in_parts: int
     python_is_quicker: tuple[float, float] | None  # seconds of a call: of Python, of what was made of it
     slow: Mapping[str, int]
     caller: str
@@ -105,6 +108,11 @@ class Facts:
         """Seconds of the compiles of these, but for the function's first version, which any program has."""
         first = min((v for _, v, _ in self.versions), key=lambda v: v.record.serial, default=None)
         return sum(v.milliseconds for v in versions if v is not first) / 1e3
+
+    def of_structures(self) -> float:
+        """Seconds of what calls of another structure than the first make."""
+        in_tier0 = self.seconds[TIER0] * (1 - 1 / max(1, self.graphs))
+        return self.of_graphs() + self.beyond_first([v for _, v, _ in self.versions]) + in_tier0
 
     def of_graphs(self, but: int = 1) -> float:
         """Seconds of all graphs but so many of them, of those that were made."""

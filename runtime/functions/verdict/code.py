@@ -14,6 +14,14 @@ from tierup.runtime.functions.verdict.cause import ONCE, Cause, Facts, listed
 _TINY = 3e-6  # seconds of a call that does too little
 _OFTEN = 500  # calls
 _ROUNDS = 8  # written out
+_SHARE = 1 / 16  # of calls: these decide what calls take
+# what to do where a check raises: by the op, or by what is raised
+_CHECKS = {
+    "prim.RaiseException": "test for it before the call, or give a result that says so (a bool, np.nan), and raise outside",
+    "IndexError": "look at the index before the call, or let the function take it: np.clip",
+    "ZeroDivisionError": "look at the divisor before the call, or let the function take it: np.where around the division, or arrays",
+    "": "look at the values before the call, or let the function take them: np.clip an index, np.where around what is undefined",
+}
 
 
 def decorated_again(facts: Facts) -> Iterator[Cause]:
@@ -89,7 +97,7 @@ def failing_checks(facts: Facts) -> Iterator[Cause]:
         what = f"the check of {checked}" if checked else "a check"
         yield Cause(
             f"{what} failed in {count:.0f} calls, each of which tier 0 ran again to raise: {said[op, line]}",
-            "look at the values before the call, or let the function take them: np.clip an index, np.where around what is undefined",
+            _CHECKS.get(op) or _CHECKS.get(said[op, line].partition(":")[0]) or _CHECKS[""],
             max(seconds, share), int(count), line or facts.line,
         )  # fmt: skip
 
@@ -98,6 +106,8 @@ def too_little_work(facts: Facts) -> Iterator[Cause]:
     """Very many calls that each do next to nothing."""
     native = sum(times.native.seconds for times in facts.times)
     calls = facts.stats.hits + facts.stats.python
+    if facts.in_parts and facts.left:
+        return  # calls of regions are none of the user's
     quick = facts.python_is_quicker[0] if facts.python_is_quicker else native / max(1, facts.stats.hits)
     if calls < _OFTEN or quick > _TINY:
         return
@@ -112,8 +122,19 @@ def slower_than_tier0(facts: Facts) -> Iterator[Cause]:
     """What was made of the function takes longer than Python does."""
     if facts.python_is_quicker is not None:
         python, ours = facts.python_is_quicker
-        if python < _TINY:
-            return  # `too_little_work`
+        stats = facts.stats
+        missed = stats.misses + stats.interpreted
+        if facts.left or python < _TINY:
+            return  # `left_to_python`, `too_little_work`
+        calls = stats.calls - stats.python
+        if stats.raised + missed > calls * _SHARE:
+            yield Cause(
+                f"of {calls} calls {stats.raised} raised and {missed} fitted no version, which tier 0 answered: {short_time(ours)} a call; "
+                f"Python takes {short_time(python)}, and answers since",
+                "bring arguments to few kinds (one dtype, one size), and look at what raises before the call",
+                facts.seconds[PYTHON] + facts.seconds[TIER0], stats.calls, facts.line,
+            )  # fmt: skip
+            return
         yield Cause(
             f"native code and tier 0 take {short_time(ours)} a call, Python {short_time(python)}: NumPy's own functions are quicker here, "
             "and Python answers",
@@ -156,15 +177,60 @@ def versions_in_turn(facts: Facts) -> Iterator[Cause]:
 
 def left_to_python(facts: Facts) -> Iterator[Cause]:
     """Statements, or calls, that no graph has."""
-    no_cause = ("region at", "runs as plain Python: nothing")
-    lines = [line for line in facts.elsewhere if not line.startswith(no_cause) and "quicker" not in line]
-    if not lines or facts.python_is_quicker is not None:
+    if not facts.left:
         return
+    what = dict.fromkeys(each.what.removesuffix(" is not translated") for each in facts.left)
+    remedies = {each.remedy: each.line.rpartition(":")[2] for each in reversed(facts.left) if each.remedy}
+    remedy = "; ".join(f"line {line}: {text}" if line and len(what) > 1 else text for text, line in list(reversed(remedies.items()))[:3])
+    around = "put what is around it into a function of its own that is decorated" if facts.left[0].line else ""
     yield Cause(
-        f"Python runs parts of it that are not translated: {listed(lines, 2)}",
-        "write these lines as is said there, or put what is around them into a function of its own that is decorated",
-        facts.seconds[PYTHON], facts.stats.calls, facts.line,
+        f"Python runs what is not translated: {listed(list(what), 3)}",
+        "; or ".join(filter(None, (remedy, around))),
+        facts.seconds[PYTHON] + facts.seconds[OVERHEAD], facts.in_parts,
+        facts.left[0].line or facts.line,
     )  # fmt: skip
+
+
+def stays_in_tier0(facts: Facts) -> Iterator[Cause]:
+    """Calls for which options, or the program, let no native code be made."""
+    for executor in facts.executors:
+        answered = {why: count for (what, why), count in executor.history.reasons.items() if what == "interpreted" and why in _OPTIONS}
+        for why, count in answered.items():
+            yield Cause(
+                f"tier 0 answered {count} calls: {why.sentence}", _OPTIONS[why], facts.seconds[TIER0], count, facts.line
+            )
+        for reason, detail, line in executor.refusals:
+            if reason in _REFUSED and not executor.versions and not executor.splits:
+                yield Cause(
+                    f"no native code is made of it, and tier 0 answers: {reason.sentence}" + (f" [{detail}]" if detail else ""),
+                    _REFUSED[reason], facts.seconds[TIER0], executor.calls(), line or facts.line,
+                )  # fmt: skip
+        large = executor.history.reasons.get(("handed over", Reason.INT_TOO_LARGE), 0)
+        if large >= _FEW and not facts.left:
+            yield Cause(
+                f"{large} calls had ints of more than 64 bits, which native code has not, and tier 0 answered",
+                "keep them below 2**63, or compute with floats", facts.seconds[TIER0], large, facts.line,
+            )  # fmt: skip
+
+
+_FEW = 4  # calls
+_OPTIONS = {
+    Reason.OPTIMIZE_OFF: "leave optimize=False out",
+    Reason.PROFILE_OFF: "leave profile=False out",
+    Reason.DEPTH_EXHAUSTED: "leave bailout_depth=0, or the fusion_strategy that allows no version, out",
+    Reason.ARGUMENT_UNSUPPORTED: "pass plain NumPy arrays and numbers",
+}
+_REFUSED = {
+    Reason.TYPE_UNKNOWN: "give what is named there one dtype and one rank on every path",
+    Reason.MUTATION: "write to an array that the function makes itself, and return it",
+    Reason.ACTS: "print, or change lists, dicts and modules, outside the function, and return what that takes",
+    Reason.LOOP_WRITES: "take that op out of the loop, or the writes to parts of an array",
+    Reason.VIEW_RESULT: "return a copy there, `x.copy()`",
+    Reason.STRIDES: "bring arrays in rows, np.ascontiguousarray(x)",
+    Reason.PROGRAM_RAISES: "call it with types for which it does not raise",
+    Reason.GROUP_TOO_SMALL: "leave it undecorated, or put more into it",
+    Reason.COMPILE_FAILED: "report it, with the reproducer; leave this function undecorated until then",
+}
 
 
 def first_calls(facts: Facts) -> Iterator[Cause]:
@@ -173,7 +239,7 @@ def first_calls(facts: Facts) -> Iterator[Cause]:
     if seconds < 0.2 * facts.total:
         return
     parts = [f"{part} {short_time(facts.seconds[part])}" for part in ONCE if facts.seconds[part] > 0.05 * seconds]
-    calls = "its one call" if facts.stats.calls == 1 else f"all {facts.stats.calls} calls"
+    calls = "its one call" if facts.stats.calls == 1 else "its calls" if facts.in_parts else f"all {facts.stats.calls} calls"
     versions = [version for executor in facts.executors for version in executor.versions]
     if versions and all(version.compiled.from_disk for version in versions):
         what, remedy = "they load what was compiled before", "nothing: a process does so once"

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tierup.dialect.base.spelling import short_time
 from tierup.runtime.functions.verdict import arguments, code
@@ -19,6 +20,7 @@ _QUICK = 1e-3  # seconds in all, from which on it is asked why
 FINDERS = (
     arguments.drifting_dtypes,
     arguments.growing_containers,
+    arguments.changing_keys,
     arguments.changing_values,
     arguments.changing_settings,
     arguments.strided_layouts,
@@ -32,13 +34,16 @@ FINDERS = (
     code.slower_than_tier0,
     code.versions_in_turn,
     code.left_to_python,
+    code.stays_in_tier0,
     code.first_calls,
 )
 
 
 def causes(facts: Facts) -> list[Cause]:
     """What costs time, what costs most first; what every program pays stands behind all others."""
-    found = [cause for find in FINDERS for cause in find(facts) if cause.seconds >= _LEAST * facts.recurring]
+    most = facts.total  # compiles that no call waited for take longer
+    found = [replace(cause, seconds=min(cause.seconds, most)) for find in FINDERS for cause in find(facts)]
+    found = [cause for cause in found if cause.seconds >= _LEAST * facts.recurring]
     return sorted(found, key=lambda cause: (cause.once, -cause.seconds))
 
 

@@ -15,6 +15,7 @@ from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.executors.splits.split import Split
 from tierup.runtime.functions.verdict import words
+from tierup.runtime.functions.verdict.page import layout
 
 if TYPE_CHECKING:
     from tierup.runtime.executors.executor import Executor
@@ -47,7 +48,7 @@ def _page(functions: Sequence[Report]) -> Data:
 
 def function_data(function: Report) -> Data:
     """What is known of a function, without what would have to be made first."""
-    facts = function._facts(function._islands())
+    facts = function._facts()
     executors = function._all_executors
     events = sorted((event for executor in facts.parts for event in executor.history.events), key=lambda event: event.time)
     return {
@@ -131,20 +132,7 @@ def _graph(executor: Executor, named: Any) -> Data:
         }
         for op in ops
     ]  # fmt: skip
-    made["positions"] = _positions([op["operands"] for op in made["ops"]])
-    return made
-
-
-def _positions(operands: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Where to draw each op, as column and row: what takes results stands below what makes them. Nowhere without networkx."""
-    try:
-        import networkx as nx  # an optional dependency
-    except ImportError:
-        return []
-    graph = nx.DiGraph([(source, i) for i, sources in enumerate(operands) for source in sources if source < i])
-    graph.add_nodes_from(range(len(operands)))
-    found = {node: (x, y) for y, layer in enumerate(nx.topological_generations(graph)) for x, node in enumerate(sorted(layer))}
-    return [found[i] for i in range(len(operands))]
+    return {**made, **layout.drawn([op["operands"] for op in made["ops"]])}
 
 
 def _source(function: Report) -> Data:

@@ -37,7 +37,7 @@ function bar(parts) {
 
 /* a table that is sorted by a click on its head; columns: [title, value of a row, text of a row, is a number] */
 function table(name, rows, columns) {
-  if (!rows.length) return nothing(state.words ? "Nothing here has these words." : "Nothing yet.");
+  if (!rows.length) return nothing(state.words ? "Nothing here has these words." : "Nothing happened yet.");
   const [column, way] = state.sort[name] || [-1, 1];
   const sorted = column < 0 ? rows : [...rows].sort((a, b) => way * (columns[column][1](a) > columns[column][1](b) ? 1 : -1));
   const head = columns.map(([title], i) => make("th", { scope: "col", "aria-sort": i === column ? (way > 0 ? "ascending" : "descending") : "none" },
@@ -67,7 +67,7 @@ const views = {
   Timeline(f) {
     const events = f.events.filter((event) => shown(event.text)), calls = f.calls;
     const ends = [...events.map((event) => event.time), ...calls.map(([start, took]) => start + took)];
-    if (!ends.length) return [nothing("No calls yet.")];
+    if (!ends.length) return [nothing("No calls and no events yet.")];
     const from = Math.min(...events.map((event) => event.time - event.ms / 1e3), ...calls.map(([start]) => start)), until = Math.max(...ends);
     const width = Math.max(700, at("main").clientWidth - 40), span = Math.max(until - from, 1e-6), x = (t) => 90 + (t - from) / span * (width - 110);
     const rows = [["calls", 30], ["compiles", 70], ["events", 110]];
@@ -110,7 +110,7 @@ const views = {
           ["type", (op) => op.type], ["line", (op) => op.line]]));
     }
     if (f["more graphs"]) made.push(nothing(`${f["more graphs"]} graphs more, with fewer calls.`));
-    return made.length ? made : [nothing("No graph yet.")];
+    return made.length ? made : [nothing("No graph: it was not called yet, or Python answers its calls.")];
   },
   Program(f) {
     const stages = { ...Object.fromEntries(f.graphs.slice(0, 1).filter((g) => g.text).map((g) => ["graph", g.text])), ...f.stages };
@@ -131,22 +131,27 @@ const views = {
   },
 };
 
-/* the graph, drawn; its ops have their places already */
+/* the graph, drawn; its ops have their places already, and their values the ways on which they pass rows of others */
 function picture(graph) {
-  if (!graph.positions || !graph.positions.length) return nothing(graph.ops.length ? "With the package networkx installed where the page is written, the graph is drawn here." : "");
-  const box = 170, high = 44, place = graph.positions.map(([x, y]) => [x * (box + 20) + 10, y * high + 8]);
-  const width = Math.max(...place.map(([x]) => x)) + box + 10, height = Math.max(...place.map(([, y]) => y)) + high;
+  if (!graph.ops.length) return "";
+  const box = 170, high = 26, x = (column) => column * (box + 20) + box / 2 + 10, y = (row) => row * 52 + 8, { positions, ways } = graph;
+  const columns = [...positions.map(([column]) => column), ...Object.values(ways).flat()];
+  const width = x(Math.max(...columns)) + box / 2 + 10, height = y(Math.max(...positions.map(([, row]) => row))) + high + 8;
   const svg = make("svg", { width, height, role: "img", "aria-label": `a graph of ${graph.ops.length} ops, which the table below lists` });
-  graph.ops.forEach((op, i) => op.operands.forEach((from) => {
-    if (from >= i) return;
-    const [x1, y1] = place[from], [x2, y2] = place[i];
-    svg.append(make("path", { class: "edge", d: `M${x1 + box / 2} ${y1 + 26}C${x1 + box / 2} ${y1 + 42} ${x2 + box / 2} ${y2 - 16} ${x2 + box / 2} ${y2}` }));
-  }));
+  const edge = (from, row, to) => `M${x(from)} ${y(row) + high}C${x(from)} ${y(row + 1) - 9} ${x(to)} ${y(row) + high + 9} ${x(to)} ${y(row + 1)}`;
   graph.ops.forEach((op, i) => {
-    const [x, y] = place[i], name = op.name.length > 20 ? `${op.name.slice(0, 19)}\u2026` : op.name;
+    const [column, row] = positions[i], lines = (ways[i] || []).map((to, k) => `${edge(k ? ways[i][k - 1] : column, row + k, to)}v${high}`);
+    for (const from of op.operands) {
+      const [above, first] = positions[from];
+      lines.push(edge(row - first > 1 ? ways[from][row - first - 2] : above, row - 1, column));
+    }
+    if (lines.length) svg.append(make("path", { class: "edge", d: lines.join("") }));
+  });
+  graph.ops.forEach((op, i) => {
+    const [left, top] = [x(positions[i][0]) - box / 2, y(positions[i][1])], name = op.name.length > 20 ? `${op.name.slice(0, 19)}\u2026` : op.name;
     svg.append(make("g", {}, make("title", {}, `${op.name}: ${op.who}; ${op.type}${op.line ? `; at ${op.line}` : ""}`),
-      make("rect", { x, y, width: box, height: 26, rx: 4, style: `fill:var(--raised);stroke:${colour(WHO[op.who])};stroke-width:${shown(op.name, op.line) ? 2 : .4}` }),
-      make("text", { x: x + 8, y: y + 17 }, name)));
+      make("rect", { x: left, y: top, width: box, height: high, rx: 4, style: `fill:var(--raised);stroke:${colour(WHO[op.who])};stroke-width:${shown(op.name, op.line) ? 2 : .4}` }),
+      make("text", { x: left + 8, y: top + 17 }, name)));
   });
   return make("div", { class: "picture", tabindex: 0, "aria-label": "the graph" }, svg);
 }
