@@ -40,7 +40,21 @@ def origin(location: ir.Location | str) -> Origin | None:
     return Origin(match["op"].removeprefix("torch."), diagnostics.where(text))
 
 
+_LOOP, _SHORT = "prim.Loop", "prim.Loop.short"
+
+
 def is_programs(loop: ir.Operation) -> bool:
     """Whether the program has the loop that an op is, or decides the rounds of."""
     of = origin(loop.location)
-    return of is not None and of.op == "prim.Loop"
+    return of is not None and of.op in (_LOOP, _SHORT)
+
+
+def tag_short(loop: ir.Operation) -> None:
+    """Write into a loop's location that it has a few rounds, whatever the numbers are: MLIR's patterns keep no attribute of a loop."""
+    loop.location = ir.Location.name(f"torch.{_SHORT}", loop.location)
+
+
+def has_few_rounds(loop: ir.Operation) -> bool:
+    """Whether a location says so."""
+    of = origin(loop.location)
+    return of is not None and of.op == _SHORT

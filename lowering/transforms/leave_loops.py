@@ -32,8 +32,9 @@ that failed the loop ends with what it had before this round, as it would end af
 bounds where they are used are known to be so behind the check, and LLVM drops what puts them there.
 
 Loops that the program did not write stay as they are, since what follows may take what they compute for whole (`poll_loops.py`); and
-those that allocate, or carry memory: who owns what at their end has been decided for whole rounds. Right after convert-scf-to-cf, for
-functions that have a status.
+those that allocate, or carry memory: who owns what at their end has been decided for whole rounds. So do loops whose header asks for the
+flag alone, where no value hangs on it: LLVM asks at the end of a round by itself, and knows some by sight (`while n: n &= n - 1`). Right
+after convert-scf-to-cf, for functions that have a status.
 """
 
 from __future__ import annotations
@@ -116,6 +117,8 @@ def _flags(loop: NaturalLoop, latch: ir.Block) -> list[int]:
         return []
     arguments = list(loop.header.arguments)
     asked = [arguments.index(v) for v in conjuncts(loop.branch.operands[0]) if v in arguments]
+    if [view.operation for view in loop.header.operations] == [loop.branch] and loop.branch.operands[0] in arguments:
+        asked = [k for k in asked if any(_where(v, last.operands[k], side) != v for v in last.operands for side in (True, False))]
     return [k for k in asked if known(last.operands[k]) is None]
 
 

@@ -24,13 +24,16 @@ becomes
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`; `tierup.certain` numbers the sizes that are not. Where
 sizes hang on int arguments that symbols stand for, `tierup.limits` says of the entry what must hold for there not to be too many elements.
+The location of a loop says where it ends after a few rounds whatever the numbers are: such loops are not polled in.
 """
 
 from __future__ import annotations
 
 from math import prod
 
+from tierup.dialect.analysis.ints.conditions import LOOP
 from tierup.dialect.analysis.ints.positions import INSIDE, NOT_NEGATIVE, Positions
+from tierup.dialect.analysis.ints.short_loops import has_few_rounds
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
@@ -47,6 +50,7 @@ from tierup.lowering.analysis.stated import ENTRY, LIMITS, attribute, guards
 from tierup.lowering.base.abi import INT64_MAX, MOST_BY_NAME
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
+from tierup.lowering.building.origins import tag_short
 from tierup.lowering.building.refused import Refused
 from tierup.lowering.ops.call import HAS_ELEMENTS
 from tierup.lowering.ops.scalars import DIVISIONS, POSITIVE_DIVISOR
@@ -148,8 +152,8 @@ def _mark_fitting(function: ir.Operation, inference: Inference) -> None:
 
 
 def _mark_ints(function: ir.Operation, inference: Inference) -> None:
-    """One position of an axis that surely is there, and from which end it is counted; divisors that are positive. Comparisons of which all
-    runs decide alike are constants."""
+    """One position of an axis that surely is there, and from which end it is counted; divisors that are positive; loops of a few rounds.
+    Comparisons of which all runs decide alike are constants."""
     found = Positions(inference)
     decided: list[tuple[ir.Operation, bool]] = []
     for op in b.walk(function):
@@ -157,6 +161,8 @@ def _mark_ints(function: ir.Operation, inference: Inference) -> None:
             decided.append((op, truth))
         elif torch_name(op) in DIVISIONS and found.used(op)[1].is_at_least(1):
             op.attributes[POSITIVE_DIVISOR] = ir.UnitAttr.get(op.context)
+        elif op.name == LOOP and has_few_rounds(op, found):
+            tag_short(op)
         slot = position_of(op)
         known = inference.values.get(op.operands[0]) if slot else None
         axis = int_of(op.operands[slot - 1]) if slot else None

@@ -38,8 +38,9 @@ whatever the status: what it gives, and who owns that, has been folded on the st
 
 A part of a long entry (`split_kernel.py`) that has such loops gets the entry's status as its last argument.
 
-Loops of a known and small amount of work stay as they are, and those that the program did not write: what they compute may be taken for
-whole by what follows. Comes after deallocation, which would have to find out who owns what a loop of loops carries.
+Loops of a known and small amount of work stay as they are, those that halve a number in each round, and those that the program did not
+write: what they compute may be taken for whole by what follows. Comes after deallocation, which would have to find out who owns what a loop
+of loops carries.
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, conjuncts, known, minimum, of, select
 from tierup.lowering.building.loops import when
-from tierup.lowering.building.origins import is_programs
+from tierup.lowering.building.origins import has_few_rounds, is_programs
 from tierup.lowering.externals import polling
 from tierup.lowering.transforms.asserts_to_status import add_status
 
 BUDGET = 1 << 17  # operations between two polls: some 50 us
 CHUNK = 1 << 12  # operations of the inner loop
 _UNKNOWN = 1 << 11  # operations of what only the run knows
+_FEW, _MOST_OF_FEW = 1 << 2, 1 << 7  # rounds of a loop that halves a number: as a rule, and at most
 _CALL = 1 << 10  # operations of a function, which is a matrix product
 _SITE = INTERRUPTED - (ERROR_BASE - 1)  # the status as it is in here, where sites count from 1: see `adapter`
 
@@ -176,7 +178,9 @@ def _work(block: ir.Block, polled: list[ir.Operation], inside: bool = True) -> _
             else:
                 known += each * _UNKNOWN
         elif op not in polled:
-            rounds = _trip(op) if op.name == "scf.for" else _UNKNOWN if op.name == "scf.while" else 1
+            rounds = _trip(op) if op.name == "scf.for" else 1
+            if op.name == "scf.while":
+                rounds = _FEW if has_few_rounds(op) else _UNKNOWN
             for region in op.regions:
                 for inner in region.blocks:
                     known += (rounds or _UNKNOWN) * _work(inner, polled, inside=False).known
@@ -201,7 +205,7 @@ def _trip(loop: ir.Operation) -> int | None:
 
 
 def _is_short(loop: ir.Operation, work: _Work) -> bool:
-    trip = _trip(loop) if loop.name == "scf.for" else None
+    trip = _trip(loop) if loop.name == "scf.for" else _MOST_OF_FEW if has_few_rounds(loop) else None
     has_loops = any(op.name in ("scf.for", "scf.while") for op in b.walk_unfused(loop))
     return trip is not None and not has_loops and not work.arrays and trip * work.known <= BUDGET
 

@@ -66,6 +66,8 @@ class _Writer:
             (1, lambda: f"({self._int(depth + 1)}) {chance.choice('+-')} ({self._int(depth + 1)})"),
             (1, lambda: f"{chance.choice([2, 3, -1])} * ({self._int(depth + 1)})"),
             (1, lambda: f"-({self._int(depth + 1)})"),
+            (1, lambda: f"({self._int(depth + 1)} {chance.choice('&&|^')} {self._int(depth + 1)})"),
+            (1, lambda: f"({self._int(depth + 1)} >> {chance.choice([0, 1, 2])})"),
         ]
         return chance.choices([f for _, f in forms], [w for w, _ in forms])[0]()
 
@@ -75,6 +77,8 @@ class _Writer:
             return f"({self._condition(depth + 1)} {chance.choice(['and', 'or'])} {self._condition(depth + 1)})"
         if depth < 2 and x < 0.32:
             return f"not {self._condition(depth + 1)}"
+        if x < 0.36:
+            return chance.choice([self._ints[-1], f"{self._ints[-1]} != {chance.choice([0, 1, -1])}"])
         if x < 0.45:
             return f"0 <= {self._int(1)} < {chance.choice(['len(a)', 'len(b)'])}"
         return f"{self._int(1)} {chance.choice(['<', '<=', '>', '>=', '==', '!='])} {self._int(1)}"
@@ -134,7 +138,7 @@ class _Writer:
         self._add(indent, f"while {flag if how < 0.3 else 'True' if how < 0.45 else f'{condition} and {rounds} < 6'}:")
         self._block(indent + 1, depth + 1, 2)
         inside = self._counts.pop(indent + 1, step)  # the rounds of a loop inside decide how far this one goes
-        self._add(indent + 1, f"{name} += {chance.choice([step, inside])}")
+        self._add(indent + 1, f"{name} {chance.choice([f'+= {step}', f'+= {inside}', '>>= 1', '//= 2', f'&= {name} - 1'])}")
         self._add(indent + 1, f"{rounds} += 1")
         if how < 0.3:
             self._add(indent + 1, f"{flag} = {condition} and {rounds} < 4")

@@ -187,3 +187,33 @@ def test_rounds_of_a_loop_in_chunks_are_unrolled() -> None:
 
     native = same(bubbled, [(np.random.default_rng(3).random(40),)])
     assert native.plan("optimized").count("fcmp ogt double") >= 4
+
+
+def test_counters_and_what_is_not_0_are_proven() -> None:
+    """Small steps reach no number of 64 bits in any run; and a remainder by what is not negative, and not 0, is neither negative nor refused."""
+
+    def rounds_of_euclid(n: int, of: int) -> tuple[int, int]:
+        count, last = 0, 0
+        for i in range(1, n):
+            x, y = i, max(of, 0)
+            while y:
+                x, y = y, x % y
+                count += 1
+            last = x
+        return count, last
+
+    native = same(rounds_of_euclid, [(20, 12), (50, 37), (0, 5), (3, MOST), (9, 0)])
+    assert "_fits" not in native.plan("torch")
+    assert "i32 6553" not in native.plan("optimized")  # the status of a check that failed
+
+
+@pytest.mark.parametrize("start", [0, 5, MOST - 3, -MOST - 1])
+def test_a_counter_that_begins_near_the_end_is_checked(start: int) -> None:
+    def counted(n: int, start: int) -> int:
+        count = start
+        while n:
+            n &= n - 1
+            count += 1
+        return count
+
+    same(counted, [(7, 0), (0, start), (255, start), (1 << 62, start), (31, start)])

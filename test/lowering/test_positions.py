@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.jit import jit
 from tierup.lowering.base.abi import Request
 from tierup.lowering.building import builders as b
+from tierup.lowering.building.origins import has_few_rounds
 from tierup.lowering.compiling.pipelines import PREPARE
 from tierup.lowering.compiling.requests import parse
 from tierup.runtime.code.plans import NotCompiled
@@ -35,19 +36,24 @@ MARKED = NamedPipeline("up to the marks", "", (*PREPARE.steps[:4], "func.func(ti
 
 def proven(function: Any, values: tuple[Any, ...], *, dynamic: bool) -> dict[int, set[str]]:
     """What is said of the positions on each line, "" for one that is to be checked at both ends."""
+    found = defaultdict(set)
+    for op in marked(function, values, dynamic=dynamic):
+        if op.name in ("torch.aten.select.int", "torch.aten.select_scatter"):
+            line = int(re.search(r'":(\d+):', str(op.location))[1])
+            low = NOT_NEGATIVE if NOT_NEGATIVE in op.attributes else ""
+            found[line].add(ir.StringAttr(op.attributes[INSIDE]).value if INSIDE in op.attributes else low)
+    return dict(found)
+
+
+def marked(function: Any, values: tuple[Any, ...], *, dynamic: bool) -> Iterator[ir.Operation]:
+    """The ops of a program after tierup-mark-sizes."""
     variant, _ = jit(function).find(values, {})
     graph, sizes = variant.built.program, symbolic(values) if dynamic else [None] * len(values)
     arguments = tuple(spec_of(v, size) for v, size in zip(values, sizes, strict=True))
-    found = defaultdict(set)
     with thread_context(), ir.Location.unknown():
         module = parse(Request(specialise(_values(graph.graph), graph.entry, arguments), graph.entry, arguments))
         run(MARKED, module, Reason.PROGRAM_RAISES)
-        for op in b.walk(module.operation):
-            if op.name in ("torch.aten.select.int", "torch.aten.select_scatter"):
-                line = int(re.search(r'":(\d+):', str(op.location))[1])
-                low = NOT_NEGATIVE if NOT_NEGATIVE in op.attributes else ""
-                found[line].add(ir.StringAttr(op.attributes[INSIDE]).value if INSIDE in op.attributes else low)
-    return dict(found)
+        yield from b.walk(module.operation)
 
 
 def function(path: Path, source: str, **names: Any) -> Callable[..., Any]:
@@ -79,7 +85,9 @@ def test_what_is_proven_of_positions_holds_in_every_run(tmp_path: Path, dynamic:
                     noted(np.ones(m), np.ones(n), *ints)
                 except (IndexError, UnboundLocalError):
                     pass
-        for line, places in said.items():
+        lines = [line.strip() for line in source.splitlines()]
+        for line in said:
+            places = set.union(*(said[other] for other in said if lines[other - 1] == lines[line - 1]))  # of two alike one may be left
             if len(places) == 1:
                 (place,) = places
                 proofs += place not in ("", NOT_NEGATIVE)
@@ -101,6 +109,9 @@ PROVEN = {
     "counted from the end": ("for i in range(len(a)):\n        s += a[-1 - i]", FROM_END),
     "what a condition says": ("if 0 <= n < len(a):\n        s += a[n]", FROM_START),
     "what a condition says is not so": ("if n < 0 or n >= len(a):\n        return s\n    s += a[n]", FROM_START),
+    "what is no less than 0, and not 0": ("for i in range(len(a)):\n        if i != 0:\n            s += a[i - 1]", FROM_START),
+    "what a loop goes on with while it is not 0": ("i = len(a) - 1\n    while i:\n        s += a[i - 1]\n        i >>= 1", FROM_START),
+    "bits of what is inside": ("s += a[n & (len(a) - 1)]", FROM_START),
     "what is asked before and": ("if n > 0 and n < len(a) and a[n - 1] > 0:\n        s += a[n]", FROM_START),
     "a loop down while it is above 0": (
         "for i in range(len(a)):\n        j = i\n        while j > 0 and a[j - 1] > 2:\n            j -= 1",
@@ -170,3 +181,25 @@ def test_what_an_inner_loop_says_of_an_outer_one_is_not_taken_from_the_outer_one
         for each in (f, jitted):
             with pytest.raises(IndexError):
                 each(np.ones(6), 30)
+
+
+HALVED = {
+    "bits of what is not negative": ("n = max(k, 0)\n    while n:\n        n >>= 1", True),
+    "digits": ("n = k * 0 + len(a)\n    while n > 0:\n        s += n % 10\n        n //= 10", True),
+    "bits that are set": ("n = len(a)\n    while n != 0:\n        n &= n - 1\n        s += 1", True),
+    "bits that are set, of an element": ("n = i[0]\n    while n:\n        n &= n - 1\n        s += 1", True),
+    "remainders": ("m = 12\n    n = k\n    while n:\n        m, n = n, m % n", True),
+    "bits of what may be negative": ("n = k\n    while n:\n        n >>= 1", False),
+    "down to 1, which 0 never is": ("n = max(k, 0)\n    while n != 1:\n        n >>= 1", False),
+    "by 1": ("n = max(k, 0)\n    while n:\n        n //= 1 + 0 * k", False),
+    "remainders by another": ("m = 12\n    n = k\n    while n:\n        n = m % n + 1", False),
+    "bits of another": ("n = len(a)\n    m = k\n    while n:\n        n = m & (m - 1)\n        m += 1", False),
+}
+
+
+@pytest.mark.parametrize("name", HALVED)
+def test_a_loop_that_halves_a_number_is_known_to_end_soon(name: str, tmp_path: Path) -> None:
+    body, ends = HALVED[name]
+    f = function(tmp_path / "p.py", f"def f(a, i, k):\n    s = 0\n    {body}\n    return s, n\n")
+    loops = [has_few_rounds(op) for op in marked(f, (np.ones(6), np.array([12, 40]), 9), dynamic=False) if op.name == "torch.prim.Loop"]
+    assert loops and all(few is ends for few in loops)

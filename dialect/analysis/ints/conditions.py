@@ -1,6 +1,7 @@
 """What conditions say of ints, where they hold: comparisons behind `and`, `or` and `not`, of which each is a fact.
 
     if 0 <= i and i + 1 < n:        0 <= i + 0, i <= n - 2
+    while n != 0: or `while n:`     n is not 0
     while j > 0:                    0 <= j - 1 at the beginning of each round: what is asked at its end is asked of what is handed on
 """
 
@@ -14,7 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of
 
 LOOP, IF = "torch.prim.Loop", "torch.prim.If"
-Fact = tuple[ir.Value, ir.Value, int]  # left <= right + number
+Fact = tuple[ir.Value, ir.Value | None, int]  # left <= right + number, or, without a right, left != number
 Form = tuple[ir.Value, int]  # a value, and what is added to it
 
 
@@ -52,7 +53,13 @@ def facts_of(condition: ir.Value, holds: bool) -> Iterator[Fact]:
     name = torch_name(op)
     if name in COMPARED:
         yield from _facts_of_length(op, name, holds)
-        yield from COMPARED[name if holds else _OPPOSITE[name]](*op.operands)
+        name = name if holds else _OPPOSITE[name]
+        yield from COMPARED[name](*op.operands)
+        x, y = op.operands
+        if name == "aten.ne.int":
+            yield from [(side, None, number) for side, other in ((x, y), (y, x)) if (number := int_of(other)) is not None]
+    elif name == "aten.Bool.int" and holds:
+        yield op.operands[0], None, 0
     elif name == "aten.__not__":
         yield from facts_of(op.operands[0], not holds)
     elif op.name == IF:  # `and` where both hold, `or` where neither does

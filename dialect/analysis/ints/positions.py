@@ -94,6 +94,15 @@ class Bounds:
         """Whether the value surely is no more."""
         return any(at_least(most - a, 0) for a in self.highs)
 
+    def may_be(self, number: int) -> bool:
+        """Whether the value may be this one."""
+        return not self.is_at_least(number + 1) and not self.is_at_most(number - 1)
+
+    def but(self, number: int) -> Bounds:
+        """Of a value that is not this one."""
+        lows, highs = (number + 1,) if self.is_at_least(number) else (), (number - 1,) if self.is_at_most(number) else ()
+        return _bounds((*lows, *self.lows), (*highs, *self.highs))
+
 
 def _bounds(lows: Iterable[Dim], highs: Iterable[Dim]) -> Bounds:
     return Bounds(tuple(dict.fromkeys(filter(_is_small, lows)))[:_MOST], tuple(dict.fromkeys(filter(_is_small, highs)))[:_MOST])
@@ -294,8 +303,13 @@ class Positions:
     def _of_rounds(self, loop: ir.Operation) -> Iterator[Fact]:
         """What a loop's condition says at the beginning of each round: at the end of each it is asked of what is handed on, and of what
         comes in it was asked before, or holds anyway."""
-        asked = [(form(left), form(right), more) for left, right, more in facts_of(loop.operands[1], True)]
+        asked = [(form(left), right and form(right), more) for left, right, more in facts_of(loop.operands[1], True)]
         for left, right, more in facts_of(handed_over(loop.regions[0].blocks[0])[0], True):
+            if right is None:
+                here = side_of_round(left, loop)
+                if here is not None and ((form(here[1]), None, more) in asked or not self.of(here[1]).may_be(more)):
+                    yield here[0], None, more
+                continue
             a, b = (((side, side) if self._size(side) is not None else side_of_round(side, loop)) for side in (left, right))
             if a is None or b is None:
                 continue
@@ -313,8 +327,13 @@ class Positions:
         """The bounds of an int where these facts hold: what is said of it, and of what differs from it by a number."""
         root, added = form(value)
         said: dict[int, Bounds] = {added: self.of(value)}
-        for left, right, more in facts:
-            (a, before), (b, behind) = form(left), form(right)
+        for left, right, more in sorted(facts, key=lambda fact: fact[1] is None):
+            a, before = form(left)
+            if right is None:
+                if a == root:
+                    said[before] = said.get(before, self.of(left)).but(more)
+                continue
+            b, behind = form(right)
             if a == root:
                 said[before] = said.get(before, self.of(left)) & _bounds((), (high + more for high in self.of(right).highs))
             if b == root:
@@ -329,6 +348,8 @@ class Positions:
         (x, more), (y, less) = (form(v, self.fits) for v in op.operands)
         found = _NOTHING
         for left, right, number in (*self._around(op), *_facts_of_item(op.operands[0]), *_facts_of_item(op.operands[1])):
+            if right is None:
+                continue
             (a, added), (c, other) = (form(side, lambda made: _saturates(made) or self.fits(made)) for side in (left, right))
             # a sum that saturates is no more than what it stands for, a difference no less
             for low, high, gap in ((left, right, number), *([(a, c, other - added + number)] if added <= 0 <= other else [])):
@@ -341,7 +362,7 @@ class Positions:
     def _not_negative(self, facts: Sequence[Fact]) -> Iterator[Dim]:
         """What the conditions around an op say of sizes: formulas that are not negative there."""
         for left, right, more in facts:
-            for high in self.of(right).highs:
+            for high in self.of(right).highs if right is not None else ():
                 for low in self.of(left).lows:
                     yield high + more - low
 
@@ -396,9 +417,9 @@ def _saturates(op: ir.Operation) -> bool:
 
 
 def _quotient(known: Positions, op: ir.Operation) -> Bounds:
-    number, found = int_of(op.operands[1]), known.used(op)[0]
+    number, (found, by) = int_of(op.operands[1]), known.used(op)
     if number is None or number < 1:
-        return _NOTHING
+        return Bounds((0,), found.highs) if found.is_at_least(0) and by.is_at_least(1) else _NOTHING
     lows, highs = ([_divided(bound, number) for bound in bounds] for bounds in (found.lows, found.highs))
     return _bounds((0, *lows), (*highs, *found.highs)) if found.is_at_least(0) else _bounds(lows, highs)
 
@@ -435,6 +456,20 @@ def _between_zero_and(found: Bounds, by: Bounds) -> Bounds:
     return _bounds((0,), (*(high - 1 for high in by.highs), *(found.highs if found.is_at_least(0) else ())))
 
 
+def _conjunction(known: Positions, op: ir.Operation) -> Bounds:
+    never_negative = [bounds for bounds in known.used(op) if bounds.is_at_least(0)]
+    return _bounds((0,), (high for bounds in never_negative for high in bounds.highs)) if never_negative else _NOTHING
+
+
+def _disjunction(known: Positions, op: ir.Operation) -> Bounds:
+    return Bounds((0,)) if all(bounds.is_at_least(0) for bounds in known.used(op)) else _NOTHING
+
+
+def _shifted_right(known: Positions, op: ir.Operation) -> Bounds:
+    x, _ = known.used(op)
+    return Bounds((0,), x.highs) if x.is_at_least(0) else _NOTHING
+
+
 def _lesser(known: Positions, op: ir.Operation) -> Bounds:
     a, b = known.used(op)
     return _bounds((a | b).lows, (*a.highs, *b.highs))
@@ -452,6 +487,10 @@ _RULES: dict[str, Callable[[Positions, ir.Operation], Bounds]] = {
     "aten.mul.int": _multiple,
     "aten.floordiv.int": _quotient,
     "aten.remainder.int": _remainder,
+    "aten.__and__.int": _conjunction,
+    "aten.__or__.int": _disjunction,
+    "aten.__xor__.int": _disjunction,
+    "aten.__rshift__.int": _shifted_right,
     "prim.min.int": _lesser,
     "prim.max.int": _greater,
     "aten.__derive_index": Positions._derived,

@@ -1,7 +1,8 @@
 """Between which bounds the ints of a function lie: what proves that an op on them needs no check for results of more than 64 bits.
 
 Of what a loop carries nothing is assumed at first; what its rounds hand on then says more, and once more, since what is known of one value
-narrows others. A value that rounds only add to is bounded by how many there are. Sizes that lie in memory are at most `MOST`; what
+narrows others. A value that rounds only add to is bounded by how many there are, and a counter, which small steps alone change, by how many
+steps any run has time for. Sizes that lie in memory are at most `MOST`; what
 broadcasting shows may be larger.
 """
 
@@ -20,6 +21,9 @@ Range = tuple[int, int]  # the least and the greatest
 ALL: Range = (-(1 << 63), (1 << 63) - 1)
 MOST = 1 << 48  # more bytes than an address has
 _ROUNDS = 2  # through a loop, narrowing what it carries
+_STEP, _STEPS = 1 << 8, 1 << 54  # of a counter: half a year of one in each nanosecond
+_FIRST = 1 << 50  # what a counter begins with, at most
+_WAYS = 100  # values that a counter is made of
 _EFFORT = 20_000  # values looked at; beyond it nothing more is known
 _INT = "!torch.int"
 _SIZES = frozenset({"aten.size.int", "aten.numel", "aten.len.Tensor"})
@@ -118,6 +122,46 @@ class Ranges:
             self._known = {**before, **{a: found for (_, a), found in zip(arguments, bounds, strict=True)}}
             bounds = [_common(found, self._after(loop, i, rounds - 1)) for (i, _), found in zip(arguments, bounds, strict=True)]
         self._known = {**before, **{a: found for (_, a), found in zip(arguments, bounds, strict=True)}}
+        if rounds > MOST:
+            bounds = [_common(found, self._counted(a)) for (_, a), found in zip(arguments, bounds, strict=True)]
+            self._known = {**before, **{a: found for (_, a), found in zip(arguments, bounds, strict=True)}}
+
+    def _counted(self, value: ir.Value) -> Range:
+        """Of a counter: what it begins with, and what was added to that in all loops that it goes through."""
+        begins, least, most, seen, ahead = list[Range](), 0, 0, set[ir.Value](), [value]
+        while ahead:
+            value = ahead.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            step, ways = self._ways(value)
+            if not ways:
+                begins.append(self.of(value))
+            if len(seen) > _WAYS or any(max(map(abs, found)) > _FIRST for found in begins[-1:]):
+                return ALL
+            least, most, ahead = min(least, step[0]), max(most, step[1]), [*ahead, *ways]
+        low, high = _hull(*begins)
+        return low + _STEPS * least, high + _STEPS * most
+
+    def _ways(self, value: ir.Value) -> tuple[Range, list[ir.Value]]:
+        """What a value has added to others, and to which; none where it is the sum of nothing and a small step."""
+        if isinstance(value.owner, ir.Block):
+            loop, number = value.owner.owner, ir.BlockArgument(value).arg_number
+            if loop.name != "torch.prim.Loop" or number == 0:
+                return (0, 0), []
+            return (0, 0), [loop.operands[1 + number], handed_over(value.owner)[number]]
+        op = value.owner.operation
+        if op.name in ("torch.prim.Loop", "torch.prim.If"):
+            at = ir.OpResult(value).result_number
+            if op.name == "torch.prim.If":
+                return (0, 0), [handed_over(region.blocks[0])[at] for region in op.regions]
+            return (0, 0), [op.operands[2 + at], handed_over(op.regions[0].blocks[0])[1 + at]]
+        name = torch_name(op)
+        for x, y in ((0, 1), (1, 0)) if name == "aten.add.int" else ((0, 1),) if name == "aten.sub.int" else ():
+            step = self.of(op.operands[y])
+            if max(map(abs, step)) <= _STEP:
+                return (step if name == "aten.add.int" else (-step[1], -step[0])), [op.operands[x]]
+        return (0, 0), []
 
     def _after(self, loop: ir.Operation, at: int, rounds: int) -> Range:
         """The bounds of a value that a loop carries after at most so many rounds."""

@@ -42,24 +42,58 @@ func.func @remainders(%n: !torch.int) -> (!torch.int, !torch.int) {
   return %0#0, %0#1 : !torch.int, !torch.int
 }
 
-// A round too many: the count itself fits, one more than it does not.
+// A counter: no run takes so many small steps, in a loop that may end when it likes and behind it. By larger ones it may be too large.
 
-// CHECK-LABEL: func.func @one_more(
-// CHECK: torch.prim.Loop
+// CHECK-LABEL: func.func @counter(
 // CHECK-NOT: assert
 // CHECK: torch.prim.Loop.condition
-// CHECK: assert
+// CHECK-NOT: assert
 // CHECK: return
-func.func @one_more(%n: !torch.int) -> !torch.int {
+// CHECK-LABEL: func.func @larger_steps(
+// CHECK: torch.prim.Loop
+// CHECK: assert
+// CHECK: torch.prim.Loop.condition
+// CHECK: return
+// CHECK-LABEL: func.func @twice_the_counter(
+// CHECK: torch.prim.Loop
+// CHECK: assert
+// CHECK: torch.prim.Loop.condition
+// CHECK: return
+func.func @counter(%n: !torch.int) -> !torch.int {
   %true = torch.constant.bool true
   %zero = torch.constant.int 0
-  %one = torch.constant.int 1
+  %step = torch.constant.int 1
   %0 = torch.prim.Loop %n, %true, init(%zero) {
   ^bb0(%i: !torch.int, %count: !torch.int):
-    %1 = torch.aten.add.int %count, %one {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+    %1 = torch.aten.add.int %count, %step {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
     torch.prim.Loop.condition %true, iter(%1 : !torch.int)
   } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
-  %2 = torch.aten.add.int %0, %one {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+  %2 = torch.aten.add.int %0, %step {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+  return %2 : !torch.int
+}
+
+func.func @larger_steps(%n: !torch.int) -> !torch.int {
+  %true = torch.constant.bool true
+  %zero = torch.constant.int 0
+  %step = torch.constant.int 1000
+  %0 = torch.prim.Loop %n, %true, init(%zero) {
+  ^bb0(%i: !torch.int, %count: !torch.int):
+    %1 = torch.aten.add.int %count, %step {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+    torch.prim.Loop.condition %true, iter(%1 : !torch.int)
+  } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
+  %2 = torch.aten.add.int %0, %step {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+  return %2 : !torch.int
+}
+
+func.func @twice_the_counter(%n: !torch.int) -> !torch.int {
+  %true = torch.constant.bool true
+  %step = torch.constant.int 1
+  %0 = torch.prim.Loop %n, %true, init(%step) {
+  ^bb0(%i: !torch.int, %count: !torch.int):
+    %1 = torch.aten.add.int %count, %count {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
+    torch.prim.Loop.condition %true, iter(%1 : !torch.int)
+  } : (!torch.int, !torch.bool, !torch.int) -> !torch.int
+  %2 = torch.aten.add.int %0, %step {tierup.promotion = "numpy"} : !torch.int, !torch.int -> !torch.int
   return %2 : !torch.int
 }
 

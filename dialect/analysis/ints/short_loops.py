@@ -1,0 +1,78 @@
+"""Loops that go round a few times, whatever the numbers are: each round halves one, and 0 ends them.
+
+    while n > 0: n >>= 1        while n: n //= 10        while n: n &= n - 1        while b: a, b = b, a % b
+
+Each round of the first three takes a bit off a number that is not negative; of what NumPy's elements hold, where the least int minus 1 is
+the greatest one, the third does so of any. The last one halves in two rounds (Lamé, 1844): remainders have the sign of what they are by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tierup.dialect.analysis.ints.conditions import facts_of, form
+from tierup.dialect.analysis.ints.positions import Positions
+from tierup.dialect.ir.structure import handed_over
+from tierup.dialect.ir.walking import torch_name
+from tierup.dialect.mlir import ir
+from tierup.dialect.rewriting.core import int_of
+
+
+def has_few_rounds(loop: ir.Operation, known: Positions) -> bool:
+    """Whether a torch.prim.Loop over numbers surely ends after some 128 rounds."""
+    body = loop.regions[0].blocks[0]
+    condition, *given = handed_over(body)
+    taken = list(body.arguments)[1:]
+    if any("tensor" in (type_ := str(v.type)) and not type_.startswith("!torch.vtensor<[],si") for v in taken):
+        return False
+    pairs = list(zip(taken, given, strict=True))
+    return any(_is_halved(old, new, pairs, known) for new in _never_zero(condition) for old in _before(new, pairs))
+
+
+def _before(new: ir.Value, pairs: Sequence[tuple[ir.Value, ir.Value]]) -> list[ir.Value]:
+    """What a round took where it hands on a value."""
+    return [old for old, given in pairs if given == new]
+
+
+def _never_zero(condition: ir.Value) -> Iterator[ir.Value]:
+    """The numbers that are not 0 where a condition holds."""
+    for left, right, number in facts_of(condition, True):
+        if right is None and number == 0:
+            yield left
+        elif right is not None and (int_of(left) or 0) > number:
+            yield right
+    op = _maker(condition)
+    if op is not None and torch_name(op) == "aten.Bool.Tensor":
+        asked = _maker(op.operands[0])
+        compared = asked is not None and torch_name(asked) == "aten.ne.Scalar" and int_of(asked.operands[1]) == 0
+        yield asked.operands[0] if asked is not None and compared else op.operands[0]
+
+
+def _is_halved(old: ir.Value, new: ir.Value, pairs: Sequence[tuple[ir.Value, ir.Value]], known: Positions) -> bool:
+    """Whether what a round hands on is half of what it took: at once, or in two rounds."""
+    op = _maker(new)
+    x, y = list(op.operands)[:2] if op is not None and len(op.operands) > 1 else (old, old)
+    match torch_name(op) if op is not None else "":
+        case "aten.__rshift__.int":
+            return x == old and (int_of(y) or 0) >= 1 and known.of(old).is_at_least(0)
+        case "aten.floordiv.int":
+            return x == old and (int_of(y) or 0) >= 2 and known.of(old).is_at_least(0)
+        case "aten.__and__.int":
+            return {form(x), form(y)} == {(old, 0), (old, -1)} and known.of(old).is_at_least(0)
+        case "aten.bitwise_and.Tensor":
+            return any(a == old and _is_one_less(b, old) for a, b in ((x, y), (y, x)))
+        case "aten.remainder.int":
+            return y == old and (x, old) in pairs
+    return False
+
+
+def _is_one_less(value: ir.Value, than: ir.Value) -> bool:
+    op = _maker(value)
+    if op is None or torch_name(op) != "aten.sub.Scalar":
+        return False
+    x, *numbers = op.operands
+    return x == than and all(int_of(v) == 1 for v in numbers)
+
+
+def _maker(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
