@@ -32,7 +32,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("program", "way"),
-    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"erased {way}", PROGRAMS, 15)],
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"erased {way}", PROGRAMS, 24)],
 )
 def test_no_pass_reads_an_op_that_was_erased(program: Program, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERUP_CACHE", "0")
@@ -42,7 +42,7 @@ def test_no_pass_reads_an_op_that_was_erased(program: Program, way: str, monkeyp
     assert not dead.found, "\n".join(dead.found)
 
 
-@pytest.mark.parametrize("program", drawn("stale keys", PROGRAMS, 12), ids=lambda program: program.name)
+@pytest.mark.parametrize("program", drawn("stale keys", PROGRAMS, 18), ids=lambda program: program.name)
 def test_no_pass_takes_a_new_value_for_an_erased_one(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERUP_CACHE", "0")
     for way, options in WAYS.items():

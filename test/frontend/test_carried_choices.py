@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beside_python import alike, both, ending
+from sampling import drawn
 
 import tierup
 
@@ -33,8 +34,11 @@ PROGRAMS = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64], ids=lambda d: d.__name__)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    drawn("carried choices", [(name, dtype) for name in PROGRAMS for dtype in (np.float64, np.float32, np.int64)], 2),
+    ids=lambda v: getattr(v, "__name__", v),
+)
 def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, dtype: type, tmp_path: Path) -> None:
     f, plain = both("x, a, t, n", PROGRAMS[name], tmp_path)
     rng = np.random.default_rng(1)

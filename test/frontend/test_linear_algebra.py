@@ -87,7 +87,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "layout", "stack"), drawn("linalg", CASES, 7, kind=lambda case: case[1]))
+@pytest.mark.parametrize(("kind", "name", "layout", "stack"), drawn("linalg", CASES, 10, kind=lambda case: case[1]))
 def test_numpys_results_come_natively(kind, name, layout, stack):
     plain = {"square": SQUARE, "definite": DEFINITE, "any": ANY}[kind][name]
     a = matrices(kind, layout, stack, *((5, 3) if kind == "any" else ()))

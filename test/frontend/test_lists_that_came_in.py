@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.runtime.arguments.lists.columns import FEWEST
@@ -122,7 +123,7 @@ def outcome(f: Callable[..., Any], xs: list[Any], k: int) -> Any:
     return [repr(i) if not isinstance(i, np.ndarray) else (i.dtype, repr(i.tolist())) for i in items], [type(i) for i in items], repr(xs), [i is xs for i in items]
 
 
-@pytest.mark.parametrize("function", [*WHOLE, *BY_ITEMS], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", drawn("lists that came in", [*WHOLE, *BY_ITEMS], 2), ids=lambda f: f.__name__)
 def test_a_function_of_a_list_gives_what_python_gives(function: Callable[..., Any]) -> None:
     decorated, chance = tierup.jit(function), random.Random(1)
     for n in (FEWEST, MOST_NUMBERS + 1, 4):

@@ -161,7 +161,7 @@ def assert_same(name: str, found: object, wanted: object) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", drawn("rewritten", CASES, -(-len(CASES) // 15)), ids=lambda c: f"{c[0]}-{c[1]}")
+@pytest.mark.parametrize("case", drawn("rewritten", CASES, -(-len(CASES) // 10)), ids=lambda c: f"{c[0]}-{c[1]}")
 def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
     name, kind = case
     function = function_of(BODIES[name])
@@ -226,7 +226,7 @@ def test_what_is_left_to_numpy_is_answered_by_it(number: int) -> None:
         assert bits(mine) == bits(given)
 
 
-@pytest.mark.parametrize("name", drawn("rewritten and native", [name for name in BODIES if name not in REFUSED], 3))
+@pytest.mark.parametrize("name", drawn("rewritten and native", [name for name in BODIES if name not in REFUSED], 4))
 def test_native_code_gives_them(name: str) -> None:
     function = function_of(BODIES[name])
     jitted = tierup.jit(function, strict=True)

@@ -42,12 +42,12 @@ def _with_sizes() -> list[tuple]:
     return list(first.values())
 
 
-@pytest.mark.parametrize("sample", drawn("native", SAMPLES, 3, kind=lambda sample: sample[0]), ids=_tag)
+@pytest.mark.parametrize("sample", drawn("native", SAMPLES, 4, kind=lambda sample: sample[0]), ids=_tag)
 def test_native_code_computes_what_tier_0_computes(sample: tuple) -> None:
     _compare(sample, symbolic=False)
 
 
-@pytest.mark.parametrize("sample", drawn("symbolic", _with_sizes(), 3, kind=lambda sample: optable.lookup(sample[0]).kind), ids=_tag)
+@pytest.mark.parametrize("sample", drawn("symbolic", _with_sizes(), 4, kind=lambda sample: optable.lookup(sample[0]).kind), ids=_tag)
 def test_native_code_for_symbolic_sizes_computes_what_tier_0_computes(sample: tuple) -> None:
     _compare(sample, symbolic=True)
 

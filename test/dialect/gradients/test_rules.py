@@ -58,13 +58,13 @@ def _with_orders() -> list[tuple[Case, int]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "orders"), [pytest.param(given, orders, id=str(given)) for given, orders in drawn("central", _with_orders(), 3, kind=lambda c: c[0].op)]
+    ("given", "orders"), [pytest.param(given, orders, id=str(given)) for given, orders in drawn("central", _with_orders(), 4, kind=lambda c: c[0].op)]
 )
 def test_gradients_agree_with_central_differences(given: Case, orders: int) -> None:
     check(given, orders=orders)
 
 
-@pytest.mark.parametrize("given", drawn("typed", CASES, 18), ids=str)
+@pytest.mark.parametrize("given", drawn("typed", CASES, 24), ids=str)
 def test_gradients_of_typed_programs_do_too(given: Case) -> None:
     """Sizes and dtypes that are known leave ops out."""
     check(given, typed=True)
