@@ -6,6 +6,7 @@ Use these instead of `ir.Module.parse`, which knows nothing of the tierup ops an
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def check_nesting(text: str, file: str = "-") -> None:
 
 def read(path: str | Path) -> bytes:
     """A file's content. Raises OSError, also for one of more than LARGEST bytes: a device may give bytes for ever."""
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise OSError(errno.EFBIG, f"more than {LARGEST >> 20} MiB", str(path))

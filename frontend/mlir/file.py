@@ -80,6 +80,8 @@ def _choose(functions: dict[str, ir.Operation], where: str, entry: str | None) -
     ]
     listed = ", ".join(f"@{n}" for n in public) or "no public function"
     if entry is not None:
+        if not isinstance(entry, str):
+            raise TypeError(f"entry: expected the name of a function, got {entry!r}; {where} has {listed}")
         wanted = entry.removeprefix("@")
         if wanted not in functions:
             raise ProgramError(f"{where} has no function @{wanted}{closest(wanted, functions)}; it has {listed}")

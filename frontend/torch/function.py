@@ -124,7 +124,7 @@ class TorchFunction:
     def __reduce__(self) -> Any:
         raise TypeError(f"{self!r} is neither copied nor pickled: copy the program that it was made of, and make a function of the copy")
 
-    def explain(self) -> str:
+    def explain(self, details: bool = False) -> str:
         """As `Function.explain`, with how calls went whose inputs or parameters require a gradient."""
         joined = [v.executor.gradients.stats() for v in self._function.variants if v.executor.has_gradients]
         count = sum(s.hits + s.misses for s in joined)
@@ -132,7 +132,7 @@ class TorchFunction:
         through += self._left[Reason.NO_GRADIENT]
         line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
         others = [f"\n  {n} calls by the original program: {r.value}" for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
-        return str(self._function.explain()) + (line if count or through else "") + "".join(others)
+        return str(self._function.explain(details)) + (line if count or through else "") + "".join(others)
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"

@@ -61,7 +61,10 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], parts: Sequ
     head = _HEAD.pack(MAGIC, VERSION, key is not None, hashlib.sha256(body).digest())
     signature = b"" if key is None else _signature(key, head)
     path = Path(path)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None  # by the name that the user knows
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(head + body + signature)
@@ -74,7 +77,7 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], parts: Sequ
 
 def read(path: str | os.PathLike[str], key: bytes | None = None) -> Bundle:
     """What a bundle holds. Raises BundleError for a file that is none, is damaged or cut short, is too new, or, where there is a key, was
-    not signed with it; OSError."""
+    not signed with it; OSError; TypeError or ValueError for what is no key."""
     data = memoryview(Path(path).read_bytes())
     if data[: len(MAGIC)] != MAGIC:
         raise BundleError(f"{path} is no bundle of tierup's: it does not begin as one; f.save and tierup-compile make them")
@@ -86,7 +89,7 @@ def read(path: str | os.PathLike[str], key: bytes | None = None) -> Bundle:
     head, body = bytes(data[: _HEAD.size]), data[_HEAD.size : len(data) - _SIGNATURE * (signed == 1)]
     if version < 1 or signed > 1 or hashlib.sha256(body).digest() != digest:
         raise BundleError(f"{path} is damaged or cut short: its checksum does not match; copy it again, or make it again")
-    if key is not None and not (signed and hmac.compare_digest(_signature(key, head), data[len(data) - _SIGNATURE :])):
+    if key is not None and not (hmac.compare_digest(_signature(key, head), data[len(data) - _SIGNATURE :]) and signed):
         raise BundleError(f"{path} is {'signed with another key' if signed else 'not signed'}: it is not what the owner of this key wrote")
     (length,) = _LENGTH.unpack_from(body)
     made = Bundle(str(path), {}, body[_LENGTH.size + length :])

@@ -121,7 +121,10 @@ class _Spans:
     def __init__(self, provider: TracerProvider | None) -> None:
         from opentelemetry import trace as opentelemetry  # an optional dependency
 
-        self._tracer = (provider or opentelemetry.get_tracer_provider()).get_tracer("tierup")
+        provider = provider or opentelemetry.get_tracer_provider()
+        if not hasattr(provider, "get_tracer"):
+            raise TypeError(f"spans takes a TracerProvider of OpenTelemetry's, not {provider!r}")
+        self._tracer = provider.get_tracer("tierup")
 
     def _span(self, name: str, start: float, end: float, function: str, line: str, more: dict[str, Any]) -> None:
         file, _, number = line.partition(".py:")

@@ -168,6 +168,8 @@ def subscribe(listener: Listener) -> Iterator[Listener]:
     """Call `listener(event)` for each event of any function while the block runs, from the thread where it happens. An exception of the
     listener's is a RuntimeWarning, once in the block, and nothing else."""
     global _subscriptions
+    if not callable(listener):
+        raise TypeError(f"subscribe takes a function that is called with each event, as `print`, not {listener!r}")
     mine = _Subscription(listener)
     with _lock:
         _subscriptions = (*_subscriptions, mine)

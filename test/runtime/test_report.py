@@ -33,6 +33,29 @@ for i in range(8):
 """
 
 
+def test_what_is_no_path_listener_registry_entry_or_key_is_named(tmp_path: Path) -> None:
+    """A number would be taken for an open file: whose it is, the page would be written there."""
+    f = tierup.jit(lambda x: x + 1)
+    file = tmp_path / "f.mlir"
+    file.write_text("func.func @main(%x: !torch.vtensor) -> !torch.vtensor { return %x : !torch.vtensor }")
+    f(np.ones(2)), f(np.ones(2))
+    f.save(tmp_path / "f.plan")
+    for refused, what in (
+        (lambda: f.report(3), "PathLike"),
+        (lambda: tierup.report(3), "PathLike"),
+        (lambda: tierup.load(3), "PathLike"),
+        (lambda: tierup.load(file, entry=3), "the name of a function, got 3"),
+        (lambda: tierup.events.subscribe(3).__enter__(), "not 3"),
+        (lambda: tierup.metrics(3), "a CollectorRegistry of prometheus_client's, not 3"),
+        (lambda: tierup.spans(3).__enter__(), "a TracerProvider of OpenTelemetry's, not 3"),
+        (lambda: tierup.load_plan(tmp_path / "f.plan", key=3), "a key is bytes, not int"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            refused()
+    with pytest.raises(FileNotFoundError, match=r"nowhere/f\.plan'$"):
+        f.save(tmp_path / "nowhere" / "f.plan")
+
+
 def test_functions_that_are_gone_are_there_by_their_line_and_how_often_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_MOST_LINES", 10**6)  # whatever tests before this one took
     monkeypatch.setattr(process, "_LEAST", 0.0)

@@ -55,6 +55,8 @@ def metrics(registry: CollectorRegistry | None = None) -> Metrics:
     it. Raises ImportError where prometheus-client is not installed."""
     from prometheus_client import REGISTRY  # an optional dependency
 
-    made = Metrics()
-    (registry or REGISTRY).register(made)
+    made, registry = Metrics(), registry or REGISTRY
+    if not hasattr(registry, "register"):
+        raise TypeError(f"metrics takes a CollectorRegistry of prometheus_client's, not {registry!r}")
+    registry.register(made)
     return made

@@ -38,7 +38,7 @@ def report(path: str | os.PathLike[str] | None = None) -> str:
         lines = [(place.name, at, times, place.made) for place, at, times in totals]
         write.write(path, data.process_data(functions[:_MOST_LINES], lines, total.by_part), "the whole process")
     elif path is not None:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(text + "\n")
     return text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from importlib import resources
+from os import fspath
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.base.spelling import short_time
@@ -20,7 +21,7 @@ _FILES = resources.files(__package__)
 
 def write(path: str | PathLike[str], data: dict[str, Any], title: str) -> None:
     """The page with this data, as one file."""
-    with open(path, "w", encoding="utf-8") as file:
+    with open(fspath(path), "w", encoding="utf-8") as file:
         file.write(page(data, title))
 
 
