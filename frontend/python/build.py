@@ -17,6 +17,7 @@ import numpy as np
 
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.base.stack import has_room
+from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
@@ -190,9 +191,12 @@ class Callee:
     writes: bool = False
     returns: bool = True  # False: it only raises
     value: Value = NONE  # what it gave where it was built, for what is known of it beside its template
+    size: int = 0  # ops, those of the functions that it calls among them
 
 
 _DEEPEST_CALLS = 24
+_MOST_OF_ITEMS = 4096  # ops of a graph in which each number of a list is an argument, and loops are written out
+_MOST_REPEATED = 1024  # ops of functions that call themselves, in all copies but the first: they multiply, and all are inlined
 ROOM = 400  # frames of Python's that building a function's body may take
 
 
@@ -209,6 +213,7 @@ class ProgramBuilder:
     entry: str = ""  # its symbol
     numbers: Iterator[int] = field(default_factory=count)  # of private functions
     stack: list[Any] = field(default_factory=list)  # keys of the callees that are being built, one for another
+    repeated: int = 0  # ops of callees that are called again inside a call of the same function
     kept: list[object] = field(default_factory=list)  # what keys hold by identity
 
     def __post_init__(self) -> None:
@@ -252,6 +257,9 @@ class ProgramBuilder:
             em.create("func.return", results, [])
         if self.outside.has_complex:
             check_complex(frame, func, isinstance(target, GradientSpec))
+        if self.outside.rounds and arguments and not isinstance(target, GradientSpec) and self._writes_out_too_much(shape, arguments):
+            what = f"a program of more than {_MOST_OF_ITEMS} operations, with loops over a list's numbers that are written out"
+            raise frame.error(source.tree, what, "pass an array")
         hidden = tuple(self.outside.hidden[access] for access in frame.hidden)
         finish_function(func, results, [n for n, _ in leaves] + [str(h.access) for h in hidden])
         self._drop_unused(func)
@@ -269,6 +277,12 @@ class ProgramBuilder:
             tuple(self.outside.written_out.items()),
             tuple({room.item if room.in_heap else site: None for site, room in self.outside.rooms.items() if room is not None}),
         )
+
+    def _writes_out_too_much(self, shape: CallShape, arguments: Mapping[str, object]) -> bool:
+        """Whether the graph is large, and one in which lists of numbers are arrays may be smaller: its loops are loops."""
+        if self.em.made <= _MOST_OF_ITEMS or shape.has_whole_lists or not CallShape.of(arguments, fewest=1)[0].has_whole_lists:
+            return False
+        return sum(1 for _ in walk(self.module.operation)) > _MOST_OF_ITEMS
 
     def _has_other_lists(self, shape: CallShape) -> bool:
         """Whether a list is read that did not come in as arrays: item by item, or from outside."""
@@ -330,13 +344,16 @@ class ProgramBuilder:
         bound = bind(frame, node, function, args, kwargs, access, closure)
         place = str(frame.em.location) if is_numpys(function) else ""  # which is the user's
         key = (target, access, place, tuple(self.key(v) for v in bound.values()))
-        if key in self.stack or len(self.stack) == _DEEPEST_CALLS or not has_room(ROOM):
+        known = self.callees.get(key)
+        if known is not None and any(function is function_of(other) for other, *_ in self.stack):
+            self.repeated += known.size
+        if key in self.stack or len(self.stack) == _DEEPEST_CALLS or self.repeated > _MOST_REPEATED or not has_room(ROOM):
             raise frame.error(node, f"the recursive call of `{function.__name__}`", "write a loop")
         self.stack.append(key)
         try:
             if isinstance(target, GradientSpec):
                 return given_back(frame, self._gradient(frame, node, target, bound))
-            callee = self.callees.get(key)
+            callee = known
             if callee is None:
                 callee = self.callees[key] = self.build_callee(function, bound, access=access)
         except UnsupportedSyntax as e:
@@ -384,7 +401,7 @@ class ProgramBuilder:
         names = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) :]
         keywords = names[0] if code.co_flags & inspect.CO_VARKEYWORDS else None
         ssa = iter(list(frame.block.arguments))
-        writes, copied_at = em.writes, em.copied_at
+        writes, copied_at, made = em.writes, em.copied_at, em.made
         try:
             with em.function(frame.block):
                 for parameter, template in zip(bound, parameters, strict=True):
@@ -411,7 +428,7 @@ class ProgramBuilder:
         finally:
             em.copied_at = copied_at
         returns = result_of is not None or found is not None
-        return Callee(name, func, tuple(frame.passed), parameters, result, em.writes != writes, returns, value)
+        return Callee(name, func, tuple(frame.passed), parameters, result, em.writes != writes, returns, value, em.made - made)
 
     def key(self, value: Value) -> Any:
         """What a callee depends on of an argument: everything but SSA values."""

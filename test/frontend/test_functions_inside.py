@@ -71,6 +71,7 @@ IN_PART = {
     "nonlocal, never called": "c = n\nr = (lambda q: c)(x)\ndef g(p):\n    nonlocal c\n    return p\nh = lambda p: c\nc = x\nreturn r, c",
     "nonlocal, called by another": "k = 0\ndef up():\n    nonlocal k\n    k += 1\ndef twice():\n    up()\n    up()\nfor v in x:\n    twice()\nreturn k",
     "nonlocal, given to another": "k = 0\ndef up(v):\n    nonlocal k\n    k += v\n    return k\ndef both(f):\n    return f(1) + f(2)\ndef read(f):\n    nonlocal k\n    k += 1\n    return f()\nreturn both(up), read(lambda: k), k",
+    "nonlocal, of a function that has returned": "def counter():\n    k = 0\n    def up(v):\n        nonlocal k\n        k += v\n        return k\n    return up, lambda: k\nk = 5\nup, read = counter()\nup(1)\nfor v in x:\n    up(float(v))\nreturn up(n), read(), k, counter()[0](n)",
     "nonlocal, of a comprehension's name": "k = 0\ndef up(v):\n    nonlocal k\n    k += v\n    return k\nreturn [up(k) for k in range(3)], k",
     "a name without a value in a comprehension": "def g():\n    return [c * w for w in (1, 2)]\nif n > 100:\n    c = 1\ntry:\n    return [c * w for w in range(3)]\nexcept NameError as e:\n    return str(e), type(e).__name__, x",
     "a generator": "def g():\n    yield 1.0\n    yield n\nreturn [v * x for v in g()]",
@@ -144,7 +145,7 @@ BODIES = st.lists(
     st.sampled_from((
         "k = k + n", "def g(t):\n    return t * k + 1", "g = lambda t, c=k: t * c - k", "a = g(a)", "for i in range(3):\n    k = k * 0.5\n    a = a + g(i)",
         "def h(f, t):\n    return f(t) * k", "a = h(g, a)", "if n > 1:\n    g = lambda t: t - k", "k = float(x[0])", "a = h(lambda t: g(t) + k, a)",
-        "g = (lambda f: lambda t: f(t) + k)(g)", "x[1] = k", "def up(v):\n    nonlocal k\n    k = k + v\n    return k", "a = a + up(0.5)", "for v in x:\n    if v > k:\n        k = float(v)\n        break", "print(end='')",
+        "g = (lambda f: lambda t: f(t) + k)(g)", "x[1] = k", "def up(v):\n    nonlocal k\n    k = k + v\n    return k", "a = a + up(0.5)", "def kept():\n    k = 1.5\n    def up(v):\n        nonlocal k\n        k = k + v\n        return k\n    return up", "up = kept()", "for v in x:\n    if v > k:\n        k = float(v)\n        break", "print(end='')",
     )), min_size=2, max_size=7,
 )  # fmt: skip
 

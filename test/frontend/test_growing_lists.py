@@ -92,6 +92,7 @@ IN_HEAPS = {
 }  # fmt: skip
 # bodies of which some statements are Python's, or that have no native code
 IN_PART = {
+    "NumPy's scalars of two dtypes": "out = []\nfor v in x:\n    out.append(v)\nout.append((x > 0).sum())\nreturn out, [type(v).__name__ for v in out]",
     "beside a choice": "v2 = 1j if len(x) > 3 else 0\nout = []\nfor v in x:\n    out.append((v, float(v)))\nreturn out, v2",
     "returned twice": "out = []\nfor v in x:\n    out.append(float(v))\nreturn [out, (out,)]",
     "in a function that writes its argument": "out = []\nfor i in range(len(x)):\n    x[i] += 1\n    out.append(float(x[i]))\nreturn out",

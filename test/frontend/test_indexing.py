@@ -392,6 +392,10 @@ def by_two(x):
     return x[0, 1]
 
 
+def by_a_list(x):
+    return x[[0, 0]]
+
+
 def with_a_dim(x):
     return x[None]
 
@@ -400,7 +404,7 @@ def by_nothing(x):
     return x[()]
 
 
-@pytest.mark.parametrize("function", [first_part, all_of, behind_the_first, by_two, with_a_dim, by_nothing])
+@pytest.mark.parametrize("function", [first_part, all_of, behind_the_first, by_two, by_a_list, with_a_dim, by_nothing])
 def test_an_index_into_a_scalar_raises_what_numpy_raises(function):
     f = tierup.jit(function)
     for x in np.float64(2.0), np.float32(2.0):

@@ -23,6 +23,8 @@ KEPT = {
     "a generator with a test": "g = (v for v in x if v > 1)\nreturn next(g), list(g)",
     "the next of a generator with a test": "return next((v for v in x if v > 2), -1.0), next(v * 2 for v in x), next((v for v in x if v > 99), None)",
     "a generator of two loops, in a zip": "return [a for a, b in zip((v * w for v in x for w in x), (1, 2))], max((v for v in x if v > 1), key=abs)",
+    "a strict zip that is left early": "s = 0.0\nfor a, b in zip((1.0, 2.0, 3.0), (x, x), strict=True):\n    s = s + a * b\n    if a > 1:\n        break\nreturn s",
+    "a strict zip of several lengths": "return [a for a, b in zip((1, 2, 3), (x, x), strict=True)]",
     "its length": "return len(zip(x, x))",
     "in reverse": "return list(reversed(enumerate(x)))",
     "the length of a map": "return len(map(abs, x)) + 1",

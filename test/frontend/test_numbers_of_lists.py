@@ -12,6 +12,7 @@ from frontend_oracle import graph
 from running import function_of
 
 import tierup
+from tierup.frontend.python import build
 from tierup.frontend.python.building import frame
 
 INTS = [k * 7919 % 100 for k in range(30)]
@@ -116,3 +117,42 @@ def test_a_program_of_too_many_operations_is_cut_before_a_statement(monkeypatch:
     with pytest.raises(tierup.UnsupportedSyntax, match="a program of more than 8 operations; use array operations"):
         tierup.jit(f, strict=True)(3.0)
     assert tierup.jit(f)(3.0) == f(3.0)
+
+
+def test_a_program_that_loops_over_numbers_made_large_has_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cheapest(dims: list[int]) -> Any:
+        n = len(dims) - 1
+        cost = [[0] * n for _ in range(n)]
+        for span in range(1, n):
+            for i in range(n - span):
+                j = i + span
+                cost[i][j] = 1 << 30
+                for k in range(i, j):
+                    cost[i][j] = min(cost[i][j], cost[i][k] + cost[k + 1][j] + dims[i] * dims[k + 1] * dims[j + 1])
+        return cost
+
+    dims = [3, 7, 2, 9, 4]
+    for most, has_loops in ((100_000, False), (20, True)):
+        monkeypatch.setattr(build, "_MOST_OF_ITEMS", most)
+        f = tierup.jit(cheapest, weigh=False)
+        with tierup.options(profile=False):
+            assert f(dims) == cheapest(dims)
+        assert ("torch.prim.Loop" in str(f.graph)) == has_loops
+
+
+def test_a_function_that_calls_itself_twice_is_pythons_where_its_copies_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ways(xs: Any, target: int) -> Any:
+        def go(i: int, left: int) -> int:
+            if i == len(xs):
+                return 1 if left == 0 else 0
+            return go(i + 1, left - xs[i]) + go(i + 1, left)
+
+        return go(0, target)
+
+    xs = [3, 5, 2, 7, 4, 1]
+    for most, says in ((100, "the recursive call of `go`"), (100_000, "")):
+        monkeypatch.setattr(build, "_MOST_REPEATED", most)
+        f = tierup.jit(ways, weigh=False)
+        with tierup.options(profile=False):
+            assert f(xs, 9) == ways(xs, 9)
+        assert says in f.explain()

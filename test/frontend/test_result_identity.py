@@ -7,7 +7,7 @@ import tierup
 
 TWICE = {
     "a view": lambda x: (v := x.T, v), "an argument": lambda x: (x, x * 2, x), "computed": lambda x: (v := x * 2, {"again": v, "other": x.T}),
-    "views made twice": lambda x: (x.T, x.T), "a view of what is computed": lambda x: [v := (x * 2).T, [v], v[:1]],
+    "one that may not be copied": lambda x: (np.array(x, copy=False), x), "views made twice": lambda x: (x.T, x.T), "a view of what is computed": lambda x: [v := (x * 2).T, [v], v[:1]],
 }  # fmt: skip
 
 
@@ -128,3 +128,18 @@ def test_what_rounds_of_a_loop_make_is_told_from_an_argument(program, rounds, na
         np.testing.assert_array_equal(got, want)
         assert np.shares_memory(got, x) == np.shares_memory(want, y)
     assert decorated.stats().hits >= native
+
+
+def cast_in_place(x):
+    return np.array(x, dtype=np.float32, copy=False)
+
+
+def joined_in_place(x):
+    return np.array([x, x], copy=False)
+
+
+@pytest.mark.parametrize("function", [cast_in_place, joined_in_place])
+def test_an_array_that_may_not_be_copied_and_must_be_raises(function):
+    for _ in range(3):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            tierup.jit(function)(np.ones(2))

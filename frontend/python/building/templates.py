@@ -70,6 +70,9 @@ class OneArray:
     decays: bool | None  # None: a !torch.bool says so, behind the array
     detached: bool = False
 
+    def __eq__(self, other: object) -> bool:  # None == float64 in NumPy
+        return isinstance(other, OneArray) and (self.dtype is None) == (other.dtype is None) and vars(self) == vars(other)
+
 
 @dataclass(frozen=True)
 class OneOther:
@@ -239,7 +242,7 @@ def unify(a: Template, b: Template, *, choices: bool = False) -> Template | None
         b = template_of(b.value, generalise=True)
     if isinstance(a, OneArray) and isinstance(b, OneArray):
         rank = a.rank if a.rank == b.rank else None
-        dtype = a.dtype if a.dtype is not None and b.dtype is not None and a.dtype == b.dtype else None  # None == float64 in NumPy
+        dtype = a.dtype if a.dtype is not None and b.dtype is not None and a.dtype == b.dtype else None
         return OneArray(rank, min(a.min_rank, b.min_rank), dtype, _decay(a, b), bool(a.detached or b.detached))
     if isinstance(a, Structure) and isinstance(b, Structure):
         if a.kind != b.kind or len(a.items) != len(b.items) or a.keys != b.keys:

@@ -180,7 +180,11 @@ def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO,
 def array(
     frame: Frame, node: ast.AST, object: Value, dtype: Value = NONE, *, copy: Value = TRUE, subok: Value = FALSE, ndmin: Value = ZERO
 ) -> Value:
-    x = _converted(frame, node, object, dtype, fresh=constant(frame, node, copy, "`copy`") is True)
+    copies = constant(frame, node, copy, "`copy`")
+    is_there = isinstance(object, Array) and object.decays is False and is_none(dtype)
+    if copies is False and not is_there:
+        raise frame.error(node, "np.array(..., copy=False) of what may need a copy", "use np.asarray")
+    x = _converted(frame, node, object, dtype, fresh=copies is True)
     return with_rank(frame, node, x, constant(frame, node, ndmin, "`ndmin`"))
 
 

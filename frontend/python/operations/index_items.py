@@ -139,6 +139,8 @@ def _refuse_too_many(frame: Frame, owner: Array, used: int, *, meet: bool = Fals
     that the run has to be asked; else the ops raise that each item becomes."""
     if owner.rank is not None:
         if used > owner.rank:
+            if owner.rank == 0 and owner.decays is True:
+                raise WillRaise(IndexError("invalid index to scalar variable."))
             raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
     elif meet and used > owner.at_least:
         few = frame.em.scalar("aten.lt.int", [arrays.rank_ssa(frame, owner), frame.em.int(used)], frame.em.types.bool)

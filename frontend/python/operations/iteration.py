@@ -206,8 +206,8 @@ def zipped(frame: Frame, node: ast.AST, values: list[Value], *, strict: bool = F
         lengths = {part.length.value if isinstance(part.length, Const) else None for part in parts}
         if None in lengths:
             raise frame.error(node, "zip(strict=True) of as many items as only the run knows", "leave `strict` out")
-        if len(lengths) > 1:
-            raise WillRaise(ValueError("zip() has arguments of different lengths"))
+        if len(lengths) > 1:  # behind the last items that all have
+            raise frame.error(node, "zip(strict=True) of different lengths", "give it as many items of each")
     length: Value = ZERO
     for n, part in enumerate(parts):
         length = part.length if n == 0 else smaller(frame, node, length, part.length)

@@ -50,7 +50,9 @@ def parameters_with_defaults(node: ast.FunctionDef | ast.Lambda) -> list[tuple[s
 
 def call(frame: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A call of one: with each value that a name may have which it reads, where the run decides of what kind that is."""
-    rebinds, is_here = definition(function_of(callee.target)).rebinds, callee.scope is frame
+    source = definition(function_of(callee.target))
+    rebinds, around = source.rebinds, source.around
+    is_here = callee.scope is frame and all(around.get(name) is frame.token for name in rebinds)  # and no names of one that has returned
     callee = captured(frame, node, callee)  # type: ignore[assignment]  # one as well
     names = list(callee.values)
     if rebinds:
