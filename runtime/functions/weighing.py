@@ -250,6 +250,7 @@ class Weighed(DirectCalls, Report):
 
     def _weigh_after(self, calls: int) -> None:
         self._weighed_at, self._calls = calls, itertools.count()
+        self._runs = None  # of a table that is gone, perhaps
         self._due_in = calls
         self._arm()
 
