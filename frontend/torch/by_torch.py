@@ -47,6 +47,23 @@ _OF_MEMORY = frozenset(
     f"aten.{n}"
     for n in ("as_strided", "as_strided_copy", "as_strided_scatter", "stride", "storage_offset", "sym_stride", "sym_storage_offset")
 )
+
+
+def code_of(value: Any) -> int | None:
+    """The number that c10 has for a dtype, a layout or a memory format; None of another one."""
+    return _codes().get(value)
+
+
+@cache
+def _codes() -> dict[Any, int]:
+    import torch
+
+    return {
+        **{getattr(torch, d.numpy.name): d.code for d in dtypes.OF_TORCH}, torch.complex64: 9, torch.complex128: 10,
+        torch.strided: 0, torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2, torch.channels_last_3d: 3,
+    }  # fmt: skip
+
+
 _WRITES_UNSAID = frozenset({"aten.batch_norm", "aten.instance_norm", "aten.rrelu"})  # running statistics, noise: no schema says so
 # In place, these change the shape of a tensor, which no array can do under its other names.
 _RESHAPING = frozenset(

@@ -19,7 +19,7 @@ from tierup.frontend.torch.script.graph import GraphBuilder
 from tierup.frontend.torch.script.inlining import inlined
 from tierup.frontend.torch.script.module import Attributes
 from tierup.frontend.torch.script.results import finisher
-from tierup.runtime.arguments.trees import CallShape, Leaf, Node, Tree
+from tierup.runtime.arguments.trees import FIXED, CallShape, Leaf, Node, Tree
 from tierup.runtime.functions.function import Function
 from tierup.runtime.functions.graphs.variant import Built
 
@@ -84,6 +84,9 @@ def function_of(function: Any, foreign: str, gradients: str, options: Mapping[st
 def _made(
     name: str, found: Any, module: Any, original: Callable[..., Any], foreign: str, gradients: str, options: Mapping[str, Any]
 ) -> TorchFunction:
+    import torch  # here: an optional package
+
+    FIXED.update((torch.device, torch.dtype, torch.layout, torch.memory_format))
     graph = inlined(found.graph)
     return TorchFunction(_Script(name.replace(".", "_"), graph, module, found.schema, foreign, options, original, gradients == "torch"))
 

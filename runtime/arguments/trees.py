@@ -23,7 +23,8 @@ from tierup.runtime.arguments.lists.columns import Kind, columns_of, kinds_in
 from tierup.runtime.base.errors import UnsupportedArgument
 
 COMPLEX, SWAPPED = "complex", "in foreign byte order"
-STATIC_KINDS = ("none", "str", "object")
+STATIC_KINDS = ("none", "str", "object", "itself")
+FIXED: set[type] = set()  # of these each object is part of the structure; front ends add classes
 
 INT64 = np.iinfo(np.int64)
 _OF_NUMBERS = (int, float, complex, np.generic)
@@ -40,10 +41,11 @@ class Leaf:
 
     `kind`: "array" (numpy.ndarray), "scalar" (a NumPy scalar such as numpy.float32(1): a rank-0 array that is never written
     in place), "int", "float", "bool" (Python's own, NumPy's weak scalars), "numbers" (of a list, of one kind, in an array that is made
-    for the call), "other" (what only programs in MLIR take: lists), or static: "none", "str", "object".
+    for the call), "other" (what only programs in MLIR take: lists), or static: "none", "str", "object", "itself" (of a class in FIXED).
     `ndim`: an array's rank; None builds a graph that serves every rank, with tests of the rank at run time where it matters.
-    `value`: the string of a "str", the type of an "object", the kind of "numbers"; of arrays and NumPy scalars whether they are complex
-    (COMPLEX), which has a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python answers, else None.
+    `value`: the string of a "str", the type of an "object", the object "itself", the kind of "numbers"; of arrays and NumPy scalars whether
+    they are complex (COMPLEX), which has a graph of its own, of arrays whether they are in foreign byte order (SWAPPED), which Python
+    answers, else None.
     """
 
     kind: str
@@ -142,7 +144,7 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, fewe
     if is_on_device(value):
         leaves.append(value)
         return Leaf("array", value.ndim)
-    return Leaf("object", value=kind)
+    return Leaf("itself", value=value) if kind in FIXED else Leaf("object", value=kind)
 
 
 def _rules(dtype: np.dtype) -> str | None:

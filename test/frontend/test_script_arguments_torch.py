@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from enum import Enum
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - what torch.jit.script reads
 
 import numpy as np
@@ -135,6 +136,30 @@ def test_a_tensor_that_is_left_out_is_none():
     x = torch.randn(3, 3)
     for bias in (None, torch.ones(3), None, torch.ones(3)):
         torch.testing.assert_close(ours(x, bias), program(x, bias))
+
+
+class Colour(Enum):
+    RED = 1
+    GREEN = 2
+
+
+def test_dtypes_devices_and_members_of_enums_are_part_of_the_structure_of_a_call():
+    def program(x, dtype: torch.dtype, device: torch.device, colour: Colour):
+        if colour == Colour.RED:
+            x = x * 2.5
+        return torch.zeros_like(x, dtype=dtype, device=device) + x.to(dtype), x.device, colour
+
+    scripted = torch.jit.script(program)
+    ours, x, cpu = from_torchscript(scripted), torch.tensor([1.5, -2.0]), torch.device("cpu")
+    ours(x, torch.float32, cpu, Colour.RED)  # an enum is known from its first call on
+    for dtype, device, colour in ((torch.float64, cpu, Colour.RED), (torch.int64, "cpu", Colour.GREEN), (torch.float16, cpu, Colour.GREEN)) * 3:
+        (found, *rest), (expected, *wanted) = ours(x, dtype, device, colour), scripted(x, dtype, device, colour)
+        torch.testing.assert_close(found, expected)
+        assert rest == wanted
+    assert (ours.stats().profiled_runs, ours.stats().hits) == (3, 6), ours.explain()
+    for wrong in ("float64", cpu, Colour.RED):
+        with pytest.raises(RuntimeError):
+            ours(x, wrong, cpu, Colour.RED)
 
 
 def test_a_number_for_an_int_is_checked_in_every_tier():

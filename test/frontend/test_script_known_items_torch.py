@@ -141,6 +141,10 @@ def leaves_the_loop(x, l: List[torch.Tensor]):  # noqa: E741, UP006
 
 
 X, LIST = torch.arange(3.0), [torch.ones(3), torch.full((3,), 2.0)]
+def gives_sizes(x):
+    return x[..., 1].size(), x[1:].shape, x * 2
+
+
 CASES = (
     (sorts_an_argument, (X, [3, 1, 2])),
     (sets_an_argument, (X, {"a": X + 1, "b": X})),
@@ -157,6 +161,7 @@ CASES = (
     (takes_bits_apart, (X,)),
     (has_two_names, (X,)),
     (leaves_the_loop, (X, [torch.ones(3), torch.ones(2)])),
+    (gives_sizes, (X.expand(2, 3, 3),)),
 )
 
 
@@ -178,6 +183,18 @@ def test_programs_of_lists_dicts_and_enums_are_right_and_most_are_native(program
         torch.testing.assert_close(mine, theirs, equal_nan=True)
     if program not in (has_two_names, leaves_the_loop, grows_an_inner_list):
         assert ours.stats().hits == 3 and "split," not in ours.explain(), ours.explain()
+
+
+def test_lists_in_a_constant_are_results_of_native_code():
+    def program(x):
+        return x * 2, (1.5, [[1, 2], [3]], ["a"])
+
+    scripted = torch.jit.script(program)
+    torch._C._jit_pass_constant_propagation(scripted.graph)
+    ours = from_torchscript(scripted)
+    for _ in range(3):
+        assert ours(X)[1] == program(X)[1]
+    assert ours.stats().hits == 2, ours.explain()
 
 
 def test_a_dict_of_the_module_is_read_where_the_loop_is_written_out():

@@ -88,6 +88,10 @@ erf = _of_float(
     "aten.erf(Tensor self) -> Tensor",
     vjp=lambda g: g.mul(g.grad, g.mul(g.call("aten.exp", g.neg(g.mul(g.operands[0], g.operands[0]))), 2 / math.sqrt(math.pi))),
 )
+erfc = _of_float(
+    "aten.erfc(Tensor self) -> Tensor",
+    vjp=lambda g: g.mul(g.grad, g.mul(g.call("aten.exp", g.neg(g.mul(g.operands[0], g.operands[0]))), -2 / math.sqrt(math.pi))),
+)
 
 sin = _of_float("aten.sin(Tensor self) -> Tensor", numpy=np.sin, vjp=lambda g: g.mul(g.grad, g.call("aten.cos", g.operands[0])))
 cos = _of_float("aten.cos(Tensor self) -> Tensor", numpy=np.cos, vjp=lambda g: g.neg(g.mul(g.grad, g.call("aten.sin", g.operands[0]))))

@@ -91,8 +91,8 @@ def min(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
 
 @max.vjp(reads=("self", "result"))
 @min.vjp(reads=("self", "result"))
-def _(g: Backward) -> ir.Value:
-    """NaNs, where there are some, share the gradient."""
+def one_of_all(g: Backward) -> ir.Value:
+    """Of a value that one of the elements is, shared by those that are equal to it. NaNs, where there are some, share the gradient."""
     x = g.operands[0]
     mask = g.call("aten.logical_or", g.compare("eq", x, g.results[0]), g.compare("ne", x, x))
     return g.mul(mask, g.div(g.grad, g.call("aten.sum", mask, None)))

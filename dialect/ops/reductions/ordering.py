@@ -15,7 +15,7 @@ import numpy as np
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.ops.reductions.extremes import at_indices
+from tierup.dialect.ops.reductions.extremes import at_indices, one_of_all
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
@@ -58,6 +58,8 @@ def _order(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape
 
 
 def _top(ctx: Infer, of: Shape, axis: int, operands: Sequence[Value]) -> Shape:
+    if read.dtype_of(operands[0]) is dtypes.bool_:
+        raise TypeError("topk does not support bool dtypes on CPU")
     k = read.size(operands[1])
     size = of[axis] if of else 1
     if isinstance(k, int) and (k < 0 or isinstance(size, int) and k > size):
@@ -92,6 +94,15 @@ def _laid_out(like: np.ndarray, found: np.ndarray) -> np.ndarray:
 @argsort.under_numpy(form="none")
 def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarray:
     return np.argsort(x, dim)
+
+
+@_op(
+    "aten.argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    infer=lambda ctx, operands: Tensor(dtypes.i64, _along(2, _order)(ctx, operands)),
+    differentiable=False, no_gradient="positions", note="NaN is largest",
+)  # fmt: skip
+def argsort_stable(x: np.ndarray, stable: bool, dim: int = -1, descending: bool = False) -> np.ndarray:
+    return argsort(x, dim, descending)
 
 
 def _taken(x: np.ndarray, indices: np.ndarray, axis: int) -> np.ndarray:
@@ -151,6 +162,28 @@ def _likely(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 @topk.vjp(reads=("result1",))
 def _(g: Backward) -> Gradients:
     return at_indices(g, True)
+
+
+@_op("aten.median(Tensor self) -> Tensor", infer=lambda ctx, operands: Tensor(_not_bool(operands[0]), ()), note="NaN where there is one")
+def median(x: np.ndarray) -> np.ndarray:
+    """Of all elements; the lower one of two in the middle, of none NaN or the smallest int."""
+    made = np.empty((), median.dtype(x))
+    if not x.size:
+        made[...] = np.nan if np.issubdtype(widened(x).dtype, np.floating) else np.iinfo(x.dtype).min
+        return made
+    flat, middle = widened(x).reshape(-1), (x.size - 1) // 2
+    found = np.partition(flat, (middle, x.size - 1))
+    made[...] = found[-1] if found[-1] != found[-1] else found[middle]
+    return made
+
+
+median.vjp(reads=("self", "result"))(one_of_all)
+
+
+def _not_bool(x: Value) -> dtypes.DType | None:
+    if read.dtype_of(x) is dtypes.bool_:
+        raise TypeError("median is not implemented for bools")
+    return read.dtype_of(x)
 
 
 # --- NumPy's, along a dim of an array that has one -----------------------------------------------------------------------

@@ -6,7 +6,9 @@ from tierup.dialect.optable.formulas import attention as attention
 from tierup.dialect.optable.formulas import classes as classes
 from tierup.dialect.optable.formulas import distances as distances
 from tierup.dialect.optable.formulas import elementwise as elementwise
+from tierup.dialect.optable.formulas import ordering as ordering
 from tierup.dialect.optable.formulas import padding as padding
+from tierup.dialect.optable.formulas import picking as picking
 from tierup.dialect.optable.formulas import pointwise as pointwise
 from tierup.dialect.optable.formulas import products as products
 from tierup.dialect.optable.formulas import rearranging as rearranging

@@ -180,7 +180,7 @@ def parameter_value(frame: Frame, tree: Tree, access: Access, arguments: Mapping
             return NONE
         if tree.kind == "str":
             return Const(tree.value)
-        if tree.kind == "object":
+        if tree.kind in ("object", "itself"):
             return frame.outside_value(None, access.read(arguments), access)
         return Scalar(next(ssa), tree.kind)
     if tree.kind == "whole":

@@ -10,21 +10,10 @@ from torch.fx import GraphModule, Node
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.emit import Emitter
+from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.fx.nodes import TENSORS
 from tierup.frontend.torch.script.module import Attributes
 from tierup.frontend.torch.script.types import spelled
-
-_CODES = {  # c10::ScalarType, c10::Layout, c10::MemoryFormat
-    **TENSORS,
-    torch.complex64: 9,
-    torch.complex128: 10,
-    torch.strided: 0,
-    torch.contiguous_format: 0,
-    torch.preserve_format: 1,
-    torch.channels_last: 2,
-    torch.channels_last_3d: 3,
-}
 
 
 class Builder:
@@ -105,6 +94,6 @@ class Builder:
             return self.em.constant(given)
         if isinstance(given, torch.device):
             return self.em.device(str(given))
-        if isinstance(given, (torch.dtype, torch.layout, torch.memory_format)) and given in _CODES:
-            return self.em.int(_CODES[given])
+        if isinstance(given, (torch.dtype, torch.layout, torch.memory_format)) and (code := by_torch.code_of(given)) is not None:
+            return self.em.int(code)
         raise UnsupportedProgram(f"the operand {given!r} of type {type(given).__name__} is not supported")

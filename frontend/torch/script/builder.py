@@ -221,6 +221,11 @@ class Builder:
         """Whether the program starts tasks."""
         return bool(self.graph.findAllNodes("prim::fork"))
 
+    def put_list(self, of: Any, made: ir.Value) -> None:
+        """Let a list that is written down here be a TorchScript value: what is in it is known while the program does not change it."""
+        self._lists[made] = of
+        self.put(of, made)
+
     def items_of(self, value: ir.Value) -> Sequence[ir.Value] | None:
         """What is in a list that the graph writes down, here; None where that is not known."""
         if value not in self._wholes and (value not in self._lists or self.is_written(self._lists[value])):

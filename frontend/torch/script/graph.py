@@ -11,7 +11,7 @@ that is taken stands alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tierup.dialect import optable
@@ -162,8 +162,10 @@ class GraphBuilder(Builder):
         output = node.output()
         if output.type().kind() == "FunctionType":
             return  # of a call that was inlined
-        self._values[output.unique()] = script_constants.constant(self, output.toIValue(), output.type())
-        self._lists[self.value(output)] = output
+        self._values[output.unique()] = made = script_constants.constant(self, output.toIValue(), output.type())
+        self._lists[made] = output
+        for each in _inside(made):  # nobody changes what is in a constant
+            self._lists[each] = output
 
     def _get_attribute(self, node: Any) -> None:
         owner = self._objects[node.input().unique()]
@@ -286,6 +288,14 @@ class GraphBuilder(Builder):
         **script_queries.HANDLERS,
         "aten::add_": _extend,
     }
+
+
+def _inside(value: ir.Value) -> Iterator[ir.Value]:
+    """What is in a list or a tuple that is written down, and in its items."""
+    made = maker(value, "torch.prim.TupleConstruct") or maker(value, "torch.prim.ListConstruct")
+    for item in map(under_casts, made.operands if made is not None else ()):
+        yield item
+        yield from _inside(item)
 
 
 _HANDING_ON = frozenset({"torch.derefine", "torch.prim.unchecked_cast", "torch.prim.TupleConstruct", "torch.prim.ListConstruct",

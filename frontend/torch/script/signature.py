@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum, EnumMeta
 from typing import Any
 
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import is_none, str_of, under_casts
+from tierup.frontend.torch import by_torch
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import results as script_results
 from tierup.frontend.torch.script.builder import NUMBERS, Builder
 from tierup.frontend.torch.script.nodes import constants as script_constants
+from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.types import spelled
-from tierup.runtime.arguments.trees import Leaf, Output, OutputNode, OutputTree, Tree, each_once
+from tierup.runtime.arguments.trees import FIXED, Leaf, Output, OutputNode, OutputTree, Tree, each_once
 
 _KINDS = {"!torch.tensor": "array", "!torch.int": "int", "!torch.float": "float", "!torch.bool": "bool"}
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
@@ -52,19 +55,34 @@ def _leaf(builder: Builder, leaf: Leaf, type_: Any, flat: Any) -> ir.Value:
     kind = within.kind()
     given = "array" if leaf.kind == "scalar" else leaf.kind
     is_optional = given == "none" and within is not type_
+    if given == "itself":
+        return _itself(builder, leaf.value, within)
     if not is_optional and given != "object" and given not in _OF.get(kind, {given: None}):
         raise _misfit(builder, {"array": "a tensor", "none": "None"}.get(given, f"a {given}"), type_)
     if given == "none":
         return builder.em.bool(False) if kind == "BoolType" and not is_optional else builder.em.none
     if given == "str":
-        return builder.em.str(str(leaf.value))
+        return builder.em.device(str(leaf.value)) if kind == "DeviceObjType" else builder.em.str(str(leaf.value))
     if given == "object":
+        if kind == "EnumType" and isinstance(leaf.value, EnumMeta):
+            FIXED.add(leaf.value)  # from the next call on
         raise UnsupportedProgram(f"{builder.name}: an argument of type {leaf.value} is not supported")
     value: ir.Value = next(flat)
     if leaf.kind == "array" and leaf.ndim is not None:
         builder.ranks[value] = leaf.ndim
     op = _OF.get(kind, {}).get(given)
     return value if op is None else builder.em.create(f"torch.aten.{op}", [value], [builder.type(spelled(within))]).results[0]
+
+
+def _itself(builder: Builder, value: Any, type_: Any) -> ir.Value:
+    """A device, a member of an enum; a dtype, a layout or a memory format as the int that TorchScript has for it. Raises RuntimeError for
+    what the argument does not take."""
+    kind, code = type_.kind(), by_torch.code_of(value)
+    if kind == "EnumType" and isinstance(value, Enum) or kind == "DeviceObjType" and not isinstance(value, Enum) and code is None:
+        return script_constants.constant(builder, value, type_)
+    if kind != "IntType" or code is None:
+        raise _misfit(builder, str(value), type_)
+    return builder.em.int(code)
 
 
 _OF: dict[str, dict[str, str | None]] = {  # by the type of an argument: what it is made of, and by which op where it is another type
@@ -76,7 +94,7 @@ _OF: dict[str, dict[str, str | None]] = {  # by the type of an argument: what it
     "ListType": {},
     "TupleType": {},
     "DictType": {},
-    "DeviceObjType": {},
+    "DeviceObjType": {"str": None},
 }
 _KEYS = {"StringType": str, "IntType": int, "FloatType": float, "BoolType": bool}
 _EXAMPLES: dict[str, object] = {"none": None, "str": "", "int": 0, "float": 0.0, "bool": False}
@@ -115,11 +133,11 @@ def _output(builder: Builder, value: ir.Value, type_: Any, results: list[ir.Valu
     kind = type_.kind()
     if kind == "NoneType" or is_none(under_casts(value)) or maker(under_casts(value), "tierup.autograd_zero") is not None:
         return Output("const")  # as PyTorch gives a tensor that is not defined
-    if kind == "EnumType":
+    said = script_queries.known(builder, value) if kind in ("DeviceObjType", "EnumType") else str_of(under_casts(value))
+    if kind == "EnumType" and said not in builder.members:
         raise UnsupportedProgram(f"{builder.name}: a result of the type {type_.annotation_str} is not supported")
-    text = str_of(under_casts(value))
-    if text is not None:
-        return Output("const", value=text)
+    if isinstance(said, str):
+        return Output("const", value=builder.members.get(said, said))
     if kind == "TupleType":
         elements = list(type_.elements())
         types = [builder.type(spelled(t)) for t in elements]

@@ -168,6 +168,9 @@ class _Text:
         elif leaf.kind == "str":
             self.unless(f"type({variable}) is str and {variable} == {self.name(leaf.value)}")
             return
+        elif leaf.kind == "itself":
+            self.unless(f"type({variable}) is {self.name(type(leaf.value))} and {variable} == {self.name(leaf.value)}")
+            return
         elif leaf.kind == "object":
             self.unless(f"type({variable}) is {self.name(leaf.value)}")
             return

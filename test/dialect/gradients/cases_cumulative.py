@@ -20,6 +20,7 @@ TAKEN = [
     *(c for op in ("max", "min") for c in one_dim(f"aten.{op}.dim")),
     *(case("aten.sort", x, dim, down) for x, dim, down in ((LETTERS, -1, False), (VIEW, 0, True), (EMPTY, 0, False))),
     *(case("tierup.sort", x, dim, stable) for x, dim, stable in ((LETTERS, -1, False), (VIEW, 0, True), (EMPTY, 0, False))),
+    *(case("aten.median", x) for x in (LETTERS, VIEW, POINT)),
     case("tierup.partition", LETTERS, -1, [1]), case("tierup.partition", VIEW, 0, [0]),
     *(case("aten.topk", x, 2, dim, largest, True) for x, dim, largest in ((LETTERS, -1, True), (VIEW, 1, False), (NO_ROWS, 1, True))),
 ]  # fmt: skip
@@ -44,5 +45,5 @@ UNKNOWN_TO_TORCH = ("tierup.sort", "tierup.partition")
 CORNERS = [
     *(case(f"aten.{op}.dim", x, dim, False) for op in ("max", "min") for x in (TIES, NAN) for dim in (0, 1)),
     *(case("aten.sort", x, 1, down) for x in (TIES, NAN) for down in (False, True)),
-    *(case("aten.topk", TIES, 2, 1, largest, True) for largest in (False, True)),
+    *(case("aten.topk", TIES, 2, 1, largest, True) for largest in (False, True)), case("aten.median", TIES), case("aten.median", NAN),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from gradient_operands import COLUMN, EMPTY, INTS, LETTERS, MASK, POINT, POSITIV
 NAN, INFINITE = np.nan, np.inf
 
 FUNCTIONS: list[Case] = [
-    *(c for op in ("exp2", "expm1", "special_expm1", "erf", "tan", "sinh", "cosh", "atan", "asinh", "square", "frac", "deg2rad", "rad2deg")
+    *(c for op in ("exp2", "expm1", "special_expm1", "erf", "erfc", "tan", "sinh", "cosh", "atan", "asinh", "square", "frac", "deg2rad", "rad2deg")
       for c in unary(f"aten.{op}", low=-1.3, high=1.4)),
     *(c for op in ("log2", "log10", "reciprocal") for c in unary(f"aten.{op}", low=0.3, high=3)),
     *(c for op in ("asin", "acos", "atanh") for c in unary(f"aten.{op}", low=-0.8, high=0.9)),

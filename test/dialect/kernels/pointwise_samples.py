@@ -36,7 +36,7 @@ WITH_NUMBER = Operands(1, NUMBERS)
 OPS: dict[str, Operands] = {
     **{f"aten.{n}": UNARY for n in (
         "exp exp2 expm1 special_expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt "
-        "reciprocal erf sigmoid deg2rad rad2deg square neg abs absolute sign sgn floor ceil trunc fix round frac relu relu6 selu silu mish "
+        "reciprocal erf erfc sigmoid deg2rad rad2deg square neg abs absolute sign sgn floor ceil trunc fix round frac relu relu6 selu silu mish "
         "log_sigmoid hardsigmoid hardswish isnan isinf isfinite isposinf isneginf signbit logical_not bitwise_not"
     ).split()},
     **{f"aten.{n}.Tensor": BINARY for n in "mul div copysign xlogy eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__".split()},

@@ -160,7 +160,7 @@ def _sizes(builder: Builder, node: Any) -> None:
         return
     em, int_ = builder.em, builder.type("int")
     sizes = [em.create("torch.aten.size.int", [value, em.int(d)], [int_]).results[0] for d in range(rank)]
-    builder.bind(node, list(em.create("torch.prim.ListConstruct", sizes, builder.result_types(node)).results))
+    builder.put_list(node.output(), em.create("torch.prim.ListConstruct", sizes, builder.result_types(node)).results[0])
 
 
 def _new_device(builder: Builder, node: Any) -> None:

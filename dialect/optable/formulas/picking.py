@@ -1,0 +1,67 @@
+"""Elements by their places: taken from a tensor, put into one, and classes as places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tierup.dialect.base import dtypes
+from tierup.dialect.optable.core import Kind, ShapeError, normalise_dim
+from tierup.dialect.optable.formulas.core import Ops, T, formula
+
+_MOVEMENT = Kind.MOVEMENT
+
+
+@formula("take(self, index; )", kind=_MOVEMENT, raises=True)
+def take(o: Ops[T], x: T, index: T) -> T:
+    """As if the tensor were a vector."""
+    if o.known(index).dtype not in (None, dtypes.i64):
+        raise TypeError("take(): Expected a long tensor for index")
+    return o.call("aten.index.Tensor", o.call("aten.reshape", x, [-1]), [index])
+
+
+@formula("one_hot(self; num_classes)", kind=_MOVEMENT, is_row=False, is_gradient=False)
+def one_hot(o: Ops[T], x: T, classes: int = -1) -> T:
+    if classes < 1:  # how many there are is known by the largest
+        raise o.unknown()
+    o.check(o.call("aten.ge.Scalar", x, 0), "Class values must be non-negative.")
+    o.check(o.call("aten.lt.Scalar", x, classes), "Class values must be smaller than num_classes.")
+    all_ = o.call("aten.arange", classes, None, None, None, None)
+    found = o.call("aten.eq.Tensor", o.call("aten.unsqueeze", x, -1), all_)
+    return o.call("aten.to.dtype", found, dtypes.i64.code, False, False, None)
+
+
+def _put(o: Ops[T], x: T, dim: int, index: T, values: T, adds: bool) -> T:
+    """`values` at entries of a dim."""
+    rank = o.rank(x)
+    axis = normalise_dim(dim, rank)
+    if o.rank(index) > 1:
+        raise IndexError("Index is supposed to be a vector")
+    index = o.call("aten.reshape", index, [-1])
+    if not rank:
+        found = o.call("aten.index_put", o.call("aten.reshape", x, [1]), [index], o.call("aten.reshape", values, [-1]), adds)
+        return o.call("aten.reshape", found, [])
+    return o.call("aten.index_put", x, [*[None] * axis, index], values, adds)
+
+
+@formula("index_add(self, =dim, index, source; alpha)", kind=_MOVEMENT, raises=True)
+def index_add(o: Ops[T], x: T, dim: int, index: T, source: T, alpha: Any = 1) -> T:
+    """No index counts from behind."""
+    rank, dtypes_of = o.rank(x), (o.known(x).dtype, o.known(source).dtype)
+    if o.known(index).dtype not in (None, dtypes.i32, dtypes.i64):
+        raise ShapeError("index_add(): Expected dtype int32/int64 for index")
+    if None not in dtypes_of and dtypes_of[0] is not dtypes_of[1]:
+        raise ShapeError("index_add(): self and source expected to have the same dtype")
+    if o.rank(source) != rank:
+        raise o.unknown() if rank * o.rank(source) == 0 else ShapeError("index_add(): source and destination have different ranks")
+    axis, flat = normalise_dim(dim, rank), o.call("aten.reshape", index, [-1])
+    for i in range(rank):
+        o.equal(source, i, *((flat, 0) if i == axis else (x, i)), "index_add(): the sizes of source, index and self do not fit")
+    index = o.where(o.call("aten.lt.Scalar", index, 0), o.size(x, axis) if rank else 1, index)
+    return _put(o, x, dim, index, source if alpha == 1 else o.mul(source, alpha), True)
+
+
+@formula("index_fill.int_Scalar(self, =dim, index; value)", kind=_MOVEMENT, raises=True)
+def index_fill(o: Ops[T], x: T, dim: int, index: T, value: Any) -> T:
+    if o.known(index).dtype not in (None, dtypes.i64):
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    return _put(o, x, dim, index, o.call("aten.new_full", x, [], value, None, None, None, None), False)
