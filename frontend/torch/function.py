@@ -16,6 +16,7 @@ from tierup.frontend.torch.errors import LeftToPyTorch, error_of_torch, through_
 from tierup.runtime.base import events
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.functions.function import ENTRIES, Function
+from tierup.runtime.functions.verdict import words
 
 if TYPE_CHECKING:
     from tierup.frontend.torch.script.module import Attributes
@@ -51,6 +52,7 @@ class TorchFunction:
         self._choosing = forking.lock()
         self._chosen = self._make()  # read once a call: threads may have other settings of PyTorch's, and choose another
         self._left: Counter[Reason] = Counter()  # calls that the original program answered, before there was a graph to tell of it
+        self._why: dict[Reason, str] = {}  # what was in the way of the last of them
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -86,6 +88,7 @@ class TorchFunction:
     def _leave_to_torch(self, error: LeftToPyTorch, program: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The original program's result, for a call that there may be no graph of."""
         self._left[error.reason] += 1
+        self._why[error.reason] = str(error)
         action = "ran the original program through PyTorch"
         if events.is_heard():
             count = self._left.total()
@@ -130,9 +133,13 @@ class TorchFunction:
         count = sum(s.hits + s.misses for s in joined)
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
         through += self._left[Reason.NO_GRADIENT]
-        line = f"\n  under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
-        others = [f"\n  {n} calls by the original program: {r.value}" for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
-        return str(self._function.explain(details)) + (line if count or through else "") + "".join(others)
+        line = f"under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
+        others = [f"{n} calls by the original program: {r.value}: {self._why[r]}" for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
+        if others and not self._function.variants:
+            remedy = "  Do: put what is named here in a function of its own, which PyTorch runs, so that the rest is native."
+            return "\n".join(words.narrow([f"{self.__name__}: {others[0]}", *(f"  {said}" for said in others[1:]), remedy]))
+        added = [*([line] if count or through else []), *others]
+        return "\n".join([str(self._function.explain(details)), *words.narrow([f"  {said}" for said in added])])
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"

@@ -90,5 +90,6 @@ def test_a_program_that_asks_how_a_tensor_lies_in_its_storage_is_pytorchs(progra
         for _ in range(3):
             assert [t.tolist() for t in ours(x)] == [t.tolist() for t in script(x)]
     assert [("asks how a tensor lies in memory" in e.guard) for e in heard] == [True] * 3
+    assert "3 calls by the original program" in ours.explain() and "asks how a tensor lies in memory" in ours.explain()
     with pytest.raises(tierup.torch.UnsupportedProgram, match="asks how a tensor lies in memory"):
         from_torchscript(script, foreign="error")(x)
