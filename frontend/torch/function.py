@@ -134,7 +134,8 @@ class TorchFunction:
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
         through += self._left[Reason.NO_GRADIENT]
         line = f"under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
-        others = [f"{n} calls by the original program: {r.value}: {self._why[r]}" for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
+        left = [(r, n) for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
+        others = [f"{n} calls by the original program: {r.value}: {self._why[r]}" for r, n in left]
         if others and not self._function.variants:
             remedy = "  Do: put what is named here in a function of its own, which PyTorch runs, so that the rest is native."
             return "\n".join(words.narrow([f"{self.__name__}: {others[0]}", *(f"  {said}" for said in others[1:]), remedy]))
