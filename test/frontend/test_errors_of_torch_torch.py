@@ -77,6 +77,10 @@ def taken_along(x: Tensor):
     return torch.take_along_dim(x, torch.tensor([[0]]), 0)
 
 
+def added_at(x: Tensor):
+    return torch.index_add(x.view(3, 1), 0, torch.tensor([7]), x[:1].view(1, 1))
+
+
 def read(x: Tensor):
     return x.item()
 
@@ -106,11 +110,11 @@ def itemised(x: Tensor, names: list[int]):
 
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, read)],
+    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, added_at, read)],
     *[(f, ()) for f in (asked, asked_of_none, pooled, summed, multiplied)],
     *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
-_TEXT_ALONE = (gathered,)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
+_TEXT_ALONE = (gathered, added_at)  # "index 9 is out of bounds" is all that PyTorch says of it, as of what it calls an IndexError
 
 
 def raised_by(f: Callable[..., Any], *arguments: Any) -> tuple[type[Exception], str]:

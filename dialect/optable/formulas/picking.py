@@ -45,7 +45,9 @@ def _put(o: Ops[T], x: T, dim: int, index: T, values: T, adds: bool) -> T:
 
 @formula("index_add(self, =dim, index, source; alpha)", kind=_MOVEMENT, raises=True)
 def index_add(o: Ops[T], x: T, dim: int, index: T, source: T, alpha: Any = 1) -> T:
-    """No index counts from behind."""
+    """No index counts from behind: an IndexError for a vector, as in PyTorch, and a RuntimeError otherwise."""
+    if o.rank(index) > 1:
+        raise IndexError("index_add_(): Index is supposed to be a vector")
     rank, dtypes_of = o.rank(x), (o.known(x).dtype, o.known(source).dtype)
     if o.known(index).dtype not in (None, dtypes.i32, dtypes.i64):
         raise ShapeError("index_add(): Expected dtype int32/int64 for index")
@@ -56,7 +58,11 @@ def index_add(o: Ops[T], x: T, dim: int, index: T, source: T, alpha: Any = 1) ->
     axis, flat = normalise_dim(dim, rank), o.call("aten.reshape", index, [-1])
     for i in range(rank):
         o.equal(source, i, *((flat, 0) if i == axis else (x, i)), "index_add(): the sizes of source, index and self do not fit")
-    index = o.where(o.call("aten.lt.Scalar", index, 0), o.size(x, axis) if rank else 1, index)
+    if rank > 1:
+        inside = o.call("aten.logical_and", o.call("aten.ge.Scalar", index, 0), o.call("aten.lt.Scalar", index, o.size(x, axis)))
+        o.check(inside, f"index out of bounds for dimension {axis}")
+    else:
+        index = o.where(o.call("aten.lt.Scalar", index, 0), o.size(x, axis) if rank else 1, index)
     return _put(o, x, dim, index, source if alpha == 1 else o.mul(source, alpha), True)
 
 
