@@ -50,20 +50,20 @@ def described(key: keys.Key) -> Described:
     return _read(key.description())[0]
 
 
-def entries() -> list[Entry]:
-    """All of them, the most recently used first. Raises Refused for a folder that may not be used, OSError."""
+def entries(most: int | None = None) -> list[Entry]:
+    """All of them, or so many, the most recently used first. Raises Refused for a folder that may not be used, OSError."""
+    files = [(path, about) for path, about in folder.files(folder.checked(folder.folder())) if path.endswith(folder.SUFFIX)]
     found = []
-    for path, about in folder.files(folder.checked(folder.folder())):
-        if path.endswith(folder.SUFFIX):
-            try:
-                told, made = _read(store.description(path))
-            except FileNotFoundError:  # another process has removed it since
-                continue
-            except (folder.Refused, OSError):  # `faults` says why
-                told, made = Described(), 0.0
-            name = os.path.basename(path).removesuffix(folder.SUFFIX)
-            found.append(Entry(name, path, about.st_size, about.st_mtime, made, told))
-    return sorted(found, key=lambda entry: -entry.used)
+    for path, about in sorted(files, key=lambda file: -file[1].st_mtime)[:most]:
+        try:
+            told, made = _read(store.description(path))
+        except FileNotFoundError:  # another process has removed it since
+            continue
+        except (folder.Refused, OSError):  # `faults` says why
+            told, made = Described(), 0.0
+        name = os.path.basename(path).removesuffix(folder.SUFFIX)
+        found.append(Entry(name, path, about.st_size, about.st_mtime, made, told))
+    return found
 
 
 def _read(description: bytes) -> tuple[Described, float]:

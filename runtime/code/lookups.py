@@ -17,10 +17,13 @@ from tierup.lowering.artifacts.places import placed
 from tierup.lowering.base.abi import ArgumentSpec, Artifact
 from tierup.lowering.objects import entries, store
 from tierup.lowering.objects.entries import Entry
-from tierup.lowering.objects.folder import Refused
+from tierup.lowering.objects.folder import Refused, folder
 from tierup.lowering.objects.keys import Key
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import LoadedCode
+
+_MOST = 1000  # entries that are looked at, those that were used last
+_before: dict[tuple[str, float], list[Entry]] = {}  # by folder, what was there before this process: it is read once
 
 
 class Earlier:
@@ -31,9 +34,12 @@ class Earlier:
         if not store.enabled():
             return []
         try:
-            return [entry for entry in entries.entries() if entry.made < plans.BEGAN]
+            asked = folder(), plans.BEGAN
+            if asked not in _before:
+                _before[asked] = [entry for entry in entries.entries(_MOST) if entry.made < plans.BEGAN]
         except (Refused, OSError):  # an event has said so
             return []
+        return _before[asked]
 
     def explain(self, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], code: LoadedCode) -> str:
         """How the keys of code that this process compiled differ from those of the nearest entry of the same program; "" where there is

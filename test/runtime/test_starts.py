@@ -166,6 +166,18 @@ def test_explain_names_the_part_in_which_what_was_kept_differs(later: Callable[[
     assert "differs in options" in fresh.explain()
 
 
+def test_what_an_earlier_process_left_is_read_once_by_all_that_explain(later: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(rise, (X,), (X,), level=1)
+    later()
+    read, description = [], store.description
+    monkeypatch.setattr(store, "description", lambda path: read.append(path) or description(path))
+    for _ in range(3):
+        fresh = tierup.jit(rise)
+        fresh(X)
+        assert "differs in options" in fresh.explain()
+    assert read and len(read) == len(set(read))
+
+
 def test_no_more_versions_come_back_than_the_strategy_has(later: Callable[[], None]) -> None:
     strategy: Any = [("static", 2)]
     warm(rise, *((np.ones(n, np.float32),) for n in (4, 4, 6, 6)), fusion_strategy=strategy)
