@@ -46,7 +46,7 @@ x, y = f32(3, 4), f32(3, 4)
 # --- pointwise
 
 for name in (
-    "tanh exp exp2 expm1 sin cos tan sigmoid relu neg abs sign floor ceil round trunc square erf silu atan asinh sinh cosh relu6 hardswish "
+    "tanh exp exp2 expm1 sin cos tan sigmoid relu neg abs sign floor ceil round trunc square erf erfc silu atan asinh sinh cosh relu6 hardswish "
     "hardsigmoid mish sgn isnan isinf isfinite isposinf isneginf signbit log_sigmoid selu frac deg2rad rad2deg fix absolute"
 ).split():
     add(f"aten.{name}", x)

@@ -29,11 +29,10 @@ func.func @mm(%x: !torch.vtensor, %y: !torch.vtensor) -> !torch.vtensor {
   return %r : !torch.vtensor
 }
 """
-SORT = """\
+SCATTERED = """\
 func.func @f(%x: !torch.vtensor<[4],f32>) -> !torch.vtensor<[4],f32> {
-  %0 = torch.constant.int 0
-  %t = torch.constant.bool true
-  %v, %i = torch.aten.sort %x, %0, %t : !torch.vtensor<[4],f32>, !torch.int, !torch.bool -> !torch.vtensor<[4],f32>, !torch.vtensor<[4],si64>
+  %0 = torch.aten.isnan %x : !torch.vtensor<[4],f32> -> !torch.vtensor<[4],i1>
+  %v = torch.aten.masked_scatter %x, %0, %x : !torch.vtensor<[4],f32>, !torch.vtensor<[4],i1>, !torch.vtensor<[4],f32> -> !torch.vtensor<[4],f32>
   return %v : !torch.vtensor<[4],f32>
 }
 """
@@ -141,7 +140,7 @@ def test_a_ptxas_that_does_not_assemble_is_named(
         (OPEN, ["--call", "f32[4x8], f32[4x8]"], "no code can be made of the program"),
         (PROGRAM, ["--call", "f32[99999999999999999999x128], float"], "99999999999999999999 is no size: they are at most"),
         (PROGRAM.replace("torch.float", "torch.int"), ["--call", f"f32[8x128], int={2**63}"], "that is no int"),
-        (SORT, [], "aten.sort"),
+        (SCATTERED, [], "aten.masked_scatter"),
         ("func.func @f(", [], "soft.mlir:1:"),
         (LOOSE.replace("!torch.vtensor<[?,?],f32>", "!torch.vtensor"), [], "the type of argument x, tensor, does not say what it is"),
     ],

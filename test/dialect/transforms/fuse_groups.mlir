@@ -1,5 +1,5 @@
-// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-verify-specialized --verify-diagnostics | FileCheck %s
-// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups --tierup-fuse-groups --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups=excluded=aten.sort --tierup-verify-specialized --verify-diagnostics | FileCheck %s
+// RUN: tierup-opt %s --split-input-file --tierup-fuse-groups=excluded=aten.sort --tierup-fuse-groups=excluded=aten.sort --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @whole_function
 // CHECK-NEXT: [[G:%.+]] = "tierup.fusion_group"(%arg1, %arg0) ({

@@ -116,7 +116,7 @@ NUMBER = _function(f"%x: {_T}", f"""
 
 
 def test_a_group_knows_no_size_that_a_number_from_outside_gives() -> None:
-    s = Spine(NUMBER, "f", [[f32(2)]])
+    s = Spine(NUMBER, "f", [[f32(2)]], fuse="excluded=aten.sort")
     checked = s.stages["tierup-insert-checks"]
     assert checked.count('"tierup.fusion_group"') == 2 and "-> !torch.vtensor<[?,1],f32>" in checked
     assert all(s.assert_same([f32(2)], as_recorded=True))
@@ -180,9 +180,11 @@ def test_strict_fusion_takes_what_fused_and_names_what_did_not() -> None:
     example = [f32(4, 4), f32(4)]
     final = Spine(EDGES, "f", [example]).final
     assert _checked(EDGES, [example], "{single=true}") == str(parse_module(final))
-    with pytest.raises(PassFailure, match=r"'torch.aten.sort' op is left out of fusion") as e:
-        _checked(SIZES, [[f32(3, 2), f32(2), np.array([0, 2, 1])]])
-    assert [d.message.split("'")[1] for d in e.value.diagnostics] == ["torch.aten.sort"]
+    sorting = f"%2, %3 = torch.aten.sort %x, %zero, %true : {_T}, !torch.int, !torch.bool -> {_T}, {_T}"
+    scattering = f"%3 = torch.aten.isnan %x : {_T} -> {_T}\n      %2 = torch.aten.masked_scatter %x, %3, %x : {_T}, {_T}, {_T} -> {_T}"
+    with pytest.raises(PassFailure, match=r"'torch.aten.masked_scatter' op is left out of fusion") as e:
+        _checked(SIZES.replace(sorting, scattering), [[f32(3, 2), f32(2), np.array([0, 2, 1])]])
+    assert "torch.aten.masked_scatter" in [d.message.split("'")[1] for d in e.value.diagnostics]
 
 
 CERTAIN_TO_RAISE = """
