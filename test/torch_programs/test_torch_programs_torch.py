@@ -68,7 +68,7 @@ def test_one_version_serves_every_size_after_the_first(row: Row) -> None:
 def test_explain_names_what_runs_in_tier_0_and_what_goes_through_pytorch(row: Row) -> None:
     ours = row.brought_in(row.network())
     calls(row, ours, (4, 4, 4, 6, 9))
-    left = set(re.findall(r"in tier 0: (aten\.\w+(?:\.\w+)?) at \S+:\d+", ours.explain()))
+    left = set(re.findall(r"in tier 0: (aten\.\w+(?:\.\w+)?) (?:\([^)]*\) )?at \S+:\d+", ours.explain()))
     through = {name for name in left if (found := optable.lookup(name)) is not None and found.kernel.startswith("by_torch.")}
     assert left and through == set(row.by_torch), ours.explain()
 

@@ -107,7 +107,7 @@ ROWS = [
     Row("gpt2_block", networks.GPT2Block, lambda r, n: (f32(r, 2, n, 12),), trains=True),
     Row("bert", networks.bert, lambda r, n: (ints(r, n, n + 1, low=0, high=11), _mask(r, n, n + 1).astype(np.int64)), how="trace", needs="transformers"),
     Row("gpt2", networks.gpt2, lambda r, n: (ints(r, n, n + 1, low=0, high=11),), how="trace", needs="transformers"),
-    Row("experts", networks.Experts, lambda r, n: (f32(r, n, 6),), corpus=_split(2), trains=True),
+    Row("experts", networks.Experts, lambda r, n: (f32(r, n, 6),), trains=True),
     Row("unet", networks.UNet, lambda r, n: (f32(r, 2, 3, 2 * n, 8),), trains=True),
     Row("vae", networks.VAE, lambda r, n: (f32(r, n, 10),), by_torch=("aten.randn_like",), draws=True, corpus=_split(2), trains=True),
     Row("suppression", lambda: networks.suppress, lambda r, n: (_boxes(r, n), r.random(n, np.float32)), corpus=_split(2)),

@@ -26,14 +26,14 @@ def _found(o: Ops[T], x: T, dim: int, descending: bool) -> T:
     return o.rsub(o.call("aten.sub.int", o.size(x, axis), 1, type_=INT), turned)
 
 
-def _placed(o: Ops[T], x: T, indices: T) -> T:
-    """In memory as the operand lies there."""
-    return o.call("aten.copy", o.call("aten.zeros_like", x, dtypes.i64.code, None, None, None, None), indices, False)
+def _placed(o: Ops[T], x: T, found: T, code: int | None = None) -> T:
+    """In memory as the operand lies there, without gaps. `code`: of another dtype than x has."""
+    return o.call("aten.copy", o.call("aten.zeros_like", x, code, None, None, None, None), found, False)
 
 
 @formula("argsort(self; dim, descending)", kind=_MOVEMENT, is_row=False, is_gradient=False)
 def argsort(o: Ops[T], x: T, dim: int = -1, descending: bool = False) -> T:
-    return _placed(o, x, _found(o, x, dim, descending))
+    return _placed(o, x, _found(o, x, dim, descending), dtypes.i64.code)
 
 
 @formula("argsort.stable(self; stable, dim, descending)", kind=_MOVEMENT, is_row=False, is_gradient=False)
@@ -45,7 +45,7 @@ def argsort_stable(o: Ops[T], x: T, stable: bool, dim: int = -1, descending: boo
 def sort(o: Ops[T], x: T, dim: int = -1, descending: bool = False) -> tuple[T, T]:
     indices = _found(o, x, dim, descending)
     values = o.call("aten.gather", x, dim, indices, False) if o.rank(x) else x
-    return o.call("aten.copy", x, values, False), _placed(o, x, indices)
+    return _placed(o, x, values), _placed(o, x, indices, dtypes.i64.code)
 
 
 @formula("sort.stable(self; stable, dim, descending)", kind=_MOVEMENT, results=2)

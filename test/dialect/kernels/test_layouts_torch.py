@@ -65,7 +65,7 @@ SHOWN = {
     "turned": np.broadcast_to(_WIDE, (2, 3, 4)).transpose(1, 0, 2), "ones": _WIDE.transpose(1, 0, 2),
 }  # fmt: skip
 # of these PyTorch makes rows, where tier 0 and native code go by the operand; or the other way round
-OTHERS = {"aten.log_sigmoid", "aten.lift_fresh_copy", "aten.argsort"}
+OTHERS = {"aten.log_sigmoid", "aten.lift_fresh_copy", "aten.argsort", "aten.argsort.stable"}
 
 
 def arguments_for(packet: Any, x: np.ndarray) -> list[Any] | None:
