@@ -1,6 +1,6 @@
 """tierup-verify-native: every op has native code, as far as the op table says.
 
-    %0 = torch.aten.sort %x, ...            // error: has no native code
+    %0 = torch.aten.masked_scatter %x, ...  // error: has no native code
     %1 = func.call @f(%x)                   // error: the program is recursive
     %2 = torch.prim.Uninitialized : !torch.vtensor<[?],f32>     // error: of what size it will be is not known
 

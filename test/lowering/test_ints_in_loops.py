@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.loops import sorted_by_swaps
 from tierup.frontend.jit import jit
 
 MOST = (1 << 63) - 1
@@ -174,18 +175,7 @@ def test_a_search_is_left_where_it_ends(size: int, at: int | None) -> None:
 def test_rounds_of_a_loop_in_chunks_are_unrolled() -> None:
     """LLVM does so where it counts the rounds of a chunk in a few instructions."""
 
-    def bubbled(a: np.ndarray) -> np.ndarray:
-        end, swapped = len(a) - 1, True
-        while swapped:
-            swapped = False
-            for i in range(end):
-                if a[i] > a[i + 1]:
-                    a[i], a[i + 1] = a[i + 1], a[i]
-                    swapped = True
-            end -= 1
-        return a
-
-    native = same(bubbled, [(np.random.default_rng(3).random(40),)])
+    native = same(sorted_by_swaps, [(np.random.default_rng(3).random(40),)])
     assert native.plan("optimized").count("fcmp ogt double") >= 4
 
 
