@@ -136,7 +136,7 @@ def _is_private(value: ir.Value) -> bool:
         if any(use.owner.operation.name == _MATERIALIZE for use in uses):
             return all(_grown(use) is None and not _chosen(use) for use in uses)  # else another result could take this one's buffer
         if len(uses) != 1:
-            return not any(_grown(use) is not None for use in uses)
+            return not any(_grown(use) is not None or _chosen(use) for use in uses)
         grown = _grown(uses[0])
         if grown is None:
             return True

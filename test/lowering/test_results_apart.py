@@ -67,12 +67,42 @@ def in_a_loop(a, b, c):
     return x, y, x * y
 
 
-@pytest.mark.parametrize("program", [three_sums, two_edits, edit_and_original, edit_and_reads, filled, in_branches, in_a_loop])
+def exchanged(a, b, c):
+    x, y = a + 1, b * c
+    if np.sum(a) > np.sum(b):
+        x, y = y, x
+    return x, y
+
+
+def rotated_in_turns(a, b, c):
+    x, y, z = np.exp(a), b * b, c + 1
+    if np.sum(a) > np.sum(b):
+        x, y, z = y, z, x
+    if np.sum(c) > 0:
+        x, y = y, x
+    return x, y, z
+
+
+def returned_in_either_order(a, b, c):
+    x, y = a + 1, b * b
+    if np.sum(a) > np.sum(b):
+        return y, x
+    return x, y
+
+
+PROGRAMS = [
+    three_sums, two_edits, edit_and_original, edit_and_reads, filled, in_branches, in_a_loop, exchanged, rotated_in_turns,
+    returned_in_either_order,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_each_result_is_its_own(program: Callable[..., tuple[Any, ...]]) -> None:
     f = tierup.jit(program)
     rng = np.random.default_rng(3)
-    for _ in range(4):
-        a, b, c = rng.standard_normal((3, 4))
-        for got, want in zip(f(a, b, c), program(a, b, c), strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-12)
+    for _ in range(2):
+        x, y, z = rng.standard_normal((3, 4))
+        for a, b, c in ((x, y, z), (y, x, -z)):  # both arms of each branch
+            for got, want in zip(f(a, b, c), program(a, b, c), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-12)
     assert f.stats().hits == 3

@@ -126,6 +126,23 @@ func.func @chosen(%x: tensor<4xf64>, %y: tensor<4xf64>, %c: i1, %p: memref<4xf64
 
 // -----
 
+// Two values that are exchanged where a condition holds: either may be either result, so neither is computed where one of them lies.
+// CHECK-LABEL: func.func @exchanged
+// CHECK-NOT: tensor.empty
+// CHECK: arith.select
+func.func @exchanged(%x: tensor<4xf64>, %c: i1, %p: memref<4xf64>, %q: memref<4xf64>) {
+  %e = tensor.empty() : tensor<4xf64>
+  %0 = linalg.exp ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %1 = linalg.log ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %2 = arith.select %c, %1, %0 : tensor<4xf64>
+  %3 = arith.select %c, %0, %1 : tensor<4xf64>
+  bufferization.materialize_in_destination %2 in restrict writable %p : (tensor<4xf64>, memref<4xf64>) -> ()
+  bufferization.materialize_in_destination %3 in restrict writable %q : (tensor<4xf64>, memref<4xf64>) -> ()
+  return
+}
+
+// -----
+
 // A result that a loop goes on from: its rounds would write where the result lies.
 // CHECK-LABEL: func.func @written_by_a_loop
 // CHECK: %[[OWN:.*]] = bufferization.alloc_tensor()
