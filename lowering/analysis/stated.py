@@ -32,7 +32,7 @@ from tierup.lowering.base.abi import INT64_MIN, ArgumentKind, ArgumentSpec, Exit
 ENTRY = "tierup.entry"
 GUARD = "tierup.guard"
 NO_FMA = "tierup.no_fma"  # the unit attribute of a module for a CPU on which each fma would be a call
-SMALL_PRODUCTS = "tierup.small_products"  # ... on which BLAS has other loops for products of up to a million multiplications
+WIDE_VECTORS = "tierup.wide_vectors"  # ... on which there are 32 registers of 64 bytes
 THREADS = "tierup.threads"  # of a module: how many threads may run its loops; 1 where it is absent
 RESULTS = "tierup.results"
 TIES = "tierup.ties"
@@ -63,7 +63,7 @@ def state_cpu(module: ir.Module, target: str = "", threads: int = 1) -> None:
     if not llvm.has_fma(target):
         module.operation.attributes[NO_FMA] = ir.UnitAttr.get(module.context)
     if llvm.has_avx512(target):
-        module.operation.attributes[SMALL_PRODUCTS] = ir.UnitAttr.get(module.context)
+        module.operation.attributes[WIDE_VECTORS] = ir.UnitAttr.get(module.context)
     if threads > 1:
         module.operation.attributes[THREADS] = i64(threads, module.context)
 

@@ -154,6 +154,7 @@ LLVM = NamedPipeline(
     "the LLVM dialect",
     (
         "func.func(tierup-legalize-bf16)",
+        "tierup-write-products",
         "expand-strided-metadata",
         "lower-affine",
         "convert-scf-to-cf",

@@ -26,7 +26,7 @@ from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
 from tierup.lowering.ops.pointwise.context import NotHandled
-from tierup.lowering.ops.products import stacked
+from tierup.lowering.ops.products.contractions import stacked
 from tierup.lowering.ops.tensors import Tensor, assert_, pointwise
 
 _INT_MAX = (1 << 31) - 1

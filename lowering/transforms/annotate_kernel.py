@@ -20,6 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import PART, RESULT_KINDS
 from tierup.lowering.externals import polling
+from tierup.lowering.ops.products.kernels import KERNEL
 from tierup.lowering.transforms.outline_exits import EXIT
 from tierup.lowering.transforms.share_loops import APART, SHARED
 from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
@@ -43,7 +44,7 @@ class AnnotateKernel(Pass):
                 continue
             function.attributes["linkage"] = internal
             is_entry, is_part = RESULT_KINDS in function.attributes, PART in function.attributes
-            if is_part:
+            if is_part or KERNEL in function.attributes:
                 _mark(function, "noinline")  # parts keep LLVM's time linear
             elif EXIT in function.attributes or HANDED_OVER_MARK in function.attributes:
                 _mark(function, "noinline", "cold")

@@ -17,7 +17,7 @@ from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.ops.products import is_blas_product
+from tierup.lowering.ops.products.contractions import is_blas_product
 
 HELD = "tierup.held_product"
 KIND = "kind"

@@ -58,7 +58,7 @@ from tierup.lowering.ops.tensors import Tensor
 _TABLES = (
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.normalisation", "reductions.scans",
     "reductions.ordering",
-    "products", "linear_algebra",
+    "products.contractions", "linear_algebra",
     "windows.convolution", "windows.correlation", "windows.pooling", "windows.adaptive",
     "movement.views", "movement.joining", "movement.patterns",
     "indexing.gathers", "indexing.scatters", "indexing.searching", "indexing.folds",

@@ -22,7 +22,7 @@ from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import known
 from tierup.lowering.building.generics import OVERWRITES
-from tierup.lowering.ops.products import is_blas_product
+from tierup.lowering.ops.products.contractions import is_blas_product
 
 
 @register

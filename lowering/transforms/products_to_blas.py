@@ -1,4 +1,4 @@
-"""tierup-products-to-blas: matrix products on buffers become calls to BLAS, small ones loops.
+"""tierup-products-to-blas: matrix products on buffers become calls, of BLAS or of kernels of our own; small ones loops.
 
     linalg.matmul {tierup.overwrites} ins(%a, %b : memref<?x256xf32>, memref<256x512xf32>) outs(%c)
 becomes
@@ -9,7 +9,12 @@ matrix that does not lie in rows or columns without gaps is copied first. Produc
 known when compiling, are loops: a call costs more than they take. A product with one row or one column is a vector's (gemv), which
 takes a quarter of the time, unless nobody knows that there is something to sum: gemv leaves what it has nothing to add to as it is.
 
-Where BLAS has loops of its own for small products (`tierup.small_products`), one of few rows is a loop over pieces of its columns.
+Where the processor has vectors of 64 bytes (`tierup.wide_vectors`), products of few rows are calls of kernels of our own, which are quicker
+there (ops/products/kernels.py); tierup-write-products writes them. One whose rows only the run knows asks for them:
+
+    %few = arith.andi %at_least_8, %at_most_256
+    scf.if %few { call @product_f32_transposed_8x3(...) } else { call @scipy_cblas_sgemm(...) }
+
 Where threads may share loops (`tierup.threads`), a product with much to do is a loop over parts of its rows or columns, or of its batches,
 each of them calls; BLAS has one thread. tierup-share-loops takes it from there:
 
@@ -24,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -33,7 +38,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import AtLeast, Pass, PassFailure, register
-from tierup.lowering.analysis.stated import SMALL_PRODUCTS, threads
+from tierup.lowering.analysis.stated import WIDE_VECTORS, threads
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import (
@@ -50,10 +55,11 @@ from tierup.lowering.building.arith import (
     select,
 )
 from tierup.lowering.building.generics import OVERWRITES, maps_of
-from tierup.lowering.building.loops import carried, nest
+from tierup.lowering.building.loops import carried, either, nest
 from tierup.lowering.building.shares import LEAST, MOST_PARTS, PARTS, parts_of
 from tierup.lowering.externals.blas import CBLAS
-from tierup.lowering.ops.products import BLAS_LETTERS, is_blas_product
+from tierup.lowering.ops.products.contractions import BLAS_LETTERS, is_blas_product
+from tierup.lowering.ops.products.kernels import LEAST_ROWS, MOST_ROWS, Kernel, Kind, call, quickest
 from tierup.lowering.ops.tensors import assert_
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112  # cblas.h
@@ -61,7 +67,6 @@ _INT_MAX = (1 << 31) - 1
 _MULTIPLIED, _MOVED = 12, 150  # picoseconds of a multiplication of f32, in a product of matrices and in one of a vector, on one core
 _LINES = 16  # where parts begin: BLAS works on so many at once
 _SHORT = 32  # sums of fewer products: memory is what takes time, and results that two cores write are slow to read
-_SMALL, _SMALL_RESULT, _SMALL_DEPTH = 1_000_000, 1200, 128  # multiplications, results, the length of a sum
 _WIDTH = 192  # of a part, about: each reads the other matrix again, which costs a twentieth of the time here
 _NARROW = 128  # columns
 
@@ -112,16 +117,11 @@ def _convert(op: ir.Operation, module: ir.Module, loops_up_to: int) -> None:
         return
     is_matrix = op.name == "linalg.matmul"
     work = _work(operands, flips) if threads(module) > 1 and _is_plain(operands) else None
-    piece = _piece(module, operands, flips) if is_matrix and _is_plain(operands) else None
-    if work is None and piece is None:
-        (_gemm if is_matrix else _batches)(module, operands, flips)
+    if work is None:
+        (_product if is_matrix else _batches)(module, operands, flips)
         return
     _check_ints(operands)
-    parts = None if work is None else parts_of(work, MOST_PARTS)
-    if is_matrix:
-        _in_parts(module, operands, flips, parts, piece)
-    else:
-        _batches(module, operands, flips, parts)
+    (_in_parts if is_matrix else _batches)(module, operands, flips, parts_of(work, MOST_PARTS))
 
 
 def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar | None = None) -> None:
@@ -129,7 +129,7 @@ def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], par
     count = b.dim(operands[2], 0)
 
     def one(positions: list[Scalar], values: list[ir.Value]) -> list[ir.Value]:
-        _gemm(module, [b.row(v, positions[0]) for v in operands], flips, checks=parts is None)
+        _product(module, [b.row(v, positions[0]) for v in operands], flips, checks=parts is None)
         return values
 
     if parts is None:
@@ -139,62 +139,25 @@ def _batches(module: ir.Module, operands: list[ir.Value], flips: list[bool], par
         carried((part * count // all_, (part + 1) * count // all_, b.index(1)), [], lambda i, values: one([i], values))
 
 
-def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar | None, piece: Scalar | None) -> None:
-    """A product in parts of its columns, or of its rows where these are more. `piece`: columns that are quicker by themselves, or 0."""
+def _in_parts(module: ir.Module, operands: list[ir.Value], flips: list[bool], parts: Scalar) -> None:
+    """A product in parts of its columns, or of its rows where these are more."""
     x, y, out = operands
     rows, columns = _length(out, -2), _length(out, -1)
     by_rows = columns == 1 or (columns is not None and rows != 1 and (columns < _NARROW if rows is None else rows > columns))
-    by_rows = by_rows and piece is None
     axis, length = (0, _size(out, 0)) if by_rows else (1, _size(out, 1))
-    width = length
-    if parts is not None:
-        wanted = parts if 1 in (rows, columns) else minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
-        width = (length + (wanted * _LINES - 1)) // (wanted * _LINES) * _LINES
-    if piece is not None:
-        width = select(piece > 0, piece, width)
-    width = maximum(width, 1)
+    wanted = parts if 1 in (rows, columns) else minimum(parts, maximum((length + (_WIDTH - 1)) // _WIDTH, 4))
+    width = maximum((length + (wanted * _LINES - 1)) // (wanted * _LINES) * _LINES, 1)
 
     def one(number: Scalar, values: list[ir.Value]) -> list[ir.Value]:
         low = number * width
         size = minimum(width, length - low)
         left, right = (_lines(x, int(flips[0]), low, size), y) if by_rows else (x, _lines(y, int(not flips[1]), low, size))
-        _gemm(module, [left, right, _lines(out, axis, low, size)], flips, checks=False)
+        _product(module, [left, right, _lines(out, axis, low, size)], flips, checks=False)
         return values
 
     count = maximum((length + (width - 1)) // width, 1)
-    if parts is None:
-        carried((b.index(0), count, b.index(1)), [], one)
-        return
     with _each_part(minimum(parts, count)) as (part, all_):
         carried((part * count // all_, (part + 1) * count // all_, b.index(1)), [], one)
-
-
-def _piece(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Scalar | None:
-    """How many columns of a product of few rows BLAS does sooner by themselves, 0 for none; None where that is known to be so.
-
-    OpenBLAS has loops for small products that copy no matrix first: those of up to a million multiplications, and with the transpose of a
-    matrix in rows those of up to 1200 results (kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). They read that matrix once for every
-    few rows: with more rows, or narrow pieces of a matrix in columns, whose rows lie far apart and displace each other in the caches, the
-    copy is sooner. docs/performance.md has the times.
-    """
-    x, _, out = operands
-    if SMALL_PRODUCTS not in module.operation.attributes or flips[0] or 1 in (_length(out, -2), _length(out, -1)):
-        return None
-    if ir.ShapedType(x.type).element_type not in (ir.F32Type.get(), ir.F64Type.get()):
-        return None
-    most_rows, least, multiple = (32, 24, 8) if flips[1] else (8, 192, 16)
-    rows, columns, depth = _length(out, -2), _length(out, -1), _length(x, -1)
-    if rows is not None and depth is not None:
-        fit = min(_SMALL // max(rows * depth, 1), _SMALL_RESULT // max(rows, 1) if flips[1] else _SMALL) // multiple * multiple
-        if rows > most_rows or fit < least or (flips[1] and depth < _SMALL_DEPTH) or (columns is not None and columns <= fit):
-            return None
-        return b.index(fit)
-    m, k = maximum(_size(out, 0), 1), maximum(_size(x, 1), 1)
-    fits = b.index(_SMALL) // (m * k)
-    if flips[1]:
-        fits = select(k >= _SMALL_DEPTH, minimum(fits, b.index(_SMALL_RESULT) // m), 0)
-    fits = select(m <= most_rows, fits // multiple * multiple, 0)
-    return select(fits >= least, fits, 0)
 
 
 @contextmanager
@@ -297,6 +260,71 @@ def _loops(op: ir.Operation, operands: list[ir.Value], maps: list[ir.AffineMap])
     b.loops(operands[:2], moved, operands[2:], iterators, body)
 
 
+def _product(module: ir.Module, operands: list[ir.Value], flips: list[bool], checks: bool = True) -> None:
+    """A product of matrices, by whom it takes least time. `checks`: as of `_gemm`."""
+    kernel = _kernel(module, operands, flips)
+    if kernel is None:
+        _gemm(module, operands, flips, checks)
+        return
+    rows = _size(operands[2], 0)
+    if known(rows) is not None:
+        _own(module, kernel, operands, flips)
+        return
+
+    def own() -> list[ir.Value]:
+        _own(module, kernel, operands, flips)
+        return []
+
+    def blas() -> list[ir.Value]:
+        _gemm(module, operands, flips, checks)
+        return []
+
+    either((rows >= LEAST_ROWS).call("arith.andi", rows <= MOST_ROWS), [], own, blas)
+
+
+def _kernel(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Kernel | None:
+    """The kernel of our own that is quickest; None where BLAS is, or the processor has no such vectors."""
+    x, y, out = operands
+    dtype = dtype_of(x.type)
+    if WIDE_VECTORS not in module.operation.attributes or dtype.is_complex:
+        return None
+    sizes = _length(out, -2), _length(out, -1), _length(x, -2 if flips[0] else -1)
+    left, right = _strides(x), _strides(y)
+    in_columns = flips[1] if right[1] == 1 or 1 not in right else not flips[1]  # what lies in neither is copied
+    return quickest(*sizes, dtype, in_columns=in_columns, in_lines=left[0 if flips[0] else 1] == 1)
+
+
+def _own(module: ir.Module, kernel: Kernel, operands: list[ir.Value], flips: list[bool]) -> None:
+    """A call of a kernel of our own."""
+    x, y, target = operands
+    out = target if _strides(target)[1] == 1 else b.alloc_like(target)
+    y = y if 1 in _strides(y) else b.copied(y)
+    starts, distances = zip(*map(_start, (x, y, out)), strict=True)
+    left = distances[0][::-1] if flips[0] else distances[0]
+    in_columns = kernel.kind in (Kind.TRANSPOSED, Kind.DOTS)
+    line = distances[1][0 if flips[1] == in_columns else 1]
+    sizes = [_size(out, 0), _size(out, 1), _size(x, 0 if flips[0] else 1)]
+    call(module, kernel, [*sizes, *left, line, distances[2][0]], list(starts))
+    if out != target:
+        b.op("memref.copy", [out, target])
+
+
+def _strides(memref: ir.Value) -> list[int]:
+    """With MLIR's own marker for those that only the run knows."""
+    return list(ir.MemRefType(memref.type).get_strides_and_offset()[0])
+
+
+def _start(memref: ir.Value) -> tuple[ir.Value, list[Scalar]]:
+    """Where a matrix begins, and how far its rows and its columns lie apart."""
+    made, unknown = b.metadata(memref), ir.ShapedType.get_dynamic_stride_or_offset()
+    pointer = b.value("llvm.inttoptr", [_address(memref, made).cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
+    return pointer, [made[4 + i] if s == unknown else b.index(s) for i, s in enumerate(_strides(memref))]
+
+
+def _address(memref: ir.Value, metadata: list[Any]) -> Scalar:
+    return b.address(memref) + of(metadata[1]) * bytes_of(ir.ShapedType(memref.type).element_type)
+
+
 def _gemm(module: ir.Module, operands: list[ir.Value], flips: list[bool], checks: bool = True) -> None:
     """A call of BLAS. `checks`: that its numbers have 32 bits; False where somebody did."""
 
@@ -365,8 +393,7 @@ def _matrix(memref: ir.Value, flipped: bool) -> _Matrix:
     lines_are_rows = strides[1] == 1
     shaped = ir.ShapedType(memref.type)
     made, distance = b.metadata(memref), strides[0 if lines_are_rows else 1]
-    at = b.address(memref) + made[1] * bytes_of(shaped.element_type)
-    pointer = b.value("llvm.inttoptr", [at.cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
+    pointer = b.value("llvm.inttoptr", [_address(memref, made).cast(dtypes.i64)], ir.Type.parse("!llvm.ptr"))
     # a matrix of one line, or of none, may have any distance; BLAS wants one that its lines fit in
     line = 1 if lines_are_rows else 0
     if distance != ir.ShapedType.get_dynamic_stride_or_offset() and not shaped.is_dynamic_dim(line):

@@ -14,7 +14,7 @@ from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.ops.products import named_product
+from tierup.lowering.ops.products.contractions import named_product
 from tierup.lowering.transforms.hold_products import HELD, KIND
 
 

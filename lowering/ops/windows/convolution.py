@@ -21,7 +21,7 @@ from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
 from tierup.lowering.ops.movement import shape
 from tierup.lowering.ops.pointwise.context import NotHandled, widened
-from tierup.lowering.ops.products import multiply
+from tierup.lowering.ops.products.contractions import multiply
 from tierup.lowering.ops.reductions.sums import plus
 from tierup.lowering.ops.tensors import Tensor
 from tierup.lowering.ops.windows import windows

@@ -4,17 +4,56 @@
 #w = affine_map<(m, n, k) -> (n, k)>
 #out = affine_map<(m, n, k) -> (m, n)>
 
-// Few rows times a transposed matrix: 1024 columns in pieces of 32, as BLAS does those of up to 1200 results sooner.
-// CHECK-LABEL: func.func @pieces
-// CHECK: scf.for [[I:%.+]] = %c0 to %c32 step %c1 {
-// CHECK:   [[LOW:%.+]] = arith.muli [[I]], %c32
-// CHECK:   memref.subview %arg1[[[LOW]], 0]
-// CHECK:   memref.subview %arg2[0, [[LOW]]]
-// CHECK:   call @scipy_cblas_sgemm
-// CHECK-NOT: tierup.parts
-module attributes {tierup.small_products} {
-func.func @pieces(%x: memref<32x512xf32>, %w: memref<1024x512xf32>, %out: memref<32x1024xf32>) {
+// Few rows are a kernel's of our own, declared with what it is; its numbers: sizes, how far apart rows and columns and lines lie.
+// CHECK-DAG: func.func private @product_f32_transposed_4x4(index, index, index, index, index, index, index, !llvm.ptr, !llvm.ptr, !llvm.ptr) attributes {tierup.product_kernel = {element = f32, kind = "transposed", rows = 4 : i64, vectors = 4 : i64, whole = false}}
+// CHECK-DAG: func.func private @product_f32_dots_4x6_whole
+// CHECK-DAG: func.func private @product_f32_packed_4x4
+// CHECK-DAG: func.func private @product_f32_direct_4x4
+// CHECK-LABEL: func.func @few
+// CHECK: call @product_f32_transposed_4x4(%c32, %c1024, %c512, %c512, %c1, %c512, %c1024, {{.*}})
+// CHECK: call @product_f32_dots_4x6_whole
+// CHECK: call @product_f32_packed_4x4(%c32, %c1024, %c512, %c512, %c1, %c1024, %c1024, {{.*}})
+// CHECK: call @product_f32_direct_4x4
+// One row is a vector, many rows are BLAS's, and so is a small matrix.
+// CHECK: call @scipy_cblas_sgemv
+// CHECK: call @scipy_cblas_sgemm
+// CHECK: call @scipy_cblas_sgemm
+module attributes {tierup.wide_vectors} {
+func.func @few(%x: memref<32x512xf32>, %few: memref<4x512xf32>, %one: memref<1x512xf32>, %many: memref<300x512xf32>, %w: memref<1024x512xf32>, %y: memref<512x1024xf32>, %out: memref<32x1024xf32>, %out4: memref<4x1024xf32>, %out1: memref<1x1024xf32>, %out300: memref<300x1024xf32>, %a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
   linalg.matmul indexing_maps = [#x, #w, #out] {tierup.overwrites} ins(%x, %w : memref<32x512xf32>, memref<1024x512xf32>) outs(%out : memref<32x1024xf32>)
+  linalg.matmul indexing_maps = [#x, #w, #out] {tierup.overwrites} ins(%few, %w : memref<4x512xf32>, memref<1024x512xf32>) outs(%out4 : memref<4x1024xf32>)
+  linalg.matmul {tierup.overwrites} ins(%x, %y : memref<32x512xf32>, memref<512x1024xf32>) outs(%out : memref<32x1024xf32>)
+  linalg.matmul {tierup.overwrites} ins(%few, %y : memref<4x512xf32>, memref<512x1024xf32>) outs(%out4 : memref<4x1024xf32>)
+  linalg.matmul indexing_maps = [#x, #w, #out] {tierup.overwrites} ins(%one, %w : memref<1x512xf32>, memref<1024x512xf32>) outs(%out1 : memref<1x1024xf32>)
+  linalg.matmul indexing_maps = [#x, #w, #out] {tierup.overwrites} ins(%many, %w : memref<300x512xf32>, memref<1024x512xf32>) outs(%out300 : memref<300x1024xf32>)
+  linalg.matmul {tierup.overwrites} ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>)
+  return
+}
+}
+
+// -----
+
+// A number of rows that the run counts decides between the two.
+// CHECK-LABEL: func.func @counted
+// CHECK: [[AT_LEAST:%.+]] = arith.cmpi uge, [[ROWS:%.+]], %c8
+// CHECK: [[AT_MOST:%.+]] = arith.cmpi ule, [[ROWS]], %c256
+// CHECK: [[FEW:%.+]] = arith.andi [[AT_LEAST]], [[AT_MOST]]
+// CHECK: scf.if [[FEW]] {
+// CHECK:   call @product_f64_
+// CHECK: } else {
+// CHECK:   call @scipy_cblas_dgemm
+// A matrix that lies in neither rows nor columns is copied, the left one is read as it lies.
+// CHECK-LABEL: func.func @strided
+// CHECK: memref.copy %arg1, [[COPY:%.+]] :
+// CHECK-NOT: memref.copy
+// CHECK: call @product_f64_{{[a-z]+_[0-9x]+}}(%c16, %c200, %c300, %c2000, %c3, %c200, %c200
+module attributes {tierup.wide_vectors} {
+func.func @counted(%x: memref<?x512xf64>, %w: memref<1024x512xf64>, %out: memref<?x1024xf64>) {
+  linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] {tierup.overwrites} ins(%x, %w : memref<?x512xf64>, memref<1024x512xf64>) outs(%out : memref<?x1024xf64>)
+  return
+}
+func.func @strided(%x: memref<16x300xf64, strided<[2000, 3]>>, %y: memref<300x200xf64, strided<[1000, 2]>>, %out: memref<16x200xf64>) {
+  linalg.matmul {tierup.overwrites} ins(%x, %y : memref<16x300xf64, strided<[2000, 3]>>, memref<300x200xf64, strided<[1000, 2]>>) outs(%out : memref<16x200xf64>)
   return
 }
 }
