@@ -93,8 +93,33 @@ def differences(x, v):
     return np.diff(x) != v, np.diff(x > 1)
 
 
-STORES = (element, part, nothing, listed, masked, each, scalar, added_to_an_element, padded)
-OTHERS = (filled, chosen, angle, truths, summed, divided, squared, differences)
+def made(x, v):
+    return np.array(v, dtype=x.dtype), np.array([v, x[0]], dtype=x.dtype), np.asarray((2, v), dtype=x.dtype), np.array([3, 4], dtype=x.dtype)
+
+
+def made_of_a_list(x, v):
+    out = [v + 0]
+    for i in range(len(x)):
+        out.append(v)
+    return (np.array(out, np.int16),)
+
+
+def typed(x, v):
+    return np.int8(v), np.array([[v], [1]], np.int64)
+
+
+def unsigned(x, v):
+    return np.uint8(v), np.array([v], np.uint32)
+
+
+def copied(x, v):
+    np.copyto(x, v, casting="unsafe")
+    return x
+
+
+STORES = (element, part, nothing, listed, masked, each, scalar, added_to_an_element, padded, copied)
+ASKED = (element, part, nothing, listed, masked, each, made, made_of_a_list, typed, unsigned)
+OTHERS = (filled, chosen, angle, truths, summed, divided, squared, differences, made, made_of_a_list, typed, unsigned)
 CASES = [(f, dtype, kind) for f in STORES + OTHERS for dtype in DTYPES for kind in NUMBERS]
 
 
@@ -110,8 +135,7 @@ def outcome(function, x, v):
 
 def is_any_value(function, dtype, v):
     """What C leaves open: a float that an integer cannot hold, converted without a question."""
-    asked = (element, part, nothing, listed, masked, each)
-    return np.dtype(dtype).kind in "iu" and isinstance(v, float) and function not in asked and not 0 <= v < 100
+    return np.dtype(dtype).kind in "iu" and isinstance(v, float) and function not in ASKED and not 0 <= v < 100
 
 
 def agree(got, want):

@@ -24,6 +24,7 @@ ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asi
 TWO = ["atan2", "pow", "log", "copysign", "fmod", "remainder", "nextafter", "hypot", "isclose", "ldexp"]
 OF_INTS = {"isqrt": 1, "factorial": 1, "gcd": 2, "lcm": 2, "comb": 2, "perm": 2}
 EDGES = [0.0, -0.0, 0.5, -0.75, 1.0, -1.0, 1 - 2**-53, 2.5, -3.0, 5e-324, 709.7, 709.75, 709.79, -745.2, 1023.95, 1e18, -1e308, math.inf, -math.inf, math.nan, 3, -2, True]
+OTHERS = ["2", b"2", None, [1.0], np.float32(2), np.float64(2.5), np.int8(3)]  # numbers to some functions, refused by some
 # made once: what is compiled for a float serves all
 MADE: dict[str, tuple[Any, Callable[..., Any]]] = {}
 
@@ -54,6 +55,8 @@ def test_a_function_of_one_number_gives_pythons_bits_and_exceptions(name: str, f
     for value in EDGES * 2:
         check(jitted, plainly, value)
     assert jitted.stats().hits >= 10, jitted.explain()
+    for value in OTHERS:
+        check(jitted, plainly, value)
 
 
 @pytest.mark.parametrize("name", drawn("math of two", TWO, 2))
@@ -63,6 +66,9 @@ def test_a_function_of_two_numbers_gives_pythons_bits_and_exceptions(name: str, 
         for b in EDGES:
             check(jitted, plainly, a, b)
     assert jitted.stats().hits >= 10, jitted.explain()
+    for value in OTHERS:
+        check(jitted, plainly, value, 2)
+        check(jitted, plainly, 2.5, value)
 
 
 INTS = [0, 1, -1, 2, 5, 12, 17, 20, 21, 30, 61, 97, 3037000499**2 - 1, 3037000499**2, 2**63 - 1, -(2**63), 2**63, 10**30, True, 2.5]
@@ -76,6 +82,9 @@ def test_a_function_of_ints_gives_pythons_of_any_size_and_its_exceptions(name: s
         for given_ in [(a,)] if OF_INTS[name] == 1 else [(a, b) for b in small]:
             check(jitted, plainly, *given_)
     assert jitted.stats().hits >= 10, jitted.explain()
+    for value in OTHERS:
+        for given_ in [(value,)] if OF_INTS[name] == 1 else [(value, 2), (2, value)]:
+            check(jitted, plainly, *given_)
 
 
 @settings(max_examples=60, deadline=None)

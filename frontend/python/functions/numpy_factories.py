@@ -20,7 +20,7 @@ from tierup.frontend.python.building.values import (
     ZERO,
     Array,
     Const,
-    DTypeOf,
+    Grows,
     Scalar,
     Sequence,
     ShapeOf,
@@ -28,12 +28,13 @@ from tierup.frontend.python.building.values import (
     is_complex_number,
     is_none,
     is_number,
+    is_numpy_scalar,
     number_kind,
 )
 from tierup.frontend.python.functions.numpy_shape import C_ORDER, with_rank
 from tierup.frontend.python.operations import arrays
-from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, program_dtype, strong, viewable
-from tierup.frontend.python.operations.scalars import number
+from tierup.frontend.python.operations.arrays import as_array, as_int, dtype_code, int_list, strong, viewable
+from tierup.frontend.python.operations.scalars import not_, number, raise_if
 
 KEEP = Const("K")
 
@@ -206,18 +207,66 @@ def ascontiguousarray(frame: Frame, node: ast.AST, a: Value, dtype: Value = NONE
 
 
 def _converted(frame: Frame, node: ast.AST, value: Value, dtype: Value, *, fresh: bool) -> Array:
-    if is_number(value) and not is_none(dtype) and not isinstance(dtype, DTypeOf):
-        known = program_dtype(frame, node, constant(frame, node, dtype, "a dtype"))
-        return replace(strong(frame, node, value, known.numpy), decays=False)
-    if is_complex_number(value):
-        value = strong(frame, node, value)
-    if isinstance(dtype, Const):
-        dtype_code(frame, node, dtype)  # one that no program has is refused before parts that do not fit one another, which it may hold
-    x = viewable(frame, node, value) if isinstance(value, Array) and not fresh else as_array(frame, node, value)
     made = isinstance(value, (Sequence, ShapeOf)) or is_number(value)
     if not is_none(dtype):
+        code, known = dtype_code(frame, node, dtype)  # one that no program has is refused before parts that do not fit one another
+        if is_number(value):
+            return replace(_element(frame, node, value, code, known), decays=False)
+        if isinstance(value, Sequence):
+            value = _elements(frame, node, value, code, known)
+    if is_complex_number(value):
+        value = strong(frame, node, value)
+    x = viewable(frame, node, value) if isinstance(value, Array) and not fresh else as_array(frame, node, value)
+    if not is_none(dtype):
+        if isinstance(value, Grows) and known is not None and known.kind in "iu":
+            _refuse_outside(frame, node, x, known)
         return replace(cast(frame, node, x, dtype, copy=fresh and not made), decays=False)
     return replace(as_array(frame, node, x, fresh=fresh and not made), decays=False)
+
+
+def _elements(frame: Frame, node: ast.AST, value: Sequence, code: ir.Value, dtype: np.dtype | None) -> Value:
+    """A list or tuple with its numbers and NumPy scalars as elements of a dtype, which NumPy makes of it one by one."""
+    static = arrays.static_of(value)
+    if static is not None and dtype is not None:
+        try:
+            return arrays.literal(frame, node, np.array(static, dtype))
+        except (TypeError, ValueError, OverflowError) as e:
+            raise WillRaise(e) from e
+    if dtype is not None and dtype.kind not in "iu" or _fits_all(value):
+        return value
+
+    def element(item: Value) -> Value:
+        if isinstance(item, Sequence):
+            return _elements(frame, node, item, code, dtype)
+        is_scalar = is_numpy_scalar(item) or isinstance(item, Array) and item.rank == 0 and item.decays is True
+        return _element(frame, node, item, code, dtype) if is_scalar or is_number(item) else item
+
+    return replace(value, items=[element(item) for item in value.items])
+
+
+def _fits_all(value: Value) -> bool:
+    """Whether all in a list are numbers that every dtype holds."""
+    return all(map(_fits_all, value.items)) if isinstance(value, Sequence) else isinstance(value, Const) and value.value in range(128)
+
+
+def _element(frame: Frame, node: ast.AST, value: Value, code: ir.Value, dtype: np.dtype | None) -> Array:
+    if is_number(value) and dtype is not None:
+        return strong(frame, node, value, dtype)
+    return Array(arrays.assigned(frame, value if is_number(value) else as_array(frame, node, value), code), 0, dtype=dtype)
+
+
+def _refuse_outside(frame: Frame, node: ast.AST, numbers: Array, dtype: np.dtype) -> None:
+    """Python raises where an integer dtype does not hold the numbers of a list."""
+    if numbers.dtype is None or np.can_cast(numbers.dtype, dtype):
+        return
+    em, limits = frame.em, np.iinfo(dtype)
+    bound = em.float if numbers.dtype.kind == "f" else lambda n: em.int(min(max(n, -(1 << 63)), (1 << 63) - 1))
+    inside = [em.numpy(f"aten.{how}.Scalar", [numbers.ssa, bound(n)]) for how, n in (("gt", limits.min - 1), ("lt", limits.max + 1))]
+    all_inside = em.numpy("aten.all", [em.numpy("aten.logical_and", inside)])
+    outside = not_(frame, em.numpy("aten.Bool.Tensor", [all_inside], em.types.bool))
+    raise_if(frame, outside, "OverflowUnanswerable", f"numbers that {dtype} does not hold")
+    what = f"an array of {dtype} of a list of {numbers.dtype}, in a function that writes its arguments"
+    frame.outside.made_by_python = frame.error(node, what)
 
 
 def cast(frame: Frame, node: ast.AST, x: Array, dtype: Value, *, copy: bool = True) -> Array:

@@ -29,6 +29,7 @@ from tierup.frontend.python.building.values import (
     describe,
     is_none,
     is_number,
+    is_numpy_scalar,
     number_kind,
 )
 from tierup.frontend.python.functions.numpy_elementwise import where
@@ -99,6 +100,8 @@ def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value =
     array_operators.require_mutation(frame)
     stores.require_writeable(frame, dst)
     cast_is_allowed(frame, node, src, dst, casting)
+    if is_numpy_scalar(src) or is_number(src) and number_kind(src) == "float" or isinstance(src, Array) and src.rank == 0:
+        src = replace(as_array(frame, node, src), decays=False)  # cast; an int becomes an element, or is refused
     stores.store(frame, node, dst, ELLIPSIS, src if where is TRUE else chosen(frame, node, where, src, dst))
     return NONE
 

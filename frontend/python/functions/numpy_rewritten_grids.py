@@ -17,7 +17,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """start + i * step, by NumPy's steps; the last is `stop` itself."""
     num = operator.index(num)
-    if num < 0 or device is not None:
+    if num < 0 or device is not None or start is None or stop is None or isinstance(start, str) or isinstance(stop, str):
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
     of = np.result_type(start, stop, 1.0)

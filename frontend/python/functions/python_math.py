@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.scalars.libm import LIBM, Libm, c_exponent, c_isqrt, exponent, isqrt, power
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
-from tierup.frontend.python.building.table import Handler, function
+from tierup.frontend.python.building.table import LEFT_OUT, Handler, function
 from tierup.frontend.python.building.values import (
-    NONE,
     ZERO,
     Array,
     Const,
@@ -24,11 +24,10 @@ from tierup.frontend.python.building.values import (
     Sequence,
     ShapeOf,
     Value,
-    is_none,
     is_number,
     number_kind,
 )
-from tierup.frontend.python.operations.arrays import as_array
+from tierup.frontend.python.operations.arrays import as_array, is_of
 from tierup.frontend.python.operations.operators import operate
 from tierup.frontend.python.operations.scalars import absolute, binary, compare, of_ints, python_says, raise_if, to_float, to_int
 
@@ -46,6 +45,16 @@ def operand(frame: Frame, node: ast.AST, x: Value, of: Callable[[Any], object]) 
         empty: object = [] if isinstance(x, Grows) or isinstance(x, Sequence) and x.kind == "list" else ()
         raise WillRaise(TypeError(python_says(lambda: of(empty))))
     return as_array(frame, node, x)
+
+
+def real(x: float) -> float:
+    """The float that a function of Python's takes of its argument, which is no string."""
+    return math.copysign(x, x)
+
+
+@function(real)
+def real_(frame: Frame, node: ast.AST, x: Value) -> Value:
+    return Scalar(as_float(frame, node, x, math.fabs), "float")
 
 
 def _by_libm(name: str, libm: Libm) -> Handler:
@@ -82,9 +91,9 @@ def isqrt_(frame: Frame, node: ast.AST, n: Value) -> Value:
 
 
 @function(math.log)
-def log(frame: Frame, node: ast.AST, x: Value, base: Value = NONE) -> Value:
+def log(frame: Frame, node: ast.AST, x: Value, base: Value = LEFT_OUT) -> Value:
     of = _by_libm("tierup.math_log", LIBM["tierup.math_log"])
-    return of(frame, node, x) if is_none(base) else operate(frame, node, ast.Div, of(frame, node, x), of(frame, node, base))
+    return of(frame, node, x) if base is LEFT_OUT else operate(frame, node, ast.Div, of(frame, node, x), of(frame, node, base))
 
 
 @function(math.sqrt)
@@ -157,6 +166,12 @@ def isfinite(frame: Frame, node: ast.AST, x: Value) -> Value:
 def trunc(frame: Frame, node: ast.AST, x: Value) -> Value:
     if is_number(x) and number_kind(x) != "float":
         return Scalar(to_int(frame, x), "int")
+    if isinstance(x, Array):
+        if x.rank != 0 or x.decays is not True:
+            raise frame.error(node, "math.trunc of an array")  # Python refuses it, too
+        em = frame.em
+        other = em.scalar("aten.eq.int", [is_of(frame, x, [dtypes.f64]), em.int(0)], em.types.bool)
+        raise_if(frame, other, "TypeUnanswerable", "math.trunc of a NumPy scalar that is no float of Python's")
     return Scalar(of_ints(frame, "aten.Int.float", as_float(frame, node, x, math.trunc)), "int")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.ops.scalars.libm import c_copysign, c_exponent, c_fmod, c_isqrt, c_ldexp, c_nextafter, c_remainder
+from tierup.frontend.python.functions.python_math import real
 from tierup.frontend.python.functions.python_math_rewritten_gamma import OF_GAMMA, TOO_LARGE
 from tierup.frontend.python.operations.scalars import python_says
 
@@ -99,7 +100,7 @@ def isqrt(n: Any, /) -> Any:
 
 def copysign(x: Any, y: Any, /) -> Any:
     """x with the sign of y."""
-    return c_copysign(float(x), float(y))
+    return c_copysign(real(x), real(y))
 
 
 def _defined(found: float, x: float, y: float) -> float:
@@ -111,29 +112,29 @@ def _defined(found: float, x: float, y: float) -> float:
 
 def fmod(x: Any, y: Any, /) -> Any:
     """The remainder with the sign of x."""
-    x, y = float(x), float(y)
+    x, y = real(x), real(y)
     return _defined(c_fmod(x, y), x, y)
 
 
 def remainder(x: Any, y: Any, /) -> Any:
     """The remainder that is nearest to zero."""
-    x, y = float(x), float(y)
+    x, y = real(x), real(y)
     return _defined(c_remainder(x, y), x, y)
 
 
 def frexp(x: Any, /) -> Any:
     """A number from 1/2 to 1, and the power of two by which it is multiplied."""
-    x = float(x)
+    x = real(x)
     exponent = c_exponent(x)
     return c_ldexp(x, -exponent), exponent
 
 
 def ldexp(x: Any, i: Any, /) -> Any:
     """x times a power of two."""
-    x = float(x)
-    if isinstance(i, float):
+    x = real(x)
+    if not isinstance(i, int):
         raise TypeError(_NO_INT)
-    found = c_ldexp(x, operator.index(i))
+    found = c_ldexp(x, i)
     if math.isinf(found) and math.isfinite(x):
         raise OverflowError(TOO_LARGE)
     return found
@@ -141,7 +142,7 @@ def ldexp(x: Any, i: Any, /) -> Any:
 
 def modf(x: Any, /) -> Any:
     """The fraction and the whole part, both with the sign of x."""
-    x = float(x)
+    x = real(x)
     if math.isinf(x):
         return c_copysign(0.0, x), x
     fraction = c_fmod(x, 1.0)
@@ -152,12 +153,12 @@ def nextafter(x: Any, y: Any, /, *, steps: Any = None) -> Any:
     """The float next to x on the way to y."""
     if steps is not None:
         raise ValueError(f"{steps}")
-    return c_nextafter(float(x), float(y))
+    return c_nextafter(real(x), real(y))
 
 
 def ulp(x: Any, /) -> Any:
     """How far it is to the next float that is larger in magnitude; of the largest, from the one before."""
-    x = abs(float(x))
+    x = abs(real(x))
     if math.isinf(x):
         return x
     above = c_nextafter(x, math.inf)
@@ -166,7 +167,7 @@ def ulp(x: Any, /) -> Any:
 
 def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     """Whether two numbers differ by no more than a part of the larger one, or no more than that."""
-    a, b, rel_tol, abs_tol = float(a), float(b), float(rel_tol), float(abs_tol)
+    a, b, rel_tol, abs_tol = real(a), real(b), real(rel_tol), real(abs_tol)
     if rel_tol < 0.0 or abs_tol < 0.0:
         raise ValueError("tolerances must be non-negative")
     apart = abs(b - a)
@@ -179,7 +180,7 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
 
 def hypot(*coordinates: Any) -> Any:
     """The length of a vector."""
-    return length_of([abs(float(c)) for c in coordinates], len(coordinates))
+    return length_of([abs(real(c)) for c in coordinates], len(coordinates))
 
 
 def dist(p: Any, q: Any, /) -> Any:
@@ -193,7 +194,7 @@ def dist(p: Any, q: Any, /) -> Any:
         return length_of(np.abs(p - q), len(p))
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
-    return length_of([abs(float(a) - float(b)) for a, b in zip(p, q, strict=True)], len(p))
+    return length_of([abs(real(a) - real(b)) for a, b in zip(p, q, strict=True)], len(p))
 
 
 def length_of(sizes: Any, count: int) -> Any:
@@ -201,7 +202,7 @@ def length_of(sizes: Any, count: int) -> Any:
     added up beside, and the root is corrected by what its own square is off."""
     largest, is_nan = 0.0, False
     for x in sizes:
-        x = float(x)
+        x = real(x)
         is_nan = is_nan or x != x
         largest = x if x > largest else largest
     if math.isinf(largest):
@@ -217,7 +218,7 @@ def _scaled(sizes: Any, largest: float) -> Any:
     scale = c_ldexp(1.0, -c_exponent(largest))
     total, lost, lost_of_products, lost_of_lows = 1.0, 0.0, 0.0, 0.0
     for x in sizes:
-        total, lost, lost_of_products, lost_of_lows = _plus_square(float(x) * scale, 1.0, total, lost, lost_of_products, lost_of_lows)
+        total, lost, lost_of_products, lost_of_lows = _plus_square(real(x) * scale, 1.0, total, lost, lost_of_products, lost_of_lows)
     root = math.sqrt(total - 1.0 + _together(lost, lost_of_products, lost_of_lows))
     total, lost, lost_of_products, lost_of_lows = _plus_square(root, -1.0, total, lost, lost_of_products, lost_of_lows)
     return (root + (total - 1.0 + _together(lost, lost_of_products, lost_of_lows)) / (2.0 * root)) / scale
@@ -270,7 +271,7 @@ else:
     def _of_tiny(sizes: Any, largest: float) -> Any:
         total, lost = 1.0, 0.0
         for x in sizes:
-            part = float(x) / largest
+            part = real(x) / largest
             part = part * part
             after = total + part
             lost = lost + ((total - after) + part)
@@ -292,7 +293,7 @@ def fsum(seq: Any, /) -> Any:
     seq, parts = seq.astype(np.float64), np.zeros(_MOST_PARTS)
     n, special, infinite = 0, 0.0, 0.0
     for i in range(len(seq)):
-        x = float(seq[i])
+        x = real(seq[i])
         if not math.isfinite(x):
             special = special + x
             if math.isinf(x):
@@ -300,7 +301,7 @@ def fsum(seq: Any, /) -> Any:
             n, x = 0, 0.0
         kept = 0
         for k in range(n):
-            y = float(parts[k])
+            y = real(parts[k])
             larger, smaller = (y, x) if abs(x) < abs(y) else (x, y)
             x = larger + smaller
             low = smaller - (x - larger)
@@ -324,14 +325,14 @@ def _rounded_once(parts: Any, n: int) -> Any:
     high, low = 0.0, 0.0
     if n > 0:
         n = n - 1
-        high = float(parts[n])
+        high = real(parts[n])
     while n > 0 and low == 0.0:
         n = n - 1
-        x, y = high, float(parts[n])
+        x, y = high, real(parts[n])
         high = x + y
         low = y - (high - x)
     if n > 0:  # half way between two floats, but for what is behind
-        below = float(parts[n - 1])
+        below = real(parts[n - 1])
         if (low < 0.0 and below < 0.0) or (low > 0.0 and below > 0.0):
             y = low * 2.0
             x = high + y

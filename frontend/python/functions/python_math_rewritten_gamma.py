@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tierup.dialect.ops.scalars.libm import c_fmod, c_power
+from tierup.frontend.python.functions.python_math import real
 from tierup.frontend.python.operations.scalars import python_says
 
 TOO_LARGE = python_says(lambda: math.ldexp(1.0, 5000))
@@ -53,7 +54,7 @@ def _sin_pi(x: float) -> float:
 
 def gamma(x: Any, /) -> Any:
     """Of whole numbers up to 23 the factorial of the one before."""
-    x = float(x)
+    x = real(x)
     if x != x or x == math.inf:
         return x
     size, is_whole = abs(x), c_fmod(x, 1.0) == 0.0
@@ -88,7 +89,7 @@ def gamma(x: Any, /) -> Any:
 
 def lgamma(x: Any, /) -> Any:
     """The logarithm of what gamma gives, without its sign."""
-    x = float(x)
+    x = real(x)
     if x != x or math.isinf(x):
         return abs(x)
     size = abs(x)

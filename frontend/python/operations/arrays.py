@@ -55,18 +55,37 @@ def program_dtype(frame: Frame, node: ast.AST | None, dtype: Any) -> dtypes.DTyp
     return found
 
 
+def literal(frame: Frame, node: ast.AST | None, array: np.ndarray, *, decays: bool = False) -> Array:
+    """An array that is known when the graph is built."""
+    return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=decays)
+
+
 def strong(frame: Frame, node: ast.AST | None, value: Value, dtype: np.dtype | None = None) -> Array:
     """A Python number as the rank-0 array that numpy.asarray makes of it."""
     em = frame.em
     np_dtype = dtype or KIND_DTYPES[number_kind(value)]
     if isinstance(value, Const):
-        constant = np.asarray(value.value, np_dtype)
-        return Array(em.literal(constant, program_dtype(frame, node, np_dtype)), 0, dtype=np_dtype)
+        try:
+            constant = np.asarray(value.value, np_dtype)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise WillRaise(e) from e
+        return literal(frame, node, constant, decays=True)
     if isinstance(value, Complex):
         return weak(frame, value, strong(frame, node, Const(0.0)))
     code = em.int(program_dtype(frame, node, np_dtype).code)
+    if number_kind(value) == "float" and np_dtype.kind in "iu":
+        return Array(assigned(frame, value, code), 0, dtype=np_dtype)
     ssa = em.numpy("aten.full", [em.int_list([]), number(frame, value), code, em.none, em.none, em.none])
     return Array(ssa, 0, dtype=np_dtype)
+
+
+def assigned(frame: Frame, value: Scalar | Const | Array, code: ir.Value) -> ir.Value:
+    """An element of a dtype as an assignment makes it: integers refuse what they cannot hold, where a cast of an array takes all."""
+    em = frame.em
+    room = em.numpy("aten.empty.memory_format", [em.int_list([]), code, em.none, em.none, em.none, em.none])
+    if isinstance(value, Array):
+        return em.numpy("aten.fill.Tensor", [room, value.ssa])
+    return em.numpy("aten.fill.Scalar", [room, number(frame, value)])
 
 
 def weak(frame: Frame, value: Value, like: Array) -> Array:
@@ -122,7 +141,7 @@ def as_array(frame: Frame, node: ast.AST | None, value: Value, *, fresh: bool = 
             return replace(value, ssa=frame.em.numpy("aten.clone", [value.ssa, frame.em.none]), decays=False, detached=False, loads=())
         return value
     if isinstance(value, Const) and isinstance(value.value, np.generic):
-        return Array(frame.em.literal(np.asarray(value.value), program_dtype(frame, node, value.value.dtype)), 0, dtype=value.value.dtype)
+        return literal(frame, node, np.asarray(value.value), decays=True)
     if is_number(value):
         return strong(frame, node, value)
     if isinstance(value, (Sequence, ShapeOf)):
@@ -140,15 +159,15 @@ def insist_on_rank(x: Array, least: int, message: str) -> None:
 
 def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf) -> Array:
     items = shape_items(frame, node, value) if isinstance(value, ShapeOf) else value.items
-    static = _static(value)
+    static = static_of(value)
     if static is not None:
         try:
             array = np.array(static)
         except ValueError as e:
             raise WillRaise(e) from e
-        return Array(frame.em.literal(array, program_dtype(frame, node, array.dtype)), array.ndim, dtype=array.dtype, decays=False)
+        return literal(frame, node, array)
     if not items:
-        return Array(frame.em.literal(np.array([]), dtypes.f64), 1, dtype=np.dtype(np.float64), decays=False)
+        return literal(frame, node, np.array([]))
     if any(isinstance(item, Sequence) for item in items) and (nested := _nesting(value)) is not None:
         try:
             np.array(nested)
@@ -166,11 +185,10 @@ def _from_sequence(frame: Frame, node: ast.AST | None, value: Sequence | ShapeOf
 
 def as_index(frame: Frame, node: ast.AST | None, value: Sequence) -> Array:
     """The index array of a tuple or list; one without elements is of integers."""
-    static = _static(value)
+    static = static_of(value)
     if static is None or np.size(static):
         return as_array(frame, node, value)
-    none = np.zeros(np.shape(static), np.int64)
-    return Array(frame.em.literal(none, dtypes.i64), none.ndim, dtype=none.dtype, decays=False)
+    return literal(frame, node, np.zeros(np.shape(static), np.int64))
 
 
 def _nesting(value: Value) -> Any:
@@ -181,12 +199,12 @@ def _nesting(value: Value) -> Any:
     return None if None in items else items
 
 
-def _static(value: Value) -> Any:
+def static_of(value: Value) -> Any:
     """The Python object that a value is, when all of it is known; else None."""
     if isinstance(value, Const) and isinstance(value.value, (bool, int, float, np.generic)):
         return None if isinstance(value.value, np.complexfloating) else value.value  # of which there are no literals
     if isinstance(value, Sequence):
-        items = [_static(v) for v in value.items]
+        items = [static_of(v) for v in value.items]
         return None if any(i is None for i in items) else items
     return None
 
@@ -321,9 +339,12 @@ def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an int
     if isinstance(value, Array) and value.rank == 0 and (value.dtype is None or value.dtype.kind in "iu"):
         if value.dtype is None:
             other = em.scalar("aten.eq.int", [is_of(frame, value, dtypes.INTS), em.int(0)], em.types.bool)
-            scalar = what == "a slice" and value.decays is True
-            text = "slice indices must be integers or None or have an __index__ method" if scalar else _NO_INTEGER
-            raise_if(frame, other, "TypeError", text)
+            if value.decays is not True:
+                raise_if(frame, other, "TypeError", _NO_INTEGER)
+            elif what == "a slice":
+                raise_if(frame, other, "TypeError", "slice indices must be integers or None or have an __index__ method")
+            else:
+                raise_if(frame, other, "TypeUnanswerable", "a NumPy scalar that is no integer")  # Python's words have its dtype
         return em.numpy("aten.Int.Tensor", [value.ssa], em.types.int)
     if isinstance(value, (Const, Scalar)):
         raise frame.error(node, f"{describe(value)} in {what}", "an int is needed there: int(...) or `//`")
