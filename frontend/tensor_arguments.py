@@ -34,9 +34,7 @@ class TensorArguments:
         kinds = getattr(torch, "Tensor", None), getattr(fx, "Proxy", None)  # None while PyTorch is being imported
         return None not in kinds and (_has(kinds, args) or bool(kwargs) and _has(kinds, kwargs.values()))
 
-    def answer(
-        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
-    ) -> Any:
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None) -> Any:
         """`python`: what answers in the place of a program.
 
         Raises TypeError for arrays beside tensors, and for a tensor that no array can stand for; else what the function raises."""

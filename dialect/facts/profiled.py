@@ -85,9 +85,7 @@ class Profiled:
         """Whether `other` states nothing that self does not: it is what self says, or less."""
         return self.join(other) == other
 
-    def matches(
-        self, array: np.ndarray | None, *, requires_grad: bool = False, symbols: dict[str, int] | None = None
-    ) -> bool:
+    def matches(self, array: np.ndarray | None, *, requires_grad: bool = False, symbols: dict[str, int] | None = None) -> bool:
         """Whether every fact holds of `array`. Symbols are bound in `symbols` as they are met, so that several values
         can be held to one binding; on a mismatch some may be left bound."""
         if array is None:

@@ -13,9 +13,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-def answer(
-    question: Question, known: dict[Question, Answer], steps: Callable[[Question], Generator[Question, Answer, Answer]]
-) -> Answer:
+def answer(question: Question, known: dict[Question, Answer], steps: Callable[[Question], Generator[Question, Answer, Answer]]) -> Answer:
     """The answer to a question: `steps(question)` is a generator that yields the questions it needs and returns the answer. What was
     found on the way goes into `known`."""
     open_: list[tuple[Question, Generator[Question, Answer, Answer]]] = []

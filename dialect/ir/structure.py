@@ -163,9 +163,7 @@ def move_out(block: ir.Block, before: ir.Operation, arguments: Sequence[ir.Value
     return list(last.operands)
 
 
-def if_(
-    condition: ir.Value, types: Sequence[ir.Type], loc: ir.Location, ip: ir.InsertionPoint
-) -> tuple[ir.Operation, ir.Block, ir.Block]:
+def if_(condition: ir.Value, types: Sequence[ir.Type], loc: ir.Location, ip: ir.InsertionPoint) -> tuple[ir.Operation, ir.Block, ir.Block]:
     """A torch.prim.If with two empty blocks, each to be ended by `yield_`."""
     made = ir.Operation.create("torch.prim.If", list(types), [condition], regions=2, loc=loc, ip=ip).operation
     then, otherwise = (region.blocks.append() for region in made.regions)

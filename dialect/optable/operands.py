@@ -16,18 +16,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.dims import Dim
-from tierup.dialect.facts.values import (
-    Bool,
-    Float,
-    Int,
-    List,
-    NoneValue,
-    Opaque,
-    Shape,
-    Str,
-    Tensor,
-    Value,
-)
+from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Opaque, Shape, Str, Tensor, Value
 from tierup.dialect.optable.core import Infer, Promotion
 
 P = ParamSpec("P")

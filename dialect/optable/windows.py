@@ -87,9 +87,7 @@ def convolution(
     return Convolution(s, tuple((v, v) for v in p), d, transposed, o if transposed else (0,) * count, groups)
 
 
-def named_padding(
-    op: str, padding: str, kernel: Sequence[Dim], stride: Sequence[int], dilation: Sequence[int], groups: int
-) -> Convolution:
+def named_padding(op: str, padding: str, kernel: Sequence[Dim], stride: Sequence[int], dilation: Sequence[int], groups: int) -> Convolution:
     """A convolution padded by name: "valid" not at all, "same" to the input's sizes, the odd one after. Raises ShapeError."""
     of = convolution(op, len(kernel) + 2, stride, [0], dilation, groups=groups)
     if padding not in ("same", "valid"):

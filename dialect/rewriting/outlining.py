@@ -11,9 +11,7 @@ from tierup.dialect.mlir import ir
 _SOURCE = "tierup.source"  # where a program comes from: what is cut out of it comes from there too
 
 
-def private_function(
-    func: ir.Operation, name: str, types: ir.FunctionType, mark: str, loc: ir.Location
-) -> tuple[ir.Operation, ir.Block]:
+def private_function(func: ir.Operation, name: str, types: ir.FunctionType, mark: str, loc: ir.Location) -> tuple[ir.Operation, ir.Block]:
     """A private function of that name and type, with the unit attribute `mark`, at the end of the module of `func`, from whose source it
     comes; its body is empty."""
     attributes = {

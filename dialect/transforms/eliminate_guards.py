@@ -216,9 +216,7 @@ def _remove_implied(func: ir.Operation) -> bool:
     guards = _guards(func)
     inference = infer_function(func, rules=Proven(), tolerant=True)
     states = RequiresGrad(func) if any(_about_gradients(_fact(g)) for g in guards) else None
-    implied = [
-        g for g in guards if (known := inference.values.get(g.operands[0])) is not None and proves(known, _open_fact(g, states))
-    ]
+    implied = [g for g in guards if (known := inference.values.get(g.operands[0])) is not None and proves(known, _open_fact(g, states))]
     for guard in implied:
         value, result = guard.operands[0], guard.results[0]
         old = value.type

@@ -45,16 +45,7 @@ from tierup.frontend.python.building.knowledge import noted, settled
 from tierup.frontend.python.building.own_memory import show_others
 from tierup.frontend.python.building.parameters import bind, external, given_back, handed_over, parameter_value
 from tierup.frontend.python.building.source import Source, parse
-from tierup.frontend.python.building.templates import (
-    Same,
-    Template,
-    counterparts,
-    given_in,
-    lower,
-    raise_,
-    template_of,
-    types_of,
-)
+from tierup.frontend.python.building.templates import Same, Template, counterparts, given_in, lower, raise_, template_of, types_of
 from tierup.frontend.python.building.values import (
     NONE,
     Closure,

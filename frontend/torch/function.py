@@ -158,9 +158,7 @@ class _Calls:
     def concern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         return True
 
-    def answer(
-        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
-    ) -> Any:
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None) -> Any:
         """A call that has to be looked at: see `calling.py`. Python answers none."""
         from tierup.frontend.torch.calls import (
             calling,

@@ -49,9 +49,7 @@ def ensure_apart(value: ir.Value, other: ir.Value, inference: Inference) -> bool
         if op.name == _IF:
             return _leave_arm(op, apart(op.regions[0]), apart(op.regions[1]), _Apart.message)
         this, that = (op.operands[2 + number] for number in numbers)
-        return apart(op.regions[0], 1) and (
-            ensure_apart(this, that, inference) or _leave_no_round(op, inference, _Apart.message)
-        )
+        return apart(op.regions[0], 1) and (ensure_apart(this, that, inference) or _leave_no_round(op, inference, _Apart.message))
     for base, rest in ((two, one), (one, two)):
         if is_made(base):
             return _Apart(inference, base).ensure(rest)

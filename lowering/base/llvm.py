@@ -93,9 +93,7 @@ def emit(text: str, *, target: str, level: int, unroll: bool = False, want_ir: b
         context.close()
 
 
-def _emit(
-    module: llvm.ModuleRef, tm: llvm.TargetMachine, level: int, unroll: bool, want_ir: bool, want_asm: bool, *, slp: bool
-) -> Emitted:
+def _emit(module: llvm.ModuleRef, tm: llvm.TargetMachine, level: int, unroll: bool, want_ir: bool, want_asm: bool, *, slp: bool) -> Emitted:
     module.triple = tm.triple
     module.data_layout = str(tm.target_data)
     module.verify()

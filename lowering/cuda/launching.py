@@ -137,9 +137,7 @@ def carried_while(
     return end, values
 
 
-def carried_together(
-    span: Span, start: Sequence[ir.Value], body: Callable[[Scalar, list[Any]], list[Any]], points: int
-) -> list[Any]:
+def carried_together(span: Span, start: Sequence[ir.Value], body: Callable[[Scalar, list[Any]], list[Any]], points: int) -> list[Any]:
     """As `carried`, the body so many times in each turn that `points` positions are one's work; what is left over comes one by one."""
     if points == 1:
         return carried(span, start, body)

@@ -23,12 +23,7 @@ class Release(NamedTuple):
 
 
 # Another release is a row here, and a classifier in pyproject.toml: the probe and `make test` say whether it holds.
-RELEASES = {
-    (3, 11): Release(64, 24, False),
-    (3, 12): Release(32, 24, True),
-    (3, 13): Release(32, 24, True),
-    (3, 14): Release(32, 32, True),
-}
+RELEASES = {(3, 11): Release(64, 24, False), (3, 12): Release(32, 24, True), (3, 13): Release(32, 24, True), (3, 14): Release(32, 32, True)}
 RELEASE = RELEASES.get(sys.version_info[:2], RELEASES[max(RELEASES)])
 
 # PyObject, PyVarObject, PyTypeObject

@@ -30,19 +30,7 @@ from tierup.dialect.base import switches
 from tierup.dialect.base.spelling import printable
 from tierup.lowering.base import faults
 from tierup.lowering.objects import locks, shared
-from tierup.lowering.objects.folder import (
-    OTHERS_WRITE,
-    SUFFIX,
-    UNFINISHED,
-    Refused,
-    checked,
-    content,
-    files,
-    folder,
-    made,
-    put,
-    written,
-)
+from tierup.lowering.objects.folder import OTHERS_WRITE, SUFFIX, UNFINISHED, Refused, checked, content, files, folder, made, put, written
 
 KEY = "key"
 _ABANDONED_SECONDS = 3600

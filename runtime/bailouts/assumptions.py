@@ -148,9 +148,7 @@ class Assumptions:
 
     # --- making versions ----------------------------------------------------------------------------------------------
 
-    def make(
-        self, program: Program, speculation: Speculation, valued: Specs, options: Options, call: int, produce: Produce
-    ) -> Version:
+    def make(self, program: Program, speculation: Speculation, valued: Specs, options: Options, call: int, produce: Produce) -> Version:
         """As `make_version`, with assumptions in mid-program where there are some to make. Raises NotCompiled."""
         codes: dict[Specs, Guarded] = {}
 

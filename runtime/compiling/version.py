@@ -148,9 +148,7 @@ def _specialised(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...]) ->
     return specialise(values, entry, arguments)
 
 
-def _made(
-    start: float, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, specialised: str
-) -> CompilerOutput:
+def _made(start: float, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options, specialised: str) -> CompilerOutput:
     request = replace(request_for(specialised, entry, arguments, options), force=FORCED in graph)
     kept = dump.current()
     if kept is not None:

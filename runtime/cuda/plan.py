@@ -52,9 +52,7 @@ class CudaPlan:
 
     address = 0  # a native entry cannot call it
 
-    def __init__(
-        self, artifact: CudaArtifact, on: Device, cubins: Mapping[str, bytes] | None = None, *, libraries: bool = True
-    ) -> None:
+    def __init__(self, artifact: CudaArtifact, on: Device, cubins: Mapping[str, bytes] | None = None, *, libraries: bool = True) -> None:
         self.artifact, self.on = artifact, on
         self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}), libraries=libraries)
         self.free_numbers = free_numbers(artifact.host)
@@ -115,9 +113,7 @@ class CudaPlan:
                 return Outcome(int(site[()]))
             return Outcome(0, self._finish(flat, symbols, made, iter(numbers), iter(fetched), on_device), ready=ready)
 
-    def _left(
-        self, left: Left, flat: Sequence[Any], symbols: Mapping[str, int], own: Sequence[Any], status: DeviceArray | None
-    ) -> Outcome:
+    def _left(self, left: Left, flat: Sequence[Any], symbols: Mapping[str, int], own: Sequence[Any], status: DeviceArray | None) -> Outcome:
         """What a call gives that ended at an exit. A check that failed before wins. `own`: what was made for this call."""
         live = operands(self.on, self._exits[left.index], left, flat, symbols, [a for a in own if type(a) is DeviceArray])
         [site] = self._fetch([status])

@@ -43,17 +43,7 @@ from tierup.runtime.account.times import NATIVE, OVERHEAD, During, Times
 from tierup.runtime.arguments import hidden
 from tierup.runtime.arguments.lists.changed import NO_LISTS, Lists
 from tierup.runtime.arguments.lists.columns import NUMBER_TYPES, Kind, kinds_in
-from tierup.runtime.arguments.trees import (
-    CallShape,
-    Node,
-    Output,
-    OutputNode,
-    OutputTree,
-    OutputUnion,
-    Tree,
-    listed,
-    output_leaves,
-)
+from tierup.runtime.arguments.trees import CallShape, Node, Output, OutputNode, OutputTree, OutputUnion, Tree, listed, output_leaves
 from tierup.runtime.dispatching.dispatch import DispatchTable, make_table
 from tierup.runtime.programs.program import Program
 

@@ -42,9 +42,7 @@ class Faults:
     "compiler: STAGE", "delay" or "allocation N". `sites`: the sites that calls came by, with how often one call did at most (for
     bailouts in native code, which does not count, 0)."""
 
-    def __init__(
-        self, guard: str, evaluation: int | None, compiler: CompilerFault | None, allocation: int | None, always: bool
-    ) -> None:
+    def __init__(self, guard: str, evaluation: int | None, compiler: CompilerFault | None, allocation: int | None, always: bool) -> None:
         self.guard, self._evaluation, self._always = guard, evaluation, always
         self.compiler, self.allocation = compiler, allocation
         self.fired: list[str] = []

@@ -94,9 +94,7 @@ class TensorCalls(Protocol):
         """Whether a call is one of these."""
         ...
 
-    def answer(
-        self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None
-    ) -> Any:
+    def answer(self, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], python: Callable[..., Any] | None = None) -> Any:
         """The result of such a call; `python` answers in the place of a program, if Python does. Raises TypeError for arguments that it
         does not take, else what the function raises."""
 

@@ -68,9 +68,7 @@ class Context:
         self.history.interpreted(reason)
         return self.place.run(program or self.program, flat)
 
-    def run_again(
-        self, flat: Flat, count: Callable[[], None] | None = None, site: ErrorSite | None = None, serial: int = 0
-    ) -> Flat:
+    def run_again(self, flat: Flat, count: Callable[[], None] | None = None, site: ErrorSite | None = None, serial: int = 0) -> Flat:
         """Run a call again that code left having written nothing: native code at an error site, or a split or a continuation that raised.
         An exception is what that was for; a result is none of the code's: `count` is told, and an assertion refuses it before anything is
         written. `site`: the check that failed, where it is known; `serial`: of the version that it is in."""

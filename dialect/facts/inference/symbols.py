@@ -35,9 +35,7 @@ def bind(block: ir.Block, shapes: Mapping[ir.Value, Sequence[int | str]]) -> Non
                         results=[ir.Type.parse("!torch.int")],
                         attributes={"symbol_name": ir.StringAttr.get(name), "min_val": i64(2), "max_val": i64(_MAX)},
                     ).results[0]
-            exprs = [
-                ir.AffineSymbolExpr.get(names.index(d)) if isinstance(d, str) else ir.AffineConstantExpr.get(d) for d in shape
-            ]
+            exprs = [ir.AffineSymbolExpr.get(names.index(d)) if isinstance(d, str) else ir.AffineConstantExpr.get(d) for d in shape]
             ir.Operation.create(
                 "torch.bind_symbolic_shape",
                 operands=[value, *(declared[n] for n in names)],

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from tierup.dialect.language.definitions.checks import (
-    block_of,
-    check_isolated,
-    check_types,
-    indices,
-    integer,
-    types_of,
-    word,
-    yielded,
-)
+from tierup.dialect.language.definitions.checks import block_of, check_isolated, check_types, indices, integer, types_of, word, yielded
 from tierup.dialect.language.definitions.definition import Broken, define
 from tierup.dialect.mlir import ir
 

@@ -152,9 +152,7 @@ def embedding(
 
 
 @embedding.under_numpy(form="take")
-def _(
-    weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> np.ndarray:
+def _(weight: np.ndarray, indices: np.ndarray, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> np.ndarray:
     return np.asarray(np.take(weight, indices, 0))
 
 

@@ -68,9 +68,7 @@ def _reduced(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]
     infer=_reduced, kind=Kind.MOVEMENT, raises=True, tolerance=Tolerance(4.0, 1.0), on_device=False,
     note="negative indices are out of range",
 )  # fmt: skip
-def scatter_reduce(
-    x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool = True
-) -> np.ndarray:  # fmt: skip
+def scatter_reduce(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool = True) -> np.ndarray:
     """x with, in the place of each element that is indexed, what `reduce` makes of all that is sent there, and of itself where it is
     included. ValueError for a reduction that there is not."""
     scatter_reduce.checked(x, dim, index, source, reduce, include_self)

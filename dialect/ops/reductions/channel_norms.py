@@ -11,14 +11,7 @@ import numpy as np
 
 from tierup.dialect.facts.dims import mod
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.ops.reductions.normalisation import (
-    Optional,
-    first_of,
-    normalised,
-    parameter_fits,
-    scaled,
-    statistics_dtype,
-)
+from tierup.dialect.ops.reductions.normalisation import Optional, first_of, normalised, parameter_fits, scaled, statistics_dtype
 from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import in_rows, quiet, rounded, widened

@@ -14,16 +14,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.values import Float, Int, Tensor, Value
-from tierup.dialect.ops.scalars.factories import (
-    HOW,
-    Number,
-    dtype_of_number,
-    dtype_or,
-    float_default,
-    number_of,
-    numpy_dtype,
-    size_of,
-)
+from tierup.dialect.ops.scalars.factories import HOW, Number, dtype_of_number, dtype_or, float_default, number_of, numpy_dtype, size_of
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.axes import HALVES, quiet

@@ -125,9 +125,7 @@ def _for_classes(o: Ops[T], weight: T, trailing: int) -> T:
     return weight
 
 
-def of_classes(
-    o: Ops[T], x: T, target: T, weight: T | None, reduction: int, ignored: int, smoothing: float, dim: int, trailing: int
-) -> T:
+def of_classes(o: Ops[T], x: T, target: T, weight: T | None, reduction: int, ignored: int, smoothing: float, dim: int, trailing: int) -> T:
     """`trailing`: how many dims stand behind that of the classes."""
     logs = o.call("aten.log_softmax.int", x, dim, None)
     found, total = likelihood(o, logs, target, weight, reduction, ignored, dim)

@@ -281,9 +281,7 @@ class _Keys:
 
 
 
-def _refine(
-    func: ir.Operation, known: Sequence[Tensor | None], sizes: Mapping[Dim, int]
-) -> list[tuple[Dim, Dim]]:
+def _refine(func: ir.Operation, known: Sequence[Tensor | None], sizes: Mapping[Dim, int]) -> list[tuple[Dim, Dim]]:
     """Give arguments the types that a caller promises, and sizes that the program needs equal one symbol; which of them only some path
     needs equal."""
     assumed: list[tuple[Dim, Dim]] = []
@@ -303,12 +301,7 @@ def _refine(
     return assumed
 
 
-def _equal(
-    func: ir.Operation,
-    own: Collection[Dim],
-    sizes: Mapping[Dim, int],
-    assumed: list[tuple[Dim, Dim]],
-) -> dict[Dim, Dim]:
+def _equal(func: ir.Operation, own: Collection[Dim], sizes: Mapping[Dim, int], assumed: list[tuple[Dim, Dim]]) -> dict[Dim, Dim]:
     """For sizes that a run raises for unless they are equal to another, that other. A size of 1 broadcasts: nothing is said of it. What
     only some path of the program needs is taken where `sizes` are equal, and added to `assumed`; so are a window's sizes for what they are,
     on which all that a convolution makes hangs, and those along which tensors are cut into parts."""

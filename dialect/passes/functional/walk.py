@@ -97,9 +97,7 @@ class Walker:
         self.bind(old, Ref(storage))
         return storage
 
-    def bind_results(
-        self, olds: Sequence[ir.Value], news: Sequence[ir.Value], paths: Sequence[tuple[Memory, Sequence[Entry]]]
-    ) -> None:
+    def bind_results(self, olds: Sequence[ir.Value], news: Sequence[ir.Value], paths: Sequence[tuple[Memory, Sequence[Entry]]]) -> None:
         """Bind what a branch or a loop gives. `paths`: of each way through it what it gives, and what is known there. Results that share
         memory on no path lie apart, although each may be the memory of one source. Sources that are unknown out here are gone."""
         known = self.memory.current.keys()

@@ -100,9 +100,7 @@ def _body(group: ir.Operation) -> list[ir.Operation]:
     return [view.operation for view in group.regions[0].blocks[0].operations]
 
 
-def _merged(
-    left: ir.Operation, right: ir.Operation, late: list[ir.Operation], inference: Inference, build: Build
-) -> ir.Operation | None:
+def _merged(left: ir.Operation, right: ir.Operation, late: list[ir.Operation], inference: Inference, build: Build) -> ir.Operation | None:
     block = left.block
     point = right
     for op in late:

@@ -63,6 +63,4 @@ CUT_BAILOUTS = NamedPipeline(
     ("tierup-infer-types", "tierup-fuse-groups", "tierup-clear-specializations", "tierup-dispatch-regions"),
 )
 
-PIPELINES: tuple[NamedPipeline, ...] = (
-    TO_VALUES, PROFILE, VERSIONED, PROFILE_ASSUMPTIONS, BAILOUTS, CUT_BAILOUTS,
-)  # fmt: skip
+PIPELINES: tuple[NamedPipeline, ...] = (TO_VALUES, PROFILE, VERSIONED, PROFILE_ASSUMPTIONS, BAILOUTS, CUT_BAILOUTS)

@@ -41,16 +41,7 @@ from tierup.frontend.python.operations.arrays import as_array
 from tierup.frontend.python.operations.complex_arrays import is_complex, part_of, refuse_complex
 from tierup.frontend.python.operations.iteration import static_items
 from tierup.frontend.python.operations.operators import operate, short_circuit, static_truth
-from tierup.frontend.python.operations.scalars import (
-    absolute,
-    compare,
-    of_ints,
-    python_says,
-    raise_if,
-    refuse_zero,
-    to_bool,
-    to_int,
-)
+from tierup.frontend.python.operations.scalars import absolute, compare, of_ints, python_says, raise_if, refuse_zero, to_bool, to_int
 
 ZERO_FLOAT = Const(0.0)
 EMPTY = Sequence("tuple", [])

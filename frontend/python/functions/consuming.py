@@ -133,9 +133,7 @@ def _bound(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
-def loop(
-    frame: Frame, node: ast.expr, first: Value, generators: Generators, body: list[ast.stmt], left: ast.expr | None = None
-) -> None:
+def loop(frame: Frame, node: ast.expr, first: Value, generators: Generators, body: list[ast.stmt], left: ast.expr | None = None) -> None:
     """The loops of a comprehension around a body. When `left` holds, those around the innermost one are left, too."""
     own = frozenset(name for generator in generators for name in binds([generator.target]))
     with frame.comprehension(node, own):

@@ -285,9 +285,7 @@ def sum_where(
     return np.sum(np.where(where, a, a.dtype.type(0)), axis=axis, keepdims=False if keepdims is _NOT_GIVEN else keepdims)
 
 
-def mean_where(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NOT_GIVEN, *, where: Any = _NOT_GIVEN
-) -> Any:
+def mean_where(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = _NOT_GIVEN, *, where: Any = _NOT_GIVEN) -> Any:
     """The mean of the elements where a mask holds."""
     a = np.asarray(a)
     if out is not None or dtype is not None or a.dtype == np.float16:

@@ -66,9 +66,7 @@ def from_slices(key: Any, is_open: bool) -> Any:
     of = np.result_type(*starts, *steps, *[s.stop for s in key])
     sizes = [max(int(np.ceil((s.stop - start) / step)), 0) for s, start, step in zip(key, starts, steps)]  # noqa: B905 - as many
     rank = len(sizes)
-    grids = [
-        (np.arange(sizes[i]).astype(of) * steps[i] + starts[i]).reshape((1,) * i + (-1,) + (1,) * (rank - i - 1)) for i in range(rank)
-    ]
+    grids = [(np.arange(sizes[i]).astype(of) * steps[i] + starts[i]).reshape((1,) * i + (-1,) + (1,) * (rank - i - 1)) for i in range(rank)]
     if is_open:
         return tuple(grids)
     ones: Any = 1

@@ -74,9 +74,7 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
     return _given(frame, node, ufunc, result, out, mask, casting, fits)
 
 
-def _given(
-    frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Value, mask: Value, casting: Value, fits: bool
-) -> Value:
+def _given(frame: Frame, node: ast.AST, ufunc: np.ufunc, result: Value, out: Value, mask: Value, casting: Value, fits: bool) -> Value:
     """What the call gives. `fits`: whether the result may be converted to the dtype of `out`, if that is known."""
     always = isinstance(mask, Const) and mask.value is True
     if is_none(out):

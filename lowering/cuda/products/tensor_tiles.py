@@ -63,10 +63,7 @@ class _Kernel:
     def run(self, after: Structured | None) -> None:
         scheme, at = self.scheme, self.tiles[0].at
         lane, warp = at.thread % gpu.WARP, at.thread // gpu.WARP
-        starts = [
-            warp // scheme.across * (scheme.rows // scheme.down),
-            warp % scheme.across * (scheme.columns // scheme.across),
-        ]
+        starts = [warp // scheme.across * (scheme.rows // scheme.down), warp % scheme.across * (scheme.columns // scheme.across)]
         count = scheme.blocks_down * scheme.blocks_across
         types = [cores.sums_type()] * count
         sums = summed(self.product, at.k, types, lambda: self._sums(lane, starts), lambda: [cores.no_sums()] * count)

@@ -258,9 +258,7 @@ def _put(scan: _Scan, at: list[Scalar], i: Scalar, state: Scalar) -> None:
             b.store(*map(value, op.operands))
 
 
-def _in_turn(
-    scan: _Scan, at: list[Scalar], i: Scalar, given: Mapping[ir.Value, ir.Value] | None = None
-) -> Callable[[ir.Value], ir.Value]:
+def _in_turn(scan: _Scan, at: list[Scalar], i: Scalar, given: Mapping[ir.Value, ir.Value] | None = None) -> Callable[[ir.Value], ir.Value]:
     """Values of a loop's body in one turn, by copies of its ops at the insertion point, as they are asked for."""
     indices = [loop.regions[0].blocks[0].arguments[0] for loop in scan.loops]
     known: dict[ir.Value, ir.Value] = {**dict(zip(indices, [*at, i], strict=True)), **(given or {})}

@@ -227,9 +227,7 @@ def number_at(f: Emitter, kind: ir.Value, data: ir.Value, at: ir.Value) -> None:
 
 
 @function(I1, PTR, PTR, I64, PTR, I64, I64)
-def give(
-    f: Emitter, items: ir.Value, kinds: ir.Value, columns: ir.Value, arrays: ir.Value, first: ir.Value, count: ir.Value
-) -> None:
+def give(f: Emitter, items: ir.Value, kinds: ir.Value, columns: ir.Value, arrays: ir.Value, first: ir.Value, count: ir.Value) -> None:
     """i1 give(list, kinds, columns, arrays, first, count): let as many items be the elements from `first` on, but for those that are; false
     with an exception set. Another thread may have made the list shorter, or longer, while the kernel ran without the GIL."""
     column = f.variable(I64, I64(0))

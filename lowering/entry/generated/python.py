@@ -147,9 +147,7 @@ def new_reference(f: Emitter, obj: ir.Value) -> ir.Value:
     return obj
 
 
-def new_array(
-    f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value
-) -> ir.Value:
+def new_array(f: Emitter, descr: ir.Value, rank: ir.Value, sizes: ir.Value, strides: ir.Value, data: ir.Value, flags: ir.Value) -> ir.Value:
     """A new numpy.ndarray, or null with an exception set. PyArray_NewFromDescr takes over a reference to the descriptor."""
     incref(f, descr)
     return api(f, "PyArray_NewFromDescr", the(f, "PyArray_Type"), descr, rank, sizes, strides, data, flags, NULL)

@@ -110,9 +110,7 @@ def _divided(v: Scalar, by: int | Scalar) -> Scalar:
     return v / by if v.is_float else v.call("arith.divsi", by)
 
 
-def _divisor(
-    x: Tensor, window: Window, ceil: bool, include: bool, override: int | None, dtype: DType
-) -> int | None:  # fmt: skip
+def _divisor(x: Tensor, window: Window, ceil: bool, include: bool, override: int | None, dtype: DType) -> int | None:
     """What sums are divided by, where that is one number for all positions."""
     if override is not None:
         return override

@@ -206,9 +206,7 @@ class SecondPullback:
     ) -> None:
         self._first, self._call, self._wrt, self._pullback, self._positions = first, call, wrt, pullback, positions
 
-    def __call__(
-        self, cotangents: Sequence[Any], *, zeros: bool = True
-    ) -> tuple[tuple[Array | None, ...], tuple[Array | None, ...]]:
+    def __call__(self, cotangents: Sequence[Any], *, zeros: bool = True) -> tuple[tuple[Array | None, ...], tuple[Array | None, ...]]:
         """The gradients of the run's leaves `wrt`, and of the cotangents that the pullback was given (None for those that were None).
 
         `cotangents`: one per gradient that the pullback gave, None where nothing flows.

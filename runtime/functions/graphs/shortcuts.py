@@ -18,17 +18,7 @@ import numpy as np
 from tierup.runtime.arguments.guards import device_arrays
 from tierup.runtime.arguments.hidden import Access, Constant, HiddenInput, index_dtype_of
 from tierup.runtime.arguments.lists.columns import columns_of
-from tierup.runtime.arguments.trees import (
-    SWAPPED,
-    CallShape,
-    Leaf,
-    Output,
-    OutputNode,
-    OutputTree,
-    Tree,
-    output_leaves,
-    unflatten,
-)
+from tierup.runtime.arguments.trees import SWAPPED, CallShape, Leaf, Output, OutputNode, OutputTree, Tree, output_leaves, unflatten
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 Finish = Callable[[Sequence[Any]], Any]

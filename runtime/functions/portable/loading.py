@@ -213,9 +213,7 @@ def _runs_here(found: Bundle, about: Mapping[str, Any], on_miss: str) -> bool:
     return False
 
 
-def _function(
-    found: _Found, name: str, parameters: Any, fitted: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any
-) -> Plan:
+def _function(found: _Found, name: str, parameters: Any, fitted: Any, options: Mapping[str, Any], whole_lists: bool, graphs: Any) -> Plan:
     read = PlanReader()
     signature = inspect.Signature([
         inspect.Parameter(p, inspect._ParameterKind(kind), default=read.value(default) if has else inspect.Parameter.empty)

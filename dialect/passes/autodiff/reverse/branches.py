@@ -60,9 +60,7 @@ def branch(reverse: Reverse, op: ir.Operation, found: Sequence[Found], when: Seq
             reverse.give(value, before[value], earlier[value], zeros=True)
 
 
-def _arm(
-    reverse: Reverse, op: ir.Operation, arm: ir.Block, block: ir.Block, found: Sequence[Found], when: Sequence[When]
-) -> Reverse:
+def _arm(reverse: Reverse, op: ir.Operation, arm: ir.Block, block: ir.Block, found: Sequence[Found], when: Sequence[When]) -> Reverse:
     """Compute an arm again in a block and go back through it; what holds the gradients that it passes to values from outside."""
     inner = reverse.nested()
     *body, last = [view.operation for view in arm.operations]
