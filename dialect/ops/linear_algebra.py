@@ -266,14 +266,9 @@ def _of_cholesky(g: Backward, factor: ir.Value, grad: ir.Value) -> ir.Value:
     return _half(g, _product(g, _t(g, inverse), inner, inverse), False)
 
 
-@linalg_cholesky_lo.vjp(reads=("result",))
-def _(g: Backward) -> Gradients:
-    return (_of_cholesky(g, g.results[0], g.grad),)
+linalg_cholesky_lo.vjp(reads=("result",))(lambda g: (_of_cholesky(g, g.results[0], g.grad),))
 
-
-@linalg_cholesky_up.vjp(reads=("result",))
-def _(g: Backward) -> Gradients:
-    return (_t(g, _of_cholesky(g, _t(g, g.results[0]), _t(g, g.grad))),)
+linalg_cholesky_up.vjp(reads=("result",))(lambda g: (_t(g, _of_cholesky(g, _t(g, g.results[0]), _t(g, g.grad))),))
 
 
 def _of_values(upper: bool) -> Callable[[Backward], Gradients]:

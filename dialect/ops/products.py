@@ -122,9 +122,7 @@ def _t(g: Backward, x: ir.Value) -> ir.Value:
     return g.call("aten.t", x)
 
 
-@mm.vjp(reads=("self", "mat2"))
-def _(g: Backward) -> Gradients:
-    return _of_matrices(g)
+mm.vjp(reads=("self", "mat2"))(lambda g: _of_matrices(g))
 
 
 def _of_matrices(g: Backward) -> Gradients:
@@ -194,9 +192,7 @@ def _of_any_ranks(g: Backward, other: str) -> Gradients:
     )
 
 
-@matmul.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _of_any_ranks(g, "other")
+matmul.vjp(reads=("self", "other"))(lambda g: _of_any_ranks(g, "other"))
 
 
 mv = _product_op("aten.mv(Tensor self, Tensor vec) -> Tensor", _fixed("mv", 2, 1))

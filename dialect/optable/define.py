@@ -9,12 +9,11 @@
     def _(x, dim, dtype=None):
         ...
 
-    @cumsum.vjp(reads=("result",))  # gradients/core.py says what a rule gets and gives
-    def _(g):
-        ...
+    cumsum.vjp(reads=("result",))(lambda g: ...)  # gradients/core.py says what a rule gets and gives
 
 An op's kind and properties (`combine`, ...) say how native code for CPU and GPU is made of it: lowering has a recipe for each kind and no
-list of names. An op that is defined is called like a function; that runs tier 0.
+list of names. An op that is defined is called like a function; that runs tier 0. What one expression says is a
+lambda; all else is decorated.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ def op(*schemas: str, kind: Kind, infer: InferRule, **fields: Any) -> Callable[[
     """
 
     def define(kernel: Callable[..., R]) -> DefinedOp[R]:
-        place = place_of(kernel)
+        place = place_of(kernel, schemas[0])
         made: tuple[DefinedOp[R], ...] = tuple(
             DefinedOp(name, kind, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in map(read_schema, schemas)
         )
@@ -137,9 +136,10 @@ def define(schema: str, tier0: Callable[..., R], *, kind: Kind, infer: InferRule
     return op(schema, kind=kind, infer=infer, **fields)(tier0)
 
 
-def place_of(function: Callable[..., Any]) -> str:
-    """Where the op that a function defines stands: "reductions.scans:cumsum"."""
-    return f"{function.__module__.removeprefix(_PLACE)}:{function.__name__}"
+def place_of(function: Callable[..., Any], schema: str) -> str:
+    """Where the op that a function defines stands: "reductions.scans:cumsum". A lambda has the name in the schema."""
+    name = function.__name__ if function.__name__ != "<lambda>" else read_schema(schema)[0].split(".")[1]
+    return f"{function.__module__.removeprefix(_PLACE)}:{name}"
 
 
 def read_schema(schema: str) -> tuple[str, tuple[str, ...]]:

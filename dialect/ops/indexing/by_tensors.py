@@ -160,9 +160,7 @@ def _(x: np.ndarray, indices: Indices) -> np.ndarray:
     return np.array(x[_key_under_numpy(indices)])
 
 
-@index.vjp(reads=("indices",))
-def _(g: Backward) -> Gradients:
-    return put_gradient(g, g.zeros("self"), g.operands[1], g.grad, adds=True)
+index.vjp(reads=("indices",))(lambda g: put_gradient(g, g.zeros("self"), g.operands[1], g.grad, adds=True))
 
 
 @or_unknown

@@ -53,9 +53,7 @@ def masked_fill(x: np.ndarray, mask: np.ndarray, value: Number) -> np.ndarray:
     return _filled(x, mask, masked_fill.checked(x, mask, value), element(value, x.dtype))
 
 
-@masked_fill.vjp(reads=("mask",))
-def _(g: Backward) -> Gradients:
-    return g.sum_to(g.where(g.operands[1], 0.0, g.grad), "self")
+masked_fill.vjp(reads=("mask",))(lambda g: g.sum_to(g.where(g.operands[1], 0.0, g.grad), "self"))
 
 
 @_op("aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", infer=_masked_fill)

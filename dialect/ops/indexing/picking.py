@@ -334,6 +334,4 @@ def nonzero_numpy(x: np.ndarray) -> list[np.ndarray]:
     return [i.astype(_INT64, copy=False) for i in np.nonzero(np.atleast_1d(x))]
 
 
-@nonzero_numpy.under_numpy(form="none")
-def _(x: np.ndarray) -> list[np.ndarray]:
-    return list(np.nonzero(x))
+nonzero_numpy.under_numpy(form="none")(lambda x: list(np.nonzero(x)))

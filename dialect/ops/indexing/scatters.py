@@ -103,9 +103,7 @@ def gather(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False
     return row_major(whole[_grid(_whole(index), axis, whole.shape[axis])]).reshape(index.shape)
 
 
-@gather.under_numpy(form="gather")
-def _(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False) -> np.ndarray:
-    return np.take_along_axis(x, index, dim)
+gather.under_numpy(form="gather")(lambda x, dim, index, sparse_grad=False: np.take_along_axis(x, index, dim))
 
 
 @gather.vjp(reads=("dim", "index"))
@@ -211,9 +209,7 @@ def scatter_value(x: np.ndarray, dim: int, index: np.ndarray, value: Number) -> 
     return scatter_value_(x.copy(), dim, index, value)
 
 
-@scatter_value.vjp(reads=("dim", "index"))
-def _(g: Backward) -> Gradients:
-    return g.call("aten.scatter.value", g.grad, *g.operands[1:3], 0.0)
+scatter_value.vjp(reads=("dim", "index"))(lambda g: g.call("aten.scatter.value", g.grad, *g.operands[1:3], 0.0))
 
 
 def scatter_add_(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
@@ -234,6 +230,4 @@ def scatter_add(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) 
     return scatter_add_(x.copy(), dim, index, source)
 
 
-@scatter_add.vjp(reads=("dim", "index"))
-def _(g: Backward) -> Gradients:
-    return g.grad, None, None, source_gradient(g, g.operands[1:3])
+scatter_add.vjp(reads=("dim", "index"))(lambda g: (g.grad, None, None, source_gradient(g, g.operands[1:3])))

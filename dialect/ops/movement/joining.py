@@ -116,9 +116,7 @@ def _has_channels_last(x: np.ndarray) -> bool:
     return True
 
 
-@cat.under_numpy(form="joined")
-def _(tensors: Tensors, dim: int = 0) -> np.ndarray:
-    return np.concatenate(tensors, dim)
+cat.under_numpy(form="joined")(lambda tensors, dim=0: np.concatenate(tensors, dim))
 
 
 @cat.vjp(reads=("dim",))
@@ -197,9 +195,7 @@ def hstack(tensors: Tensors) -> np.ndarray:
     return cat(whole, 0 if whole and whole[0].ndim == 1 else 1)
 
 
-@hstack.under_numpy(form="joined")
-def _(tensors: Tensors) -> np.ndarray:
-    return np.hstack(tensors)
+hstack.under_numpy(form="joined")(lambda tensors: np.hstack(tensors))
 
 
 @hstack.vjp()
@@ -224,9 +220,7 @@ def column_stack(tensors: Tensors) -> np.ndarray:
     return cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors], 1)
 
 
-@column_stack.under_numpy(form="joined")
-def _(tensors: Tensors) -> np.ndarray:
-    return np.column_stack(tensors)
+column_stack.under_numpy(form="joined")(lambda tensors: np.column_stack(tensors))
 
 
 @column_stack.vjp()

@@ -93,9 +93,7 @@ def tile(x: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
     return repeat(x, [*(1,) * (x.ndim - len(repeats)), *repeats])
 
 
-@tile.under_numpy(form="as_is")
-def _(x: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
-    return np.tile(x, tuple(repeats))
+tile.under_numpy(form="as_is")(lambda x, repeats: np.tile(x, tuple(repeats)))
 
 
 tile.vjp(reads=("dims",))(_repeated)
@@ -127,9 +125,7 @@ def repeat_interleave(x: np.ndarray, repeats: int, dim: int | None = None, outpu
     return np.repeat(x, repeats, dim)
 
 
-@repeat_interleave.under_numpy(form="as_is")
-def _(x: np.ndarray, repeats: int, dim: int | None = None, output_size: int | None = None) -> np.ndarray:
-    return np.repeat(x, repeats, dim)
+repeat_interleave.under_numpy(form="as_is")(lambda x, repeats, dim=None, output_size=None: np.repeat(x, repeats, dim))
 
 
 @repeat_interleave.vjp(reads=("repeats",))
@@ -207,9 +203,7 @@ def _(x: np.ndarray, shifts: Sequence[int], dims: Sequence[int] = ()) -> np.ndar
     return np.roll(x, tuple(shifts), tuple(dims))
 
 
-@roll.vjp(reads=("shifts", "dims"))
-def _(g: Backward) -> Gradients:
-    return g.alike("aten.roll", g.grad, negated(g, "shifts"), *g.operands[2:])
+roll.vjp(reads=("shifts", "dims"))(lambda g: g.alike("aten.roll", g.grad, negated(g, "shifts"), *g.operands[2:]))
 
 
 def _flip(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -235,6 +229,4 @@ def _(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     return np.asarray(np.flip(x, tuple(dims))).copy()
 
 
-@flip.vjp(reads=("dims",))
-def _(g: Backward) -> Gradients:
-    return g.alike("aten.flip", g.grad, g.operands[1])
+flip.vjp(reads=("dims",))(lambda g: g.alike("aten.flip", g.grad, g.operands[1]))

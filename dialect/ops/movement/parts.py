@@ -61,9 +61,7 @@ def _(x: np.ndarray, dim: int, index: int) -> np.ndarray:
     return at(x, dim, index)
 
 
-@select.vjp(reads=("dim", "index"))
-def _(g: Backward) -> Gradients:
-    return g.call("aten.select_scatter", g.zeros("self"), g.grad, *g.operands[1:3])
+select.vjp(reads=("dim", "index"))(lambda g: g.call("aten.select_scatter", g.zeros("self"), g.grad, *g.operands[1:3]))
 
 
 def resized(of: Shape, axis: int, size: Dim) -> Shape:
@@ -168,9 +166,7 @@ def _between(g: Backward, start: Operand) -> Gradients:
     return g.call("aten.slice_scatter", g.zeros("self"), g.grad, dim, start, g.plus(start, length), 1)
 
 
-@narrow.vjp(reads=("dim", "start", "length"))
-def _(g: Backward) -> Gradients:
-    return _between(g, g.number("start"))
+narrow.vjp(reads=("dim", "start", "length"))(lambda g: _between(g, g.number("start")))
 
 
 @_view(
@@ -184,9 +180,7 @@ def narrow_tensor(x: np.ndarray, dim: int, start: np.ndarray, length: int) -> np
     return narrow(x, dim, int(start), length)
 
 
-@narrow_tensor.vjp(reads=("dim", "start", "length"))
-def _(g: Backward) -> Gradients:
-    return _between(g, g.call("aten.Int.Tensor", g.operands[2], type_="!torch.int"))
+narrow_tensor.vjp(reads=("dim", "start", "length"))(lambda g: _between(g, g.call("aten.Int.Tensor", g.operands[2], type_="!torch.int")))
 
 
 def _diagonal(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -265,9 +259,7 @@ def slice_scatter(x: np.ndarray, source: np.ndarray, *where: int | None) -> np.n
     return _put(slice_scatter, slice_, x, source, *where)
 
 
-@slice_scatter.vjp(reads=("dim", "start", "end", "step"))
-def _(g: Backward) -> Gradients:
-    return _put_gradients(g, "aten.slice.Tensor", g.operands[2:6])
+slice_scatter.vjp(reads=("dim", "start", "end", "step"))(lambda g: _put_gradients(g, "aten.slice.Tensor", g.operands[2:6]))
 
 
 @op(
@@ -278,9 +270,7 @@ def select_scatter(x: np.ndarray, source: np.ndarray, dim: int, index: int) -> n
     return _put(select_scatter, select, x, source, dim, index)
 
 
-@select_scatter.vjp(reads=("dim", "index"))
-def _(g: Backward) -> Gradients:
-    return _put_gradients(g, "aten.select.int", g.operands[2:4])
+select_scatter.vjp(reads=("dim", "index"))(lambda g: _put_gradients(g, "aten.select.int", g.operands[2:4]))
 
 
 @op(

@@ -36,14 +36,8 @@ def transpose(x: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
     return x.swapaxes(a, b) if x.ndim else x.view()
 
 
-@transpose.under_numpy(form="of_known_rank")
-def _(x: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
-    return x.swapaxes(dim0, dim1)
-
-
-@transpose.vjp(reads=("dim0", "dim1"))
-def _(g: Backward) -> Gradients:
-    return g.call("aten.transpose.int", g.grad, g.number("dim0"), g.number("dim1"))
+transpose.under_numpy(form="of_known_rank")(lambda x, dim0, dim1: x.swapaxes(dim0, dim1))
+transpose.vjp(reads=("dim0", "dim1"))(lambda g: g.call("aten.transpose.int", g.grad, g.number("dim0"), g.number("dim1")))
 
 
 def _t(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -59,9 +53,7 @@ def t(x: np.ndarray) -> np.ndarray:
     return x.T
 
 
-@t.vjp()
-def _(g: Backward) -> Gradients:
-    return g.call("aten.t", g.grad)
+t.vjp()(lambda g: g.call("aten.t", g.grad))
 
 
 @_view("aten.numpy_T(Tensor(a) self) -> Tensor(a)", infer=read.of_first(lambda ctx, of, rest: of[::-1]))
@@ -70,9 +62,7 @@ def numpy_T(x: np.ndarray) -> np.ndarray:
     return x.T
 
 
-@numpy_T.vjp()
-def _(g: Backward) -> Gradients:
-    return g.call("aten.numpy_T", g.grad)
+numpy_T.vjp()(lambda g: g.call("aten.numpy_T", g.grad))
 
 
 def _permute(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -92,9 +82,7 @@ def permute(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
     return x.transpose(tuple(dims))
 
 
-@permute.under_numpy(form="of_known_rank")
-def _(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    return x.transpose(tuple(dims))
+permute.under_numpy(form="of_known_rank")(lambda x, dims: x.transpose(tuple(dims)))
 
 
 @permute.vjp()
@@ -122,14 +110,8 @@ def movedim(x: np.ndarray, source: int, destination: int) -> np.ndarray:
     return np.moveaxis(x, a, b) if x.ndim else x.view()
 
 
-@movedim.under_numpy(form="of_known_rank")
-def _(x: np.ndarray, source: int, destination: int) -> np.ndarray:
-    return np.moveaxis(x, source, destination)
-
-
-@movedim.vjp(reads=("source", "destination"))
-def _(g: Backward) -> Gradients:
-    return g.call("aten.movedim.int", g.grad, g.number("destination"), g.number("source"))
+movedim.under_numpy(form="of_known_rank")(lambda x, source, destination: np.moveaxis(x, source, destination))
+movedim.vjp(reads=("source", "destination"))(lambda g: g.call("aten.movedim.int", g.grad, g.number("destination"), g.number("source")))
 
 
 transpose.copied_as("aten.transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor")

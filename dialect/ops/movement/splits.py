@@ -102,9 +102,7 @@ def split(x: np.ndarray, size: int, dim: int = 0) -> list[np.ndarray]:
     return _cut(x, dim, split.checked(x, size, dim))
 
 
-@split.vjp(reads=("split_size", "dim"))
-def _(g: Backward) -> Gradients:
-    return _even_gradient(g, g.number("split_size"))
+split.vjp(reads=("split_size", "dim"))(lambda g: _even_gradient(g, g.number("split_size")))
 
 
 def _split_sizes(ctx: Infer, total: Dim, lengths: Value) -> Sequence[Dim]:

@@ -66,9 +66,7 @@ def reshape(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     return x.reshape(_sizes(reshape, x, sizes))
 
 
-@reshape.under_numpy(form="as_is")
-def _(x: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    return x.reshape(tuple(sizes))
+reshape.under_numpy(form="as_is")(lambda x, sizes: x.reshape(tuple(sizes)))
 
 
 @_may_view("aten._unsafe_view(Tensor self, int[] size) -> Tensor", infer=_reshape("view"))
@@ -143,9 +141,7 @@ def squeeze(x: np.ndarray) -> np.ndarray:
     return x.squeeze().view()
 
 
-@squeeze.under_numpy(form="squeezed")
-def _(x: np.ndarray) -> np.ndarray:
-    return x.squeeze()
+squeeze.under_numpy(form="squeezed")(lambda x: x.squeeze())
 
 
 def _squeeze_dim(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -168,9 +164,7 @@ def squeeze_dim(x: np.ndarray, dim: int) -> np.ndarray:
     return np.reshape(x, squeeze_dim.checked(x, dim).shape, copy=False)
 
 
-@squeeze_dim.under_numpy(form="squeezed_dim")
-def _(x: np.ndarray, dim: int) -> np.ndarray:
-    return x.squeeze(dim)
+squeeze_dim.under_numpy(form="squeezed_dim")(lambda x, dim: x.squeeze(dim))
 
 
 def _unsqueeze(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
@@ -184,23 +178,15 @@ def unsqueeze(x: np.ndarray, dim: int) -> np.ndarray:
     return x.reshape(*x.shape[: (axis := normalise_dim(dim, x.ndim + 1))], 1, *x.shape[axis:], copy=False)
 
 
-@unsqueeze.under_numpy(form="as_is")
-def _(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.expand_dims(x, dim)
-
-
-@unsqueeze.vjp(reads=("dim",))
-def _(g: Backward) -> Gradients:
-    return g.call("aten.squeeze.dim", g.grad, g.number("dim"))
+unsqueeze.under_numpy(form="as_is")(lambda x, dim: np.expand_dims(x, dim))
+unsqueeze.vjp(reads=("dim",))(lambda g: g.call("aten.squeeze.dim", g.grad, g.number("dim")))
 
 
 def _at_least(rank: int) -> InferRule:
     return read.of_first(lambda ctx, of, rest: (*(1,) * (rank - len(of)), *of))
 
 
-@_view("aten.atleast_1d(Tensor self) -> Tensor", infer=_at_least(1), may_be_operand=EITHER)
-def atleast_1d(x: np.ndarray) -> np.ndarray:
-    return np.atleast_1d(x)
+atleast_1d = _view("aten.atleast_1d(Tensor self) -> Tensor", infer=_at_least(1), may_be_operand=EITHER)(lambda x: np.atleast_1d(x))
 
 
 @_view("aten.atleast_2d(Tensor self) -> Tensor", infer=_at_least(2), may_be_operand=EITHER)

@@ -38,19 +38,10 @@ def relu(m: Elements, x: Element) -> Element:
     return m.maximum(x, 0)
 
 
-@relu.vjp(reads=("result",))
-def _(g: Backward) -> ir.Value:
-    return g.where(g.compare("gt", g.results[0], 0), g.grad, 0.0)
+relu.vjp(reads=("result",))(lambda g: g.where(g.compare("gt", g.results[0], 0), g.grad, 0.0))
 
-
-@pointwise("aten.relu6(Tensor self) -> Tensor", accepts=Accepts.NOT_BOOL, exact=True)
-def relu6(m: Elements, x: Element) -> Element:
-    return m.minimum(m.maximum(x, 0), 6)
-
-
-@relu6.vjp(reads=("self",))
-def _(g: Backward) -> ir.Value:
-    return _inside(g, 0, 6)
+relu6 = pointwise("aten.relu6(Tensor self) -> Tensor", accepts=Accepts.NOT_BOOL, exact=True)(lambda m, x: m.minimum(m.maximum(x, 0), 6))
+relu6.vjp(reads=("self",))(lambda g: _inside(g, 0, 6))
 
 
 def _inside(g: Backward, low: Operand, high: Operand) -> ir.Value:
@@ -73,9 +64,7 @@ def hardtanh(m: Elements, x: Element, min_val: Parameter = -1, max_val: Paramete
     return m.minimum(m.maximum(x, m.number(min_val, x)), m.number(max_val, x))
 
 
-@hardtanh.vjp(reads=("self", "min_val", "max_val"))
-def _(g: Backward) -> ir.Value:
-    return _inside(g, g.number("min_val"), g.number("max_val"))
+hardtanh.vjp(reads=("self", "min_val", "max_val"))(lambda g: _inside(g, g.number("min_val"), g.number("max_val")))
 
 
 @pointwise("aten.hardsigmoid(Tensor self) -> Tensor", accepts=Accepts.FLOAT)
@@ -136,9 +125,7 @@ def threshold(m: Elements, x: Element, threshold: Parameter, value: Parameter) -
     return m.select(x <= m.number(threshold, x), m.number(value, x), x)
 
 
-@threshold.vjp(reads=("self", "threshold"))
-def _(g: Backward) -> ir.Value:
-    return g.where(g.compare("le", g.operands[0], g.number("threshold")), 0.0, g.grad)
+threshold.vjp(reads=("self", "threshold"))(lambda g: g.where(g.compare("le", g.operands[0], g.number("threshold")), 0.0, g.grad))
 
 
 @pointwise("aten.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", accepts=Accepts.FLOAT)
@@ -224,14 +211,8 @@ def _(g: Backward) -> ir.Value:
     return g.mul(g.mul(g.grad, scale), _one_above_zero(g, below))
 
 
-@pointwise("aten.selu(Tensor self) -> Tensor", accepts=Accepts.FLOAT)
-def selu(m: Elements, x: Element) -> Element:
-    return elu.formula(m, x, _SELU_ALPHA, _SELU_SCALE)
-
-
-@selu.vjp(reads=("self",))
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, g.mul(_one_above_zero(g, g.mul(_exp_below_zero(g, 1), _SELU_ALPHA)), _SELU_SCALE))
+selu = pointwise("aten.selu(Tensor self) -> Tensor", accepts=Accepts.FLOAT)(lambda m, x: elu.formula(m, x, _SELU_ALPHA, _SELU_SCALE))
+selu.vjp(reads=("self",))(lambda g: g.mul(g.grad, g.mul(_one_above_zero(g, g.mul(_exp_below_zero(g, 1), _SELU_ALPHA)), _SELU_SCALE)))
 
 
 def _no_alpha_of_zero(operands: Sequence[Any], dtype: DType | None) -> None:
@@ -245,9 +226,7 @@ def celu(m: Elements, x: Element, alpha: Parameter = 1.0) -> Element:
     return elu.formula(m, x, alpha, 1.0, 1.0 / alpha)
 
 
-@celu.vjp(reads=("self", "alpha"))
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, _one_above_zero(g, g.call("aten.exp", g.div(_below_zero(g), g.number("alpha")))))
+celu.vjp(reads=("self", "alpha"))(lambda g: g.mul(g.grad, _one_above_zero(g, g.call("aten.exp", g.div(_below_zero(g), g.number("alpha"))))))
 
 
 def _below_zero(g: Backward) -> ir.Value:
@@ -364,6 +343,4 @@ def log_sigmoid(m: Elements, x: Element) -> Element:
     return m.minimum(x, 0.0) - m.log1p(m.exp(-m.absolute(x)))
 
 
-@log_sigmoid.vjp(reads=("self",))
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, g.call("aten.sigmoid", g.neg(g.operands[0])))
+log_sigmoid.vjp(reads=("self",))(lambda g: g.mul(g.grad, g.call("aten.sigmoid", g.neg(g.operands[0]))))

@@ -55,9 +55,7 @@ def add(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     return x + _scaled(y, alpha)
 
 
-@add.vjp("Tensor", reads=("alpha",))
-def _(g: Backward) -> Gradients:
-    return g.sum_to(g.grad, "self"), g.sum_to(g.mul(g.grad, g.number("alpha")), "other")
+add.vjp("Tensor", reads=("alpha",))(lambda g: (g.sum_to(g.grad, "self"), g.sum_to(g.mul(g.grad, g.number("alpha")), "other")))
 
 
 @pointwise(
@@ -70,9 +68,7 @@ def sub(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     return x - _scaled(y, alpha)
 
 
-@sub.vjp("Tensor", reads=("alpha",))
-def _(g: Backward) -> Gradients:
-    return g.sum_to(g.grad, "self"), g.sum_to(g.neg(g.mul(g.grad, g.number("alpha"))), "other")
+sub.vjp("Tensor", reads=("alpha",))(lambda g: (g.sum_to(g.grad, "self"), g.sum_to(g.neg(g.mul(g.grad, g.number("alpha"))), "other")))
 
 
 def _as_it_is(g: Backward) -> ir.Value:
@@ -94,9 +90,7 @@ def rsub(m: Elements, x: Element, y: Element, alpha: Parameter = 1) -> Element:
     return y - _scaled(x, alpha)
 
 
-@rsub.vjp(reads=("alpha",))
-def _(g: Backward) -> Gradients:
-    return g.neg(g.mul(g.grad, g.number("alpha")))
+rsub.vjp(reads=("alpha",))(lambda g: g.neg(g.mul(g.grad, g.number("alpha"))))
 
 
 @pointwise(
@@ -121,9 +115,7 @@ def _(g: Backward) -> Gradients:
     return g.sum_to(g.mul(g.grad, y), "self"), g.sum_to(g.mul(g.grad, x), "other")
 
 
-@mul.vjp("Scalar", reads=("other",))
-def _(g: Backward) -> Gradients:
-    return g.mul(g.grad, g.number("other"))
+mul.vjp("Scalar", reads=("other",))(lambda g: g.mul(g.grad, g.number("other")))
 
 
 @pointwise("aten.addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promoting=3, accepts=Accepts.NOT_BOOL)
@@ -387,9 +379,7 @@ def logaddexp(m: Elements, x: Element, y: Element) -> Element:
     return m.logaddexp(x, y)
 
 
-@logaddexp.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _shares(g, 1)
+logaddexp.vjp(reads=("self", "other"))(lambda g: _shares(g, 1))
 
 
 @pointwise("aten.logaddexp2(Tensor self, Tensor other) -> Tensor", promoting=2, accepts=Accepts.FLOAT, numpy=np.logaddexp2)
@@ -398,9 +388,7 @@ def logaddexp2(m: Elements, x: Element, y: Element) -> Element:
     return m.logaddexp2(x, y)
 
 
-@logaddexp2.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _shares(g, math.log(2))
+logaddexp2.vjp(reads=("self", "other"))(lambda g: _shares(g, math.log(2)))
 
 
 def _shares(g: Backward, scale: float) -> Gradients:

@@ -92,9 +92,7 @@ def isclose(x: np.ndarray, y: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8
     return np.asarray(close | (isfinite(error) & le(error, allowed)))
 
 
-@isclose.under_numpy(form="none")
-def _(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> np.ndarray:
-    return np.asarray(np.isclose(x, y, rtol, atol, equal_nan))
+isclose.under_numpy(form="none")(lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.asarray(np.isclose(x, y, rtol, atol, equal_nan)))
 
 
 # --- truth: anything but 0 is true, NaN included -----------------------------------------------------------------------
@@ -150,9 +148,7 @@ def bitwise_xor(m: Elements, x: Element, y: Element) -> Element:
     return x ^ y
 
 
-@_bits("aten.bitwise_not(Tensor self) -> Tensor", accepts=Accepts.INTEGRAL, numpy=np.invert, form="as_is")
-def bitwise_not(m: Elements, x: Element) -> Element:
-    return ~x
+bitwise_not = _bits("aten.bitwise_not(Tensor self) -> Tensor", accepts=Accepts.INTEGRAL, numpy=np.invert, form="as_is")(lambda m, x: ~x)
 
 
 @_bits(

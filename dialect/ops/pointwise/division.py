@@ -129,14 +129,8 @@ def _(x: Any, y: Any, rounding_mode: str | None = None) -> np.ndarray:
     return np.asarray(np.true_divide(x, y) if rounding_mode is None else np.trunc(np.true_divide(x, y)))
 
 
-@div_mode.vjp("Tensor_mode", reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _quotient(g) if _divides_truly(g) else None
-
-
-@div_mode.vjp("Scalar_mode", reads=("other",))
-def _(g: Backward) -> Gradients:
-    return _quotient_by_number(g) if _divides_truly(g) else None
+div_mode.vjp("Tensor_mode", reads=("self", "other"))(lambda g: _quotient(g) if _divides_truly(g) else None)
+div_mode.vjp("Scalar_mode", reads=("other",))(lambda g: _quotient_by_number(g) if _divides_truly(g) else None)
 
 
 def _divides_truly(g: Backward) -> bool:
@@ -177,14 +171,9 @@ def _gradient(g: Backward, quotient: Callable[[ir.Value, ir.Value], ir.Value]) -
     return g.sum_to(g.grad, "self"), g.sum_to(g.neg(g.mul(g.grad, quotient(x, y))), "other")
 
 
-@remainder.vjp("Tensor", reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _gradient(g, lambda x, y: g.call("aten.floor_divide", x, y))
+remainder.vjp("Tensor", reads=("self", "other"))(lambda g: _gradient(g, lambda x, y: g.call("aten.floor_divide", x, y)))
 
-
-@fmod.vjp("Tensor", reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _gradient(g, lambda x, y: g.call("aten.trunc", g.div(x, y)))
+fmod.vjp("Tensor", reads=("self", "other"))(lambda g: _gradient(g, lambda x, y: g.call("aten.trunc", g.div(x, y))))
 
 
 @remainder.vjp("Scalar")

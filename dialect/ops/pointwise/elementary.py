@@ -116,9 +116,7 @@ atanh = _of_float("aten.atanh(Tensor self) -> Tensor", numpy=np.arctanh, vjp=lam
 # --- floats: a few of these --------------------------------------------------------------------------------------------
 
 
-@pointwise("aten.rsqrt(Tensor self) -> Tensor", gives=Gives.FLOAT)
-def rsqrt(m: Elements, x: Element) -> Element:
-    return 1.0 / m.sqrt(x)
+rsqrt = pointwise("aten.rsqrt(Tensor self) -> Tensor", gives=Gives.FLOAT)(lambda m, x: 1.0 / m.sqrt(x))
 
 
 @rsqrt.vjp(reads=_RESULT)
@@ -145,24 +143,11 @@ def _(g: Backward) -> ir.Value:
     return g.neg(g.mul(g.grad, g.mul(y, y)))
 
 
-@pointwise("aten.deg2rad(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.deg2rad)
-def deg2rad(m: Elements, x: Element) -> Element:
-    return x * (math.pi / 180)
+deg2rad = pointwise("aten.deg2rad(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.deg2rad)(lambda m, x: x * (math.pi / 180))
+deg2rad.vjp()(lambda g: g.mul(g.grad, math.pi / 180))
 
-
-@deg2rad.vjp()
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, math.pi / 180)
-
-
-@pointwise("aten.rad2deg(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.rad2deg)
-def rad2deg(m: Elements, x: Element) -> Element:
-    return x * (180 / math.pi)
-
-
-@rad2deg.vjp()
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, 180 / math.pi)
+rad2deg = pointwise("aten.rad2deg(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.rad2deg)(lambda m, x: x * (180 / math.pi))
+rad2deg.vjp()(lambda g: g.mul(g.grad, 180 / math.pi))
 
 
 @pointwise("aten.sigmoid(Tensor self) -> Tensor", gives=Gives.FLOAT)
@@ -209,9 +194,7 @@ def neg(m: Elements, x: Element) -> Element:
     return m.negative(x)
 
 
-@neg.vjp()
-def _(g: Backward) -> ir.Value:
-    return g.neg(g.grad)
+neg.vjp()(lambda g: g.neg(g.grad))
 
 
 @pointwise(
@@ -257,9 +240,7 @@ def square(m: Elements, x: Element) -> Element:
     return x * x
 
 
-@square.vjp(reads=("self",))
-def _(g: Backward) -> ir.Value:
-    return g.mul(g.grad, g.mul(g.operands[0], 2))
+square.vjp(reads=("self",))(lambda g: g.mul(g.grad, g.mul(g.operands[0], 2)))
 
 
 # --- rounding ----------------------------------------------------------------------------------------------------------
@@ -303,6 +284,4 @@ def frac(m: Elements, x: Element) -> Element:
     return x - m.trunc(x)
 
 
-@frac.vjp()
-def _(g: Backward) -> ir.Value:
-    return g.grad
+frac.vjp()(lambda g: g.grad)

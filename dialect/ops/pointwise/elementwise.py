@@ -209,7 +209,7 @@ def pointwise(
     fields.update(no_gradient=no_gradient, differentiable=not no_gradient)
 
     def define(formula: Formula) -> PointwiseOp:
-        place = place_of(formula)
+        place = place_of(formula, schemas[0])
         flavour = f"{place}.numpy_tier0" if numpy is not None else None
         infer, kernel = rule(typing, flavour, check), _tier0(typing, formula, check, as_it_came, fields.get("layout") is Layout.ROWS)
         made = [PointwiseOp(name, Kind.POINTWISE, f"{place}.tier0", infer, operands=operands, **fields) for name, operands in named]

@@ -33,9 +33,7 @@ def maximum(m: Elements, x: Element, y: Element) -> Element:
     return m.maximum(x, y)
 
 
-@maximum.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _extreme(g, "lt", "gt")
+maximum.vjp(reads=("self", "other"))(lambda g: _extreme(g, "lt", "gt"))
 
 
 @pointwise("aten.minimum(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.minimum, exact=True, note="NaN when either is")
@@ -43,9 +41,7 @@ def minimum(m: Elements, x: Element, y: Element) -> Element:
     return m.minimum(x, y)
 
 
-@minimum.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _extreme(g, "gt", "lt")
+minimum.vjp(reads=("self", "other"))(lambda g: _extreme(g, "gt", "lt"))
 
 
 def _extreme(g: Backward, loses: str, wins: str) -> Gradients:
@@ -61,9 +57,7 @@ def fmax(m: Elements, x: Element, y: Element) -> Element:
     return m.fmax(x, y)
 
 
-@fmax.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _first_unless(g, "ge")
+fmax.vjp(reads=("self", "other"))(lambda g: _first_unless(g, "ge"))
 
 
 @pointwise("aten.fmin(Tensor self, Tensor other) -> Tensor", promoting=2, numpy=np.fmin, exact=True, note="NaN only when both are")
@@ -71,9 +65,7 @@ def fmin(m: Elements, x: Element, y: Element) -> Element:
     return m.fmin(x, y)
 
 
-@fmin.vjp(reads=("self", "other"))
-def _(g: Backward) -> Gradients:
-    return _first_unless(g, "le")
+fmin.vjp(reads=("self", "other"))(lambda g: _first_unless(g, "le"))
 
 
 def _first_unless(g: Backward, wins: str) -> Gradients:
@@ -151,9 +143,7 @@ def clamp_min(m: Elements, x: Element, low: Element) -> Element:
     return m.maximum(x, low)
 
 
-@clamp_min.vjp(reads=("self", "min"))
-def _(g: Backward) -> ir.Value:
-    return g.where(g.compare("ge", g.operands[0], g.number("min")), g.grad, 0.0)
+clamp_min.vjp(reads=("self", "min"))(lambda g: g.where(g.compare("ge", g.operands[0], g.number("min")), g.grad, 0.0))
 
 
 @pointwise(
@@ -163,9 +153,7 @@ def clamp_max(m: Elements, x: Element, high: Element) -> Element:
     return m.minimum(x, high)
 
 
-@clamp_max.vjp(reads=("self", "max"))
-def _(g: Backward) -> ir.Value:
-    return g.where(g.compare("le", g.operands[0], g.number("max")), g.grad, 0.0)
+clamp_max.vjp(reads=("self", "max"))(lambda g: g.where(g.compare("le", g.operands[0], g.number("max")), g.grad, 0.0))
 
 
 @pointwise("aten.clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", promoting=2, numpy=np.maximum, exact=True)
@@ -173,9 +161,7 @@ def clamp_min_tensor(m: Elements, x: Element, low: Element) -> Element:
     return m.maximum(x, low)
 
 
-@clamp_min_tensor.vjp(reads=("self", "min"))
-def _(g: Backward) -> Gradients:
-    return _bounded(g, "ge", "lt", "min")
+clamp_min_tensor.vjp(reads=("self", "min"))(lambda g: _bounded(g, "ge", "lt", "min"))
 
 
 @pointwise("aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", promoting=2, numpy=np.minimum, exact=True)
@@ -183,9 +169,7 @@ def clamp_max_tensor(m: Elements, x: Element, high: Element) -> Element:
     return m.minimum(x, high)
 
 
-@clamp_max_tensor.vjp(reads=("self", "max"))
-def _(g: Backward) -> Gradients:
-    return _bounded(g, "le", "gt", "max")
+clamp_max_tensor.vjp(reads=("self", "max"))(lambda g: _bounded(g, "le", "gt", "max"))
 
 
 def _bounded(g: Backward, within: str, beyond: str, bound: str) -> Gradients:
@@ -232,9 +216,7 @@ def where(condition: np.ndarray, x: Any, y: Any) -> np.ndarray:
     return np.where(condition, *(cast(np.asarray(v), dtype) for v in (x, y)))
 
 
-@where.under_numpy(form="where")
-def _(condition: Any, x: Any, y: Any) -> np.ndarray:
-    return np.asarray(np.where(condition, x, y))
+where.under_numpy(form="where")(lambda condition, x, y: np.asarray(np.where(condition, x, y)))
 
 
 where.overload("Scalar").no_gradient = "a choice between two numbers"
@@ -285,9 +267,7 @@ def _(x: np.ndarray, value: Any) -> np.ndarray:
 fill.vjp("Scalar")(zero_gradient)
 
 
-@fill.vjp("Tensor")
-def _(g: Backward) -> Gradients:
-    return None, g.sum_to(g.grad, "value")
+fill.vjp("Tensor")(lambda g: (None, g.sum_to(g.grad, "value")))
 
 
 @op(
@@ -309,6 +289,4 @@ def _(x: Any, nan: float | None = None, posinf: float | None = None, neginf: flo
     return np.asarray(np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf))
 
 
-@nan_to_num.vjp(reads=("self",))
-def _(g: Backward) -> ir.Value:
-    return g.where(g.call("aten.isfinite", g.operands[0]), g.grad, 0.0)
+nan_to_num.vjp(reads=("self",))(lambda g: g.where(g.call("aten.isfinite", g.operands[0]), g.grad, 0.0))

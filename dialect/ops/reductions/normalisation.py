@@ -193,9 +193,7 @@ def native_layer_norm(
         return rounded(scaled(y, weight, bias), x.dtype), rounded(mean, statistics), rounded(rstd, statistics)
 
 
-@native_layer_norm.vjp(reads=("input", "weight", "result1", "result2"))
-def _(g: Backward) -> Gradients:
-    return _layer(g, g.results[1:3], g.grads[1:])
+native_layer_norm.vjp(reads=("input", "weight", "result1", "result2"))(lambda g: _layer(g, g.results[1:3], g.grads[1:]))
 
 
 def _rms_norm(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -91,9 +91,7 @@ def _laid_out(like: np.ndarray, found: np.ndarray) -> np.ndarray:
     return made
 
 
-@argsort.under_numpy(form="none")
-def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> np.ndarray:
-    return np.argsort(x, dim)
+argsort.under_numpy(form="none")(lambda x, dim=-1, descending=False: np.argsort(x, dim))
 
 
 @_op(
@@ -119,9 +117,7 @@ def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.nda
     return _laid_out(x, _taken(x, indices, normalise_dim(dim, x.ndim))), indices
 
 
-@sort.under_numpy(form="none")
-def _(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    return np.sort(x, dim), np.argsort(x, dim)
+sort.under_numpy(form="none")(lambda x, dim=-1, descending=False: (np.sort(x, dim), np.argsort(x, dim)))
 
 
 @_op(

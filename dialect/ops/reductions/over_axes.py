@@ -168,7 +168,7 @@ def reduction(
             base, _, overload = name.removeprefix("aten.").partition(".")
             refuses = base if empty else ""
             infer = _rule(torch, flavour, operands, refuses, empty_means_none, numpy_refuses_rank_0, check)
-            place = ".".join([place_of(compute), *([overload] if made else [])])
+            place = ".".join([place_of(compute, schemas[0]), *([overload] if made else [])])
             op = ReductionOp(name, Kind.REDUCTION, f"{place}.tier0", infer, operands=operands, **fields)
             op.tier0, op.reduce, op.__doc__ = _tier0(compute, torch[-1], base, operands, empty, empty_means_none), compute, compute.__doc__
             if numpy is not None:

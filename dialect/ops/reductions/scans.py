@@ -97,9 +97,7 @@ def cumsum(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
     return _scan(np.add, x, dim, cumsum.dtype(x, dim, dtype))
 
 
-@cumsum.under_numpy(form="accumulating")
-def _(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    return np.cumsum(x, axis=dim, dtype=_numpy_dtype(dtype))
+cumsum.under_numpy(form="accumulating")(lambda x, dim, dtype=None: np.cumsum(x, axis=dim, dtype=_numpy_dtype(dtype)))
 
 
 @cumsum.vjp()
@@ -118,9 +116,7 @@ def cumprod(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
     return _scan(np.multiply, x, dim, cumprod.dtype(x, dim, dtype))
 
 
-@cumprod.under_numpy(form="accumulating")
-def _(x: np.ndarray, dim: int, dtype: int | None = None) -> np.ndarray:
-    return np.cumprod(x, axis=dim, dtype=_numpy_dtype(dtype))
+cumprod.under_numpy(form="accumulating")(lambda x, dim, dtype=None: np.cumprod(x, axis=dim, dtype=_numpy_dtype(dtype)))
 
 
 @cumprod.vjp(reads=("self", "result"))
@@ -174,9 +170,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> np.ndarray:
         return in_rows(rounded(np.logaddexp.accumulate(x.astype(np.float64) + 0.0, axis=dim), x.dtype))
 
 
-@logcumsumexp.under_numpy(form="accumulating_floats")
-def _(x: np.ndarray, dim: int) -> np.ndarray:
-    return np.logaddexp.accumulate(x, axis=dim)
+logcumsumexp.under_numpy(form="accumulating_floats")(lambda x, dim: np.logaddexp.accumulate(x, axis=dim))
 
 
 _NOTHING = -3e4  # for log(0): below the logarithm of every gradient, a number of every dtype, and without an infinite derivative

@@ -306,19 +306,11 @@ def frobenius_norm(x: np.ndarray, axes: Axes, keepdim: bool) -> np.ndarray:
     return _norm(x, axes, keepdim)
 
 
-@linalg_vector_norm.vjp(reads=("self", "result"))
-def _(g: Backward) -> ir.Value:
-    return _of_norm(g, g.constant("ord"))
+linalg_vector_norm.vjp(reads=("self", "result"))(lambda g: _of_norm(g, g.constant("ord")))
 
+norm.vjp(reads=("self", "result"))(lambda g: _of_norm(g, 2 if g.is_none("p") else g.constant("p")))
 
-@norm.vjp(reads=("self", "result"))
-def _(g: Backward) -> ir.Value:
-    return _of_norm(g, 2 if g.is_none("p") else g.constant("p"))
-
-
-@frobenius_norm.vjp(reads=("self", "result"))
-def _(g: Backward) -> ir.Value:
-    return _of_norm(g, 2)
+frobenius_norm.vjp(reads=("self", "result"))(lambda g: _of_norm(g, 2))
 
 
 def _of_norm(g: Backward, p: Number) -> ir.Value:

@@ -61,14 +61,8 @@ def sum(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> n
     return _accumulate(np.add, x, axes, keepdim, dtype)
 
 
-@sum.vjp("sum")
-def _(g: Backward) -> ir.Value:
-    return _spread(g, g.grad)
-
-
-@sum.vjp("dim_IntList")
-def _(g: Backward) -> ir.Value:
-    return _spread(g, keepdims(g, g.grad, dims_of(g), kept(g)))
+sum.vjp("sum")(lambda g: _spread(g, g.grad))
+sum.vjp("dim_IntList")(lambda g: _spread(g, keepdims(g, g.grad, dims_of(g), kept(g))))
 
 
 def _mean_gives(of: DType, asked: DType | None) -> DType:
@@ -95,9 +89,7 @@ def mean(x: np.ndarray, axes: Axes, keepdim: bool, dtype: int | None = None) -> 
         return rounded(total / total.dtype.type(count(x.shape, axes)), target)
 
 
-@mean.vjp("mean")
-def _(g: Backward) -> ir.Value:
-    return _spread(g, g.div(g.grad, reduced.count(g, None)))
+mean.vjp("mean")(lambda g: _spread(g, g.div(g.grad, reduced.count(g, None))))
 
 
 @mean.vjp("dim")
@@ -122,9 +114,7 @@ def trace(x: np.ndarray) -> np.ndarray:
     return total
 
 
-@trace.under_numpy(form="as_is")
-def _(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.trace(x))
+trace.under_numpy(form="as_is")(lambda x: np.asarray(np.trace(x)))
 
 
 @trace.vjp()

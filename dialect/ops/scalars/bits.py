@@ -45,19 +45,9 @@ def shift_right(a: int, b: int) -> int:
 # --- whether 64 bits hold what Python's ints give ------------------------------------------------------------------------
 
 
-@_known("tierup.add_fits(int a, int b) -> bool", otherwise=as_kind(Bool))
-def add_fits(a: int, b: int) -> bool:
-    return _fits(a + b)
-
-
-@_known("tierup.sub_fits(int a, int b) -> bool", otherwise=as_kind(Bool))
-def sub_fits(a: int, b: int) -> bool:
-    return _fits(a - b)
-
-
-@_known("tierup.mul_fits(int a, int b) -> bool", otherwise=as_kind(Bool))
-def mul_fits(a: int, b: int) -> bool:
-    return _fits(a * b)
+add_fits = _known("tierup.add_fits(int a, int b) -> bool", otherwise=as_kind(Bool))(lambda a, b: _fits(a + b))
+sub_fits = _known("tierup.sub_fits(int a, int b) -> bool", otherwise=as_kind(Bool))(lambda a, b: _fits(a - b))
+mul_fits = _known("tierup.mul_fits(int a, int b) -> bool", otherwise=as_kind(Bool))(lambda a, b: _fits(a * b))
 
 
 @_known("tierup.lshift_fits(int a, int b) -> bool", otherwise=as_kind(Bool))

@@ -154,9 +154,7 @@ def eye(n: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
     return eye_m(n, n, dtype)
 
 
-@eye.under_numpy(form="factory")
-def _(n: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.eye(n, dtype=numpy_dtype(dtype, np.float64))
+eye.under_numpy(form="factory")(lambda n, dtype=None, *rest: np.eye(n, dtype=numpy_dtype(dtype, np.float64)))
 
 
 @_op(f"aten.eye.m(int n, int m, *, {HOW}) -> Tensor", infer=partial(_infer_eye, sizes=2))
@@ -165,9 +163,7 @@ def eye_m(n: int, m: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
     return np.eye(n, m, dtype=eye_m.checked(n, m, dtype).dtype.numpy)
 
 
-@eye_m.under_numpy(form="factory")
-def _(n: int, m: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.eye(n, m, dtype=numpy_dtype(dtype, np.float64))
+eye_m.under_numpy(form="factory")(lambda n, m, dtype=None, *rest: np.eye(n, m, dtype=numpy_dtype(dtype, np.float64)))
 
 
 # --- like another tensor -----------------------------------------------------------------------------------------------
@@ -270,9 +266,7 @@ def tensor(data: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
     return cast(wide, target) if wide.size else wide.astype(target)
 
 
-@tensor.under_numpy(form="factory")
-def _(data: Any, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.array(data, dtype=numpy_dtype(dtype))
+tensor.under_numpy(form="factory")(lambda data, dtype=None, *rest: np.array(data, dtype=numpy_dtype(dtype)))
 
 
 def _infer_scalar_tensor(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -120,9 +120,7 @@ def _sizes(ctx: Infer, operands: Sequence[Value]) -> Value:
     return List(None, Int())
 
 
-@_op("aten.size(Tensor self) -> int[]", infer=_sizes, asks=True)
-def size(x: np.ndarray) -> list[int]:
-    return list(x.shape)
+size = _op("aten.size(Tensor self) -> int[]", infer=_sizes, asks=True)(lambda x: list(x.shape))
 
 
 def _size_int(ctx: Infer, operands: Sequence[Value]) -> Value:
@@ -157,9 +155,7 @@ def _numel(ctx: Infer, operands: Sequence[Value]) -> Value:
     return Int(read.product(x.shape)) if isinstance(x, Tensor) and x.shape is not None else Int()
 
 
-@_op("aten.numel(Tensor self) -> int", infer=_numel, asks=True)
-def numel(x: np.ndarray) -> int:
-    return x.size
+numel = _op("aten.numel(Tensor self) -> int", infer=_numel, asks=True)(lambda x: x.size)
 
 
 def _length(ctx: Infer, operands: Sequence[Value]) -> Value:

@@ -313,9 +313,7 @@ def lt(a: float, b: float) -> bool:
     return a < b
 
 
-@_known("aten.le.int(int a, int b) -> bool", otherwise=_decided(_not_above))
-def le(a: float, b: float) -> bool:
-    return a <= b
+le = _known("aten.le.int(int a, int b) -> bool", otherwise=_decided(_not_above))(lambda a, b: a <= b)
 
 
 @_known(

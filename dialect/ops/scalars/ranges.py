@@ -93,9 +93,7 @@ def arange(end: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
     return arange_step(0, end, 1, dtype)
 
 
-@arange.under_numpy(form="arange")
-def _(end: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.arange(end, dtype=numpy_dtype(dtype))
+arange.under_numpy(form="arange")(lambda end, dtype=None, *rest: np.arange(end, dtype=numpy_dtype(dtype)))
 
 
 @_ranged(f"aten.arange.start(Scalar start, Scalar end, *, {HOW}) -> Tensor", infer=_infer_arange(2))
@@ -103,9 +101,7 @@ def arange_start(start: Number, end: Number, dtype: int | None = None, *rest: An
     return arange_step(start, end, 1, dtype)
 
 
-@arange_start.under_numpy(form="arange")
-def _(start: Number, end: Number, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.arange(start, end, dtype=numpy_dtype(dtype))
+arange_start.under_numpy(form="arange")(lambda start, end, dtype=None, *rest: np.arange(start, end, dtype=numpy_dtype(dtype)))
 
 
 @_ranged(f"aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {HOW}) -> Tensor", infer=_infer_arange(3))
@@ -154,6 +150,4 @@ def linspace(start: Number, end: Number, steps: int, dtype: int | None = None, *
         return cast(np.where(index < steps // 2, from_start, from_end), target)
 
 
-@linspace.under_numpy(form="none")
-def _(start: Number, end: Number, steps: int, dtype: int | None = None, *rest: Any) -> np.ndarray:
-    return np.linspace(start, end, steps, dtype=numpy_dtype(dtype))
+linspace.under_numpy(form="none")(lambda start, end, steps, dtype=None, *rest: np.linspace(start, end, steps, dtype=numpy_dtype(dtype)))

@@ -62,9 +62,7 @@ atan2 = _known(*_of_pairs("aten.atan2"), otherwise=as_kind(Float))(_as_in_c(math
 fmod = _known(*_of_pairs("aten.fmod"), otherwise=as_kind(Float))(_as_in_c(math.fmod, np.fmod))
 
 
-@_known("aten.fabs.int(int a) -> float", "aten.fabs.float(float a) -> float", otherwise=as_kind(Float))
-def fabs(a: float) -> float:
-    return math.fabs(a)
+fabs = _known("aten.fabs.int(int a) -> float", "aten.fabs.float(float a) -> float", otherwise=as_kind(Float))(lambda a: math.fabs(a))
 
 
 @_known(*_of_pairs("aten.copysign"), otherwise=as_kind(Float))
@@ -82,19 +80,9 @@ def radians(a: float) -> float:
     return float(a) * (math.pi / 180)
 
 
-@_known("aten.isnan.float(float a) -> bool", otherwise=as_kind(Bool))
-def isnan(a: float) -> bool:
-    return math.isnan(a)
-
-
-@_known("aten.isinf.float(float a) -> bool", otherwise=as_kind(Bool))
-def isinf(a: float) -> bool:
-    return math.isinf(a)
-
-
-@_known("aten.isfinite.float(float a) -> bool", otherwise=as_kind(Bool))
-def isfinite(a: float) -> bool:
-    return math.isfinite(a)
+isnan = _known("aten.isnan.float(float a) -> bool", otherwise=as_kind(Bool))(lambda a: math.isnan(a))
+isinf = _known("aten.isinf.float(float a) -> bool", otherwise=as_kind(Bool))(lambda a: math.isinf(a))
+isfinite = _known("aten.isfinite.float(float a) -> bool", otherwise=as_kind(Bool))(lambda a: math.isfinite(a))
 
 
 @_known("prim.max.float(float a, float b) -> float", otherwise=as_kind(Float))

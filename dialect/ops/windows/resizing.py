@@ -61,9 +61,7 @@ def upsample_nearest2d(x: np.ndarray, sizes: Sequence[int], scales_h: float | No
     return row_major(x[:, :, rows[:, None], columns[None, :]])
 
 
-@upsample_nearest2d.vjp()
-def _(g: Backward) -> Gradients:
-    return _gathered(g, _scales(g))
+upsample_nearest2d.vjp()(lambda g: _gathered(g, _scales(g)))
 
 
 def _scales(g: Backward) -> list[float | None]:
@@ -105,9 +103,7 @@ def upsample_nearest2d_vec(x: np.ndarray, sizes: Sequence[int] | None, scales: S
     return upsample_nearest2d(x, made.shape[2:], *(scales or ()))
 
 
-@upsample_nearest2d_vec.vjp()
-def _(g: Backward) -> Gradients:
-    return _gathered(g, g.floats("scale_factors") or (None, None))
+upsample_nearest2d_vec.vjp()(lambda g: _gathered(g, g.floats("scale_factors") or (None, None)))
 
 
 @or_unknown

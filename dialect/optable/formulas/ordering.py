@@ -53,9 +53,7 @@ def sort_stable(o: Ops[T], x: T, stable: bool | None, dim: int = -1, descending:
     return sort(o, x, dim, descending)
 
 
-@formula("msort(self; )", kind=_MOVEMENT)
-def msort(o: Ops[T], x: T) -> T:
-    return sort(o, x, 0)[0]
+msort = formula("msort(self; )", kind=_MOVEMENT)(lambda o, x: sort(o, x, 0)[0])
 
 
 @formula("median(self; )", kind=_MOVEMENT, is_row=False, is_gradient=False)

@@ -12,14 +12,8 @@ from tierup.dialect.optable.formulas.core import Ops, T, formula
 _POINTWISE = Kind.POINTWISE
 
 
-@formula("max.other(self, other; )", kind=_POINTWISE)
-def max_other(o: Ops[T], x: T, y: T) -> T:
-    return o.call("aten.maximum", x, y)
-
-
-@formula("min.other(self, other; )", kind=_POINTWISE)
-def min_other(o: Ops[T], x: T, y: T) -> T:
-    return o.call("aten.minimum", x, y)
+max_other = formula("max.other(self, other; )", kind=_POINTWISE)(lambda o, x, y: o.call("aten.maximum", x, y))
+min_other = formula("min.other(self, other; )", kind=_POINTWISE)(lambda o, x, y: o.call("aten.minimum", x, y))
 
 
 def _floating(o: Ops[T], x: T) -> T:
@@ -55,9 +49,7 @@ def sinc(o: Ops[T], x: T) -> T:
     return o.where(zero, 1.0, o.div(o.call("aten.sin", scaled), o.where(zero, 1.0, scaled)))
 
 
-@formula("ldexp.Tensor(self, other; )", kind=_POINTWISE)
-def ldexp(o: Ops[T], x: T, exponent: T) -> T:
-    return o.mul(x, o.call("aten.pow.Scalar", 2.0, exponent))
+ldexp = formula("ldexp.Tensor(self, other; )", kind=_POINTWISE)(lambda o, x, exponent: o.mul(x, o.call("aten.pow.Scalar", 2.0, exponent)))
 
 
 def _double(o: Ops[T], x: T) -> T:

@@ -70,9 +70,7 @@ def inner(o: Ops[T], x: T, y: T) -> T:
     return o.call("aten.unflatten.int", found, -1, [o.size(y, i) for i in range(o.rank(y) - 1)])
 
 
-@formula("vdot(self, other; )", kind=Kind.PRODUCT)
-def vdot(o: Ops[T], x: T, y: T) -> T:
-    return o.call("aten.dot", x, y)
+vdot = formula("vdot(self, other; )", kind=Kind.PRODUCT)(lambda o, x, y: o.call("aten.dot", x, y))
 
 
 @formula("addr(self, vec1, vec2; beta, alpha)", kind=Kind.PRODUCT)

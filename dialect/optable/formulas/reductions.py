@@ -65,6 +65,4 @@ def std_mean_dim(o: Ops[T], x: T, dim: Sequence[int] | None = None, unbiased: bo
     return std_mean(o, x, dim, int(unbiased), keepdim)
 
 
-@formula("std_mean(self; unbiased)", results=2)
-def std_mean_whole(o: Ops[T], x: T, unbiased: bool = True) -> tuple[T, T]:
-    return std_mean(o, x, None, int(unbiased))
+std_mean_whole = formula("std_mean(self; unbiased)", results=2)(lambda o, x, unbiased=True: std_mean(o, x, None, int(unbiased)))
