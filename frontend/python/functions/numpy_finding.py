@@ -15,7 +15,7 @@ from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.table import Handler, constant, function, method
 from tierup.frontend.python.building.values import LAST, NONE, Array, Const, Scalar, Sequence, ShapeOf, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank
-from tierup.frontend.python.operations import array_operators, arrays, index_items, stores
+from tierup.frontend.python.operations import array_operators, arrays, stores
 from tierup.frontend.python.operations.arrays import as_array, as_int, int_list, refuse_axis
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_float
 
@@ -53,31 +53,6 @@ def take(frame: Frame, node: ast.AST, a: Value, indices: Value, axis: Value = NO
     return Array(em.numpy("aten.index_select", [x.ssa, em.int(dim), index.ssa]), rank, 0, x.dtype)
 
 
-@function(np.take_along_axis)
-def take_along_axis(frame: Frame, node: ast.AST, arr: Value, indices: Value, axis: Value = LAST) -> Value:
-    """NumPy's own way: index arrays that count along each of the other axes."""
-    x, index = as_array(frame, node, arr), as_array(frame, node, indices)
-    em = frame.em
-    if is_none(axis):
-        x, axis = flat(frame, x), Const(0)
-    rank = known_rank(frame, node, x, "np.take_along_axis")
-    dim = constant(frame, node, axis, "`axis`")
-    refuse_axis(frame, x, Const(dim))
-    dim %= max(rank, 1)
-    if index.rank != rank:
-        raise frame.error(node, "np.take_along_axis with indices of another or unknown rank", "give both arrays the same rank")
-    items: list[Array | None] = []
-    for i in range(rank):
-        if i == dim:
-            items.append(index)
-            continue
-        length = arrays.size(frame, x, i)
-        counting = em.numpy("aten.arange", [length.ssa, em.int(4), em.none, em.none, em.none])
-        shape = [em.int(-1) if j == i else em.int(1) for j in range(rank)]
-        items.append(Array(em.numpy("aten.reshape", [counting, em.int_list(shape)]), rank, dtype=np.dtype(np.int64)))
-    return index_items.gather(frame, x, items)
-
-
 @function(np.nonzero, method="nonzero")
 def nonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
     """A tuple of one index array for each axis."""
@@ -89,13 +64,6 @@ def nonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
     found = em.numpy("aten.nonzero", [x.ssa])
     columns = [em.numpy("aten.select.int", [found, em.int(1), em.int(i)]) for i in range(rank)]
     return Sequence("tuple", [Array(c, 1, dtype=np.dtype(np.int64), decays=False) for c in columns])
-
-
-@function(np.flatnonzero)
-def flatnonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
-    found = nonzero(frame, node, flat(frame, as_array(frame, node, a)))
-    assert isinstance(found, Sequence)
-    return found.items[0]
 
 
 def _ordered(frame: Frame, node: ast.AST, name: str, x: Array, axis: Value, order: Value, how: ir.Value) -> Array:

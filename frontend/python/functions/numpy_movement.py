@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tierup.dialect.base import dtypes
-from tierup.dialect.mlir import ir
-from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function
-from tierup.frontend.python.building.values import LAST, NONE, ONE, ZERO, Array, Const, Sequence, Value, is_none, is_number
+from tierup.frontend.python.building.values import NONE, ONE, ZERO, Array, Const, Sequence, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_reductions import sum_
 from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
-from tierup.frontend.python.operations import array_operators, arrays
 from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, refuse_axis
-from tierup.frontend.python.operations.scalars import number, python_says, raise_if
+from tierup.frontend.python.operations.scalars import number, raise_if
 
 CONSTANT_MODE = Const("constant")
 _as_pairs: Any = np.lib._arraypad_impl._as_pairs  # type: ignore[attr-defined]  # private: the widths that np.pad takes
@@ -79,40 +72,6 @@ def vstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
 def hstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
     parts = [with_rank(frame, node, p, 1) for p in _parts(frame, node, tup)]
     return _cat(frame, node, parts, Const(0 if parts[0].rank == 1 else 1))
-
-
-@function(np.split)
-def split(frame: Frame, node: ast.AST, ary: Value, indices_or_sections: Value, axis: Value = ZERO) -> Value:
-    """Views, by slices: equal sections, or at constant indices."""
-    em = frame.em
-    x = as_array(frame, node, ary)
-    dim = as_int(frame, node, axis, "an axis")
-    if x.rank is not None and isinstance(axis, Const) and not -x.rank <= axis.value < x.rank:
-        raise WillRaise(IndexError("tuple index out of range"))
-    if isinstance(indices_or_sections, Sequence):
-        cuts: list[ir.Value] = [as_int(frame, node, i, "a split point") for i in indices_or_sections.items]
-        bounds = [em.int(0), *cuts, em.none]
-    else:
-        sections = constant(frame, node, indices_or_sections, "the number of sections")
-        if sections == 0:
-            raise WillRaise(ZeroDivisionError(python_says(lambda: 1 % 0)))
-        length = em.numpy("aten.size.int", [x.ssa, dim], em.types.int)
-        rest = em.scalar("aten.remainder.int", [length, em.int(sections)], em.types.int)
-        uneven = em.scalar("aten.ne.int", [rest, em.int(0)], em.types.bool)
-        raise_if(frame, uneven, "ValueError", "array split does not result in an equal division")
-        if sections < 0:
-            raise WillRaise(ValueError("number sections must be larger than 0."))
-        each = em.scalar("aten.floordiv.int", [length, em.int(sections)], em.types.int)
-        bounds = [em.int(0), each, *(em.scalar("aten.mul.int", [each, em.int(i)], em.types.int) for i in range(2, sections)), length][
-            : sections + 1
-        ]
-        if sections == 1:
-            bounds = [em.int(0), length]
-    parts: list[Value] = []
-    for start, stop in pairwise(bounds):
-        ssa = em.numpy("aten.slice.Tensor", [x.ssa, dim, start, stop, em.int(1)])
-        parts.append(replace(x, ssa=ssa, decays=False))
-    return Sequence("list", parts, em.region)
 
 
 @function(np.tile)
@@ -184,68 +143,16 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
 def pad(
     frame: Frame, node: ast.AST, array: Value, pad_width: Value, mode: Value = CONSTANT_MODE, *, constant_values: Value = NONE
 ) -> Value:
-    """With a constant, where torch lists the widths from the last axis, or with elements of the array."""
+    """With a number, where torch lists the widths from the last axis. All else is written once more (numpy_rewritten_grids.py)."""
     em, how = frame.em, constant(frame, node, mode, "`mode`")
-    if how not in ("constant", *_SOURCES) or how != "constant" and not is_none(constant_values):
-        raise frame.error(node, f"np.pad in mode {how!r} like this", "use 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'")
     constant_values = ZERO if is_none(constant_values) else constant_values
-    if not is_number(constant_values):
-        raise frame.error(node, "np.pad with several constant values", "pad one side at a time")
+    if how != "constant" or not is_number(constant_values):
+        raise frame.error(node, f"np.pad in mode {how!r} like this", "use 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'")
     x = as_array(frame, node, array)
     pairs = _pad_pairs(frame, node, x, pad_width)
-    if how != "constant":
-        return copied(x, _extended(frame, node, x, pairs, _SOURCES[how]), x.rank, x.min_rank)
     widths = [as_int(frame, node, w, "`pad_width`") for pair in reversed(pairs) for w in pair]
     operands = [x.ssa, em.int_list(widths), number(frame, constant_values)]
     return copied(x, em.numpy("aten.constant_pad_nd", operands), x.rank, x.min_rank)
-
-
-Source = Callable[[Callable[[type, Value, Value], Array], Array, Value], Array]
-"""Which elements of an axis stand at these positions, some of which lie before or behind it: of (arithmetic, positions, length)."""
-
-
-def _mirrored(repeats_edge: bool) -> Source:
-    def source(calc: Callable[[type, Value, Value], Array], at: Array, length: Value) -> Array:
-        period = calc(ast.Sub, calc(ast.Mult, length, Const(2)), Const(0 if repeats_edge else 2))
-        there = calc(ast.Mod, at, calc(ast.Add, period, calc(ast.Eq, period, Const(0))))
-        back = calc(ast.Sub, calc(ast.Sub, period, Const(int(repeats_edge))), there)
-        return calc(ast.Add, there, calc(ast.Mult, calc(ast.Sub, back, there), calc(ast.GtE, there, length)))
-
-    return source
-
-
-def _nearest(calc: Callable[[type, Value, Value], Array], at: Array, length: Value) -> Array:
-    before, behind = calc(ast.Lt, at, Const(0)), calc(ast.GtE, at, length)
-    inside = calc(ast.Sub, at, calc(ast.Mult, at, before))
-    return calc(ast.Sub, inside, calc(ast.Mult, calc(ast.Sub, inside, calc(ast.Sub, length, Const(1))), behind))
-
-
-_SOURCES: dict[str, Source] = {
-    "edge": _nearest, "wrap": lambda calc, at, length: calc(ast.Mod, at, length), "reflect": _mirrored(False), "symmetric": _mirrored(True),
-}  # fmt: skip
-
-
-def _extended(frame: Frame, node: ast.AST, x: Array, pairs: list[tuple[Value, Value]], source: Source) -> ir.Value:
-    em, ssa = frame.em, x.ssa
-
-    def calc(op: type, a: Value, b: Value) -> Array:
-        return array_operators.binary(frame, node, op, as_array(frame, node, a), as_array(frame, node, b))
-
-    for dim, (before, after) in enumerate(pairs):
-        if all(isinstance(w, Const) and w.value == 0 for w in (before, after)):
-            continue
-        length = arrays.size(frame, x, dim)
-        widths = [as_int(frame, node, w, "`pad_width`") for w in (before, after)]
-        low = em.scalar("aten.neg.int", widths[:1], em.types.int)
-        high = em.scalar("aten.add.int", [length.ssa, widths[1]], em.types.int)
-        empty = em.scalar("aten.eq.int", [length.ssa, em.int(0)], em.types.bool)
-        padded = em.scalar("aten.ne.int", [low, high], em.types.bool)
-        message = f"can't extend empty axis {dim} using modes other than 'constant' or 'empty'"
-        raise_if(frame, em.scalar("aten.__and__.bool", [empty, padded], em.types.bool), "ValueError", message)
-        at = em.numpy("aten.arange.start_step", [low, high, em.int(1), em.int(dtypes.i64.code), em.none, em.none, em.none])
-        found = source(calc, Array(at, 1, dtype=np.dtype(np.int64)), length)
-        ssa = em.numpy("aten.index_select", [ssa, em.int(dim), found.ssa])
-    return ssa
 
 
 def _refuse_negative(frame: Frame, node: ast.AST, widths: list[Value]) -> None:
@@ -314,24 +221,3 @@ def diagonal(frame: Frame, node: ast.AST, a: Value, offset: Value = ZERO, axis1:
 @function(np.trace, method="trace")
 def trace(frame: Frame, node: ast.AST, a: Value) -> Value:
     return sum_(frame, node, diagonal(frame, node, a), Const(-1))
-
-
-@function(np.diff)
-def diff(frame: Frame, node: ast.AST, a: Value, n: Value = ONE, axis: Value = LAST) -> Value:
-    """x[1:] - x[:-1] along the axis; of bools, `!=`."""
-    em = frame.em
-    if constant(frame, node, n, "`n`") != 1:
-        raise frame.error(node, "np.diff of a higher order", "call it again")
-    x = as_array(frame, node, a)
-    if x.rank == 0:
-        raise WillRaise(ValueError("diff requires input that is at least one dimensional"))
-    dim = as_int(frame, node, axis, "an axis")
-    refuse_axis(frame, x, axis, dim)
-    later = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.int(1), em.none, em.int(1)]))
-    earlier = replace(x, ssa=em.numpy("aten.slice.Tensor", [x.ssa, dim, em.none, em.int(-1), em.int(1)]))
-    differ, less = (partial(array_operators.binary, frame, node, op, later, earlier) for op in (ast.NotEq, ast.Sub))
-    if x.dtype is not None:
-        return differ() if x.dtype == np.bool_ else less()
-    code = em.scalar("prim.dtype", [x.ssa], em.types.int)
-    is_bool = em.scalar("aten.eq.int", [code, em.int(dtypes.bool_.code)], em.types.bool)
-    return select(frame, node, is_bool, differ, less)

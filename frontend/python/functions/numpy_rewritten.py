@@ -178,15 +178,6 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return np.swapaxes(np.flip(m, second), first, second) if k == 1 else np.flip(np.swapaxes(m, first, second), second)
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: Any = _NOT_GIVEN) -> Any:
-    """What each element is more than the one before, n times."""
-    if n < 1 or prepend is not _NOT_GIVEN or append is not _NOT_GIVEN:
-        raise ValueError(f"{n}")
-    for _ in range(n):
-        a = np.diff(a, 1, axis)
-    return a
-
-
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours, and what stands before and behind them."""
     ary = np.asanyarray(ary).ravel()
@@ -398,7 +389,7 @@ REWRITTEN: dict[Any, Callable[..., Any]] = {
     np._core.multiarray._monotonicity: monotonicity,  # type: ignore[attr-defined]  # private
     np.lib._twodim_base_impl._min_int: min_int,  # type: ignore[attr-defined]  # private
     np.convolve: convolve, np.cross: cross, np.diag: diag, np.fill_diagonal: fill_diagonal, np.kron: kron, np.meshgrid: meshgrid,
-    np.select: select, np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90, np.diff: diff,
+    np.select: select, np.corrcoef: corrcoef, np.isreal: isreal, np.diagflat: diagflat, np.vander: vander, np.rot90: rot90,
     np.ediff1d: ediff1d, np.sum: sum_where, np.mean: mean_where, np.max: _extreme_where(np.max), np.min: _extreme_where(np.min),
     np.modf: modf, np.vecdot: vecdot, np.matvec: matvec, np.vecmat: vecmat,
     **{of.reduce: _in_turn(of) for of in (np.subtract, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor)},

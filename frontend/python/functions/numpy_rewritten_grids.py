@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 _BINS: Any = np.lib._histograms_impl  # private: what NumPy's own code calls
+_INTS = (int, np.integer)
 
 
 def linspace(
@@ -212,8 +213,20 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     return found, edges[0], edges[1]
 
 
+def positions(length: int, before: int, after: int, mode: str) -> Any:
+    """Which elements of an axis, padded with its own, stand at each place."""
+    at = np.arange(-before, length + after)
+    if mode == "edge":
+        return np.clip(at, 0, length - 1)
+    if mode == "wrap":
+        return at % length
+    last = 2 * length - (1 if mode == "symmetric" else 2)  # of a period there and back
+    at = at % (last + (mode == "symmetric") + (last == 0))
+    return np.where(at < length, at, last - at)
+
+
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """Axis after axis: a ramp from each edge to a number, a statistic of all along the axis, or a number on either side."""
+    """Axis after axis: elements of the axis, a ramp from each edge to a number, a statistic of all along it, or a number on either side."""
     array = np.asarray(array)
     statistics: dict[str, Any] = {"maximum": np.amax, "minimum": np.amin, "mean": np.mean, "median": np.median}
     given = ((pad_width, pad_width),) if type(pad_width) is int else pad_width
@@ -221,12 +234,23 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
         raise ValueError(f"{given}")
     widths: Any = given if type(given[0]) in (tuple, list) else (given,)
     for pair in tuple(widths):
-        if type(pair) not in (tuple, list) or len(pair) != 2 or type(pair[0]) is not int or type(pair[1]) is not int:
+        if type(pair) not in (tuple, list) or len(pair) != 2 or not all(issubclass(type(n), _INTS) for n in pair):
             raise ValueError(f"{widths}")
     named = {"constant": "constant_values", "linear_ramp": "end_values"}.get(mode, "stat_length")
     ends: Any = 0 if named == "stat_length" else kwargs.get(named, 0)
     ends = (ends, ends) if type(ends) in (int, float) else ends
     wanted = type(ends) in (tuple, list) and len(ends) == 2 and type(ends[0]) in (int, float) and type(ends[-1]) in (int, float)
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        if len(kwargs) > 0 or len(widths) not in (1, array.ndim):
+            raise ValueError(f"{kwargs}")
+        for axis in tuple(range(array.ndim)):
+            before, after = widths[0] if len(widths) == 1 else widths[axis]
+            if before < 0 or after < 0:
+                raise ValueError("index can't contain negative values")
+            if array.shape[axis] == 0 and before + after > 0:
+                raise ValueError("can't extend empty axis " + str(axis) + " using modes other than 'constant' or 'empty'")
+            array = np.take(array, positions(array.shape[axis], before, after, mode), axis)
+        return array
     if mode not in ("constant", "linear_ramp") and (mode not in statistics or kwargs.get(named, None) is not None) or array.size == 0:
         raise ValueError(f"{mode}")
     if not wanted or any(name != named for name in kwargs):

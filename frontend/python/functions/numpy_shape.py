@@ -15,7 +15,6 @@ from tierup.frontend.python.building.values import FALSE, NONE, Array, Const, Se
 from tierup.frontend.python.operations.arrays import (
     as_array,
     as_int,
-    insist_on_rank,
     int_list,
     is_scalar,
     own_of_scalars,
@@ -106,13 +105,6 @@ def swapaxes(frame: Frame, node: ast.AST, a: Value, axis1: Value, axis2: Value) 
         if x.rank is not None:  # torch takes 0 and -1 for the axes of a scalar
             refuse_axis(frame, x, axis, dim, f"axis{number}")
     return viewed(frame, x, frame.em.numpy("aten.transpose.int", [x.ssa, *dims]), x.rank, x.min_rank)
-
-
-@function(np.matrix_transpose)
-def matrix_transpose(frame: Frame, node: ast.AST, x: Value) -> Value:
-    found = as_array(frame, node, x)
-    insist_on_rank(found, 2, f"Input array must be at least 2-dimensional, but it is {found.rank}")
-    return swapaxes(frame, node, x, Const(-1), Const(-2))
 
 
 @function(np.moveaxis)

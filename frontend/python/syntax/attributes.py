@@ -12,6 +12,7 @@ from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.knowledge import dtype_of
 from tierup.frontend.python.building.values import (
+    LAST,
     NONE,
     ZERO,
     Array,
@@ -95,11 +96,13 @@ def _array(frame: Frame, node: ast.AST, x: Array, name: str) -> Value:
         if x.rank == 0 and x.may_be_scalar:
             raise frame.error(node, "`.mT` of a NumPy scalar", "it has none")
         insist_on_rank(x, 2, "matrix transpose with ndim < 2 is undefined")
-        return numpy_shape.matrix_transpose(frame, node, x)
+        return numpy_shape.swapaxes(frame, node, x, LAST, Const(-2))
     if name in ("real", "imag") and is_complex(frame, node, x):
         return part_of(frame, x, name)
     if name == "real":
         return x
+    if name == "flat" and frame.is_numpys:  # of which it makes an array
+        return numpy_shape.flat(frame, x)
     if name == "flags" and frame.is_numpys:
         return Const(_FLAGS)
     if name in table.METHODS:
