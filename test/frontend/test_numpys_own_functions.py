@@ -51,7 +51,11 @@ BODIES = {
     "ufuncs with a dtype": "return np.add(k, 1, dtype=np.float32), np.multiply(k, k, dtype='f8'), np.add(x, x, out=...)",
     "ufuncs' reduce, accumulate and outer": (
         "return np.add.reduce(m), np.maximum.reduce(m, axis=1), np.logical_and.reduce(m > 0), np.add.accumulate(m), "
-        "np.multiply.accumulate(x), np.subtract.outer(x, k), np.less.outer(k, k)"
+        "np.multiply.accumulate(x), np.subtract.outer(x, k), np.less.outer(k, k), np.maximum.reduce(m, 0, None, None, 1), "
+        "np.logical_or.reduce(m > 1, 1, None, None, True), np.add.reduce(m, 0, np.float64, None, False, 0)"
+    ),
+    "differences, parts and elements along an axis": (
+        "return np.diff(m, 2), np.diff(x, prepend=0, append=k), np.split(m, [1, 3], 1), np.take_along_axis(m, np.argsort(m, None), None)"
     ),
     "arrays made by keywords": "return np.array(x, ndmin=2), np.zeros_like(m, shape=(2, 3)), m.copy(order='K'), np.broadcast_to(x, (2, x.size))",
     "dtypes asked for": "return np.result_type(x, k), np.result_type(x, 1.5), np.promote_types('i4', 'f4'), np.issubdtype(np.float32, np.floating)",

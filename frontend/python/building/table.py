@@ -112,9 +112,15 @@ def _signature(obj: Any) -> inspect.Signature | None:
 LEFT_OUT = Const(NOT_GIVEN)  # the default of a parameter of which None is a value, too
 
 
+_NONE_BY_DEFAULT = ("out", "dtype", "device", "like")
+
+
 def given(kwargs: Mapping[str, Value]) -> dict[str, Value]:
     """Without what NumPy passes on though nobody gave it."""
-    return {k: v for k, v in kwargs.items() if not (isinstance(v, Const) and (v.value is NOT_GIVEN or k == "out" and v.value is None))}
+    left_out: Callable[[str, Value], bool] = lambda name, v: isinstance(v, Const) and (
+        v.value is NOT_GIVEN or name in _NONE_BY_DEFAULT and v.value is None
+    )
+    return {name: v for name, v in kwargs.items() if not left_out(name, v)}
 
 
 def invoke(

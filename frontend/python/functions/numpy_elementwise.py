@@ -195,20 +195,6 @@ def _sample(value: Value) -> np.ndarray:
     return np.zeros((), arrays.KIND_DTYPES[number_kind(value)])
 
 
-@function(np.clip)
-def clip(
-    frame: Frame, node: ast.AST, a: Value, a_min: Value | None = None, a_max: Value | None = None, *,
-    min: Value | None = None, max: Value | None = None,
-) -> Value:  # fmt: skip
-    if a_min is None and a_max is None:
-        return clip_method(frame, node, a, min or NONE, max or NONE)
-    if a_min is None or a_max is None:
-        raise WillRaise(TypeError(f"clip() missing 1 required positional argument: '{'a_max' if a_max is None else 'a_min'}'"))
-    if min is not None or max is not None:
-        raise WillRaise(ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."))
-    return clip_method(frame, node, a, a_min, a_max)
-
-
 @method("clip")
 def clip_method(frame: Frame, node: ast.AST, a: Value, min: Value = NONE, max: Value = NONE) -> Value:
     """As NumPy: minimum(maximum(a, lo), hi) with the dtype of all three."""

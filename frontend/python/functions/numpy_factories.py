@@ -158,11 +158,6 @@ def as_python(frame: Frame, node: ast.AST, value: Value, what: str) -> Value:
     raise frame.error(node, f"an array as an argument of {what}", "write int(...) or float(...) around it")
 
 
-@function(np.identity)
-def identity(frame: Frame, node: ast.AST, n: Value, dtype: Value = NONE) -> Value:
-    return eye(frame, node, n, dtype=dtype)
-
-
 @function(np.eye)
 def eye(frame: Frame, node: ast.AST, N: Value, M: Value = NONE, k: Value = ZERO, dtype: Value = NONE) -> Value:
     em = frame.em

@@ -12,11 +12,11 @@ from tierup.frontend.python.building.frame import Frame, WillRaise
 from tierup.frontend.python.building.table import Handler, constant, function
 from tierup.frontend.python.building.values import NONE, ONE, ZERO, Array, Const, Sequence, Value, is_none, is_number
 from tierup.frontend.python.functions.numpy_reductions import sum_
-from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed, with_rank
+from tierup.frontend.python.functions.numpy_shape import copied, flat, known_rank, viewed
 from tierup.frontend.python.operations.arrays import as_array, as_int, insist_on_rank, int_list, refuse_axis
 from tierup.frontend.python.operations.scalars import number, raise_if
 
-CONSTANT_MODE = Const("constant")
+CONSTANT_MODE, SAME_KIND = Const("constant"), Const("same_kind")
 _as_pairs: Any = np.lib._arraypad_impl._as_pairs  # type: ignore[attr-defined]  # private: the widths that np.pad takes
 
 
@@ -31,7 +31,9 @@ def _parts(frame: Frame, node: ast.AST, value: Value, what: str = "concatenate")
 
 
 @function(np.concatenate)
-def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO) -> Value:
+def concatenate(frame: Frame, node: ast.AST, arrays_: Value, axis: Value = ZERO, *, casting: Value = SAME_KIND) -> Value:
+    if constant(frame, node, casting, "`casting`") not in ("same_kind", "unsafe"):
+        raise frame.error(node, "`casting` of np.concatenate", "convert the arrays first: x.astype(...)")
     if is_none(axis) and isinstance(arrays_, Sequence) and any(map(is_number, arrays_.items)):
         raise frame.error(node, "a number of Python's, which has no dtype there, among what is flattened", "write np.float64(...)")
     parts = _parts(frame, node, arrays_)
@@ -61,17 +63,6 @@ def stack(frame: Frame, node: ast.AST, arrays: Value, axis: Value = ZERO) -> Val
     ssa = em.numpy("aten.stack", [em.tensor_list([p.ssa for p in parts]), as_int(frame, node, axis, "an axis")])
     rank = next((p.rank + 1 for p in parts if p.rank is not None), None)
     return Array(ssa, rank, 1 + max(p.at_least for p in parts), _common(parts), decays=False)
-
-
-@function(np.vstack)
-def vstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
-    return _cat(frame, node, [with_rank(frame, node, p, 2) for p in _parts(frame, node, tup)], Const(0))
-
-
-@function(np.hstack)
-def hstack(frame: Frame, node: ast.AST, tup: Value) -> Value:
-    parts = [with_rank(frame, node, p, 1) for p in _parts(frame, node, tup)]
-    return _cat(frame, node, parts, Const(0 if parts[0].rank == 1 else 1))
 
 
 @function(np.tile)

@@ -267,12 +267,6 @@ def count_nonzero(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE) -> 
     return total
 
 
-@function(np.ptp)
-def ptp(frame: Frame, node: ast.AST, a: Value, axis: Value = NONE, out: Value = NONE, keepdims: Value = FALSE) -> Value:
-    high, low = (extreme(frame, node, a, axis, out, keepdims) for extreme in (maximum, minimum))
-    return array_operators.binary(frame, node, ast.Sub, high, low)
-
-
 @function(np.linalg.norm)
 def norm(frame: Frame, node: ast.AST, x: Value, ord: Value = NONE, axis: Value = NONE, keepdims: Value = FALSE) -> Value:
     """The 2-norm and Frobenius norm, by numpy.linalg.norm's own steps: sqrt(dot(x, x)), or sqrt(sum(x * x, axis))."""

@@ -171,16 +171,6 @@ def broadcast_to(frame: Frame, node: ast.AST, array: Value, shape: Value, subok:
     return replace(viewed(frame, x, frame.em.numpy("aten.broadcast_to", [x.ssa, sizes]), rank), decays=False)
 
 
-@function(np.atleast_1d)
-def atleast_1d(frame: Frame, node: ast.AST, a: Value) -> Value:
-    return with_rank(frame, node, as_array(frame, node, a), 1)
-
-
-@function(np.atleast_2d)
-def atleast_2d(frame: Frame, node: ast.AST, a: Value) -> Value:
-    return with_rank(frame, node, as_array(frame, node, a), 2)
-
-
 def with_rank(frame: Frame, node: ast.AST, x: Array, rank: int) -> Array:
     """New axes in front."""
     if x.at_least >= rank:

@@ -120,6 +120,7 @@ _REDUCTIONS: dict[np.ufunc, Any] = {
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
 }  # fmt: skip
 _SCANS: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+_POSITIONS = ("axis", "dtype", "out", "keepdims", "initial", "where")  # of what methods take behind the array
 
 
 def method(frame: Frame, node: ast.AST, bound: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -140,12 +141,14 @@ def _along_first(functions: dict[np.ufunc, Any], of_scalars: bool = True) -> Cal
             raise table.unknown(frame, node, bound)
         if not of_scalars and args and as_array(frame, node, args[0]).rank == 0:
             raise WillRaise(TypeError(f"cannot {bound.__name__} on a scalar"))
-        if len(args) < 2:
-            kwargs = {"axis": ZERO, **kwargs}
+        if len(args) > 1 + len(_POSITIONS) or not kwargs.keys().isdisjoint(_POSITIONS[: max(len(args) - 1, 0)]):
+            raise table.unknown(frame, node, bound)  # which Python refuses, too
+        named = {"axis": ZERO, **dict(zip(_POSITIONS, args[1:], strict=False)), **kwargs}  # in functions these stand in another order
+        named = {name: v for name, v in named.items() if name not in ("dtype", "out") or not is_none(v)}
         of = functions[ufunc]
         handler = table.find(of)
         assert handler is not None
-        return table.invoke(frame, node, of, handler, args, kwargs)
+        return table.invoke(frame, node, of, handler, args[:1], named)
 
     return build
 
