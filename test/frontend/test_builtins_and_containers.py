@@ -150,7 +150,7 @@ def function_of(body: str):
     return namespace["f"]
 
 
-NEED_RANKS = ("fliplr and flipud", "pad", "pad of wrong pairs", "pad by less than nothing", "attributes", "getattr and hasattr")
+NEED_RANKS = ("diff", "fliplr and flipud", "pad", "pad of wrong pairs", "pad by less than nothing", "attributes", "getattr and hasattr")
 
 
 @pytest.mark.parametrize("what", BODIES)

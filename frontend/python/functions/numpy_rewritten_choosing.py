@@ -174,16 +174,6 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, 
     return ~found if invert else found
 
 
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """What is in one of them alone."""
-    if not assume_unique:
-        ar1, ar2 = np.unique(ar1), np.unique(ar2)
-    values = np.sort(np.concatenate((np.asarray(ar1).ravel(), np.asarray(ar2).ravel())))
-    at, last = np.arange(len(values)), len(values) - 1
-    is_new = (at == 0) | (values != values[np.maximum(at - 1, 0)])
-    return values[is_new & ((at == last) | (values != values[np.minimum(at + 1, last)]))]
-
-
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """The positions in the flat array of these indices along its axes."""
     arrays, size = [np.asarray(i) for i in multi_index], 1
@@ -241,6 +231,6 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 OF_CHOOSING: dict[Any, Callable[..., Any]] = {
     np.choose: choose, np.compress: compress, np.put: put, np.place: place, np.putmask: putmask, np.piecewise: piecewise,
     np.delete: delete, np.trim_zeros: trim_zeros, np.ravel_multi_index: ravel_multi_index, np.unravel_index: unravel_index,
-    np.insert: insert, np.array_split: array_split, _SETS._isin: in1d, np.setxor1d: setxor1d,
+    np.insert: insert, np.array_split: array_split, _SETS._isin: in1d,
     np.unpackbits: unpackbits, np.packbits: packbits,
 }  # fmt: skip
