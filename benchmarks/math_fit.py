@@ -1,4 +1,4 @@
-"""Fits the polynomials of lowering/math and writes lowering/math/coefficients.py. Needs mpmath; takes a minute or two.
+"""Fits the polynomials of lowering/math and writes lowering/math/coefficients.json. Needs mpmath; takes a minute or two.
 
     python benchmarks/math_fit.py
 
@@ -8,6 +8,7 @@ least degree that keeps the bound. Coefficients are then rounded to the format; 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from mpmath import mp, mpf
 mp.dps = 60
 Function = Callable[[mpf], mpf]
 BOUNDS = {"f32": -28, "narrow": -36, "f64": -58}  # log2 of the weighted error that a table may have
-OUTPUT = Path(__file__).resolve().parent.parent / "lowering" / "math" / "coefficients.py"
+OUTPUT = Path(__file__).resolve().parent.parent / "lowering" / "math" / "coefficients.json"
 
 
 @dataclass(frozen=True)
@@ -216,38 +217,21 @@ def constants() -> dict[str, tuple[str, dict[str, list[float]]]]:
 
 
 def main() -> None:
-    lines = [
-        '"""Coefficients and constants of the math expansions: written by benchmarks/math_fit.py, not by hand.',
-        "",
-        "TABLES[name][grade]; grade is f32, f64, or narrow where it differs: f64 coefficients good enough for a result rounded to f32.",
-        '"""',
-        "",
-        "# fmt: off",
-        "TABLES: dict[str, dict[str, tuple[float, ...]]] = {",
-    ]
+    tables: dict[str, list[str]] = {}
     for spec in FITS:
-        lines.append(f"    # {spec.text}")
-        lines.append(f'    "{spec.name}": {{')
-        for grade in spec.intervals:
-            values, error = fit(spec, grade)
+        fitted = {grade: fit(spec, grade) for grade in spec.intervals}
+        for grade, (values, error) in fitted.items():
             print(f"{spec.name:12} {grade:7} {len(values):3} terms, error 2**{error:.1f}", flush=True)
-            lines += entry(grade, values, f"  # error 2**{error:.1f}")
-        lines.append("    },")
+        errors = {grade: f"2**{error:.1f}" for grade, (_, error) in fitted.items()}
+        tables[spec.name] = entry(about=spec.text, error=errors, **{grade: values for grade, (values, _) in fitted.items()})
     for name, (text, grades) in constants().items():
-        lines += [f"    # {text}", f'    "{name}": {{']
-        for grade, values in grades.items():
-            lines += entry(grade, values, "")
-        lines.append("    },")
-    lines.append("}")
-    OUTPUT.write_text("\n".join(lines) + "\n")
+        tables[name] = entry(about=text, **grades)
+    OUTPUT.write_text("{\n" + ",\n".join(f' "{name}": {{\n' + ",\n".join(rows) + "\n }" for name, rows in tables.items()) + "\n}\n")
 
 
-def entry(grade: str, values: list[float], comment: str) -> list[str]:
-    spelled = [repr(v) for v in values]
-    if len(spelled) < 3:
-        return [f'        "{grade}": ({", ".join(spelled)}{"," if len(spelled) == 1 else ""}),']
-    rows = [", ".join(spelled[i : i + 5]) for i in range(0, len(spelled), 5)]
-    return [f'        "{grade}": ({comment}', *[f"            {row}," for row in rows], "        ),"]
+def entry(**fields: object) -> list[str]:
+    """A line for each field of a table."""
+    return [f'  "{name}": {json.dumps(value)}' for name, value in fields.items()]
 
 
 if __name__ == "__main__":

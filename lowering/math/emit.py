@@ -8,16 +8,24 @@ No op carries fastmath flags, so LLVM keeps every rounding step: the error-compe
 
 from __future__ import annotations
 
+import json
+import pkgutil
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Union
 
 from tierup.dialect.base import dtypes
 from tierup.lowering.building.arith import Scalar, select
-from tierup.lowering.math import coefficients
 from tierup.lowering.math.constants import F32, F64, Constants
 
 Number = Union[Scalar, float]
+
+
+@cache
+def _tables() -> dict[str, dict[str, list[float]]]:
+    """What benchmarks/math_fit.py fits, by name and grade: f32, f64, or narrow where f64 coefficients need be good for a float32 alone."""
+    found: dict[str, dict[str, list[float]]] = json.loads(pkgutil.get_data(__package__, "coefficients.json") or "")
+    return found
 
 
 class Emit:
@@ -33,8 +41,8 @@ class Emit:
 
     def coefficients(self, name: str) -> tuple[float, ...]:
         """The table of that name for this format."""
-        grades = coefficients.TABLES[name]
-        return grades["f32"] if self.format is F32 else grades["narrow"] if self.narrow and "narrow" in grades else grades["f64"]
+        grades = _tables()[name]
+        return tuple(grades["f32" if self.format is F32 else "narrow" if self.narrow and "narrow" in grades else "f64"])
 
     def number(self, x: Number) -> Scalar:
         """A number as a constant of this dtype; a value as it is."""

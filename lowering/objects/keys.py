@@ -30,7 +30,7 @@ from tierup.lowering.objects import store
 from tierup.lowering.objects.build_id import build_id
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-_SOURCES = (".py", ".pyc")  # the latter outside of __pycache__: of an installation without sources
+_SOURCES = (".py", ".pyc", ".json")  # .pyc outside of __pycache__: of an installation without sources
 _LIBRARIES = (".so", ".pyd", ".dll", ".dylib")
 _LARGE = 1 << 20  # a library that its linker has numbered is not read, from this size on
 _LONGEST = 300  # characters of a text that is shown
