@@ -119,7 +119,7 @@ def test_a_further_run_of_a_pipeline_changes_nothing(program: str, name: str) ->
     assert str(module) == settled
 
 
-@pytest.mark.parametrize("row", [row for _, group in ancestors.GROUPS for row in group], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for _, group in ancestors.groups() for row in group], ids=lambda row: row.name)
 def test_what_the_table_names_exists(row: ancestors.Ancestor) -> None:
     assert row.ours or row.instead
     for step in row.ours:

@@ -94,7 +94,7 @@ def passes_page() -> str:
 def ancestors_table() -> str:
     """One row for each pass of TorchScript's executors."""
     lines = ["## Ancestors\n", "What became of the passes of TorchScript's executors; docs/pipelines.md says in which order they ran."]
-    for title, group in ancestors.GROUPS:
+    for title, group in ancestors.groups():
         lines += [f"\n### {title}\n", "| ancestor | ours | status | tests |", "|---|---|---|---|"]
         for row in group:
             ours = "<br>".join(f"`{step}`" for step in row.ours) or "-"
