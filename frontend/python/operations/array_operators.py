@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
@@ -64,25 +65,10 @@ _FORMS: dict[type, tuple[str, str | None, str | None]] = {
     ast.LtE: ("aten.le.Tensor", "aten.le.Scalar", "aten.ge.Scalar"),
     ast.Gt: ("aten.gt.Tensor", "aten.gt.Scalar", "aten.lt.Scalar"),
     ast.GtE: ("aten.ge.Tensor", "aten.ge.Scalar", "aten.le.Scalar"),
+    ast.MatMult: ("aten.matmul", None, None),
 }
 _WITH_ALPHA = {"aten.add.Tensor", "aten.add.Scalar", "aten.sub.Tensor", "aten.sub.Scalar", "aten.rsub.Scalar"}
-_IN_PLACE: dict[type, tuple[str, str | None]] = {
-    ast.Add: ("aten.add_.Tensor", "aten.add_.Scalar"),
-    ast.Sub: ("aten.sub_.Tensor", "aten.sub_.Scalar"),
-    ast.Mult: ("aten.mul_.Tensor", "aten.mul_.Scalar"),
-    ast.Div: ("aten.div_.Tensor", "aten.div_.Scalar"),
-    ast.FloorDiv: ("aten.floor_divide_.Tensor", "aten.floor_divide_.Scalar"),
-    ast.Mod: ("aten.remainder_.Tensor", "aten.remainder_.Scalar"),
-    ast.Pow: ("aten.pow_.Tensor", "aten.pow_.Scalar"),
-    ast.BitAnd: ("aten.bitwise_and_.Tensor", "aten.bitwise_and_.Scalar"),
-    ast.BitOr: ("aten.bitwise_or_.Tensor", None),
-    ast.BitXor: ("aten.bitwise_xor_.Tensor", None),
-    ast.LShift: ("aten.bitwise_left_shift_.Tensor", None),
-    ast.RShift: ("aten.bitwise_right_shift_.Tensor", None),
-    ast.MatMult: ("aten.matmul_", None),
-}
-IN_PLACE_UFUNCS = {UFUNCS[op]: op for op in _IN_PLACE if op in UFUNCS and op is not ast.Pow}  # `**=` is another function of some exponents
-_WITH_ALPHA |= {"aten.add_.Tensor", "aten.add_.Scalar", "aten.sub_.Tensor", "aten.sub_.Scalar"}
+IN_PLACE_UFUNCS = {UFUNCS[op]: op for op in _FORMS if op in UFUNCS and not issubclass(op, (ast.Pow, ast.cmpop))}  # `**=` differs from `**`
 
 
 def broadcast_rank(*arrays: Array) -> tuple[int | None, int]:
@@ -278,9 +264,15 @@ def update(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -
 def _write(frame: Frame, node: ast.AST, op: type, target: Array, value: Value) -> Array:
     if target.detached:
         raise frame.error(node, "writing through a reversed view", "write to the array itself, or to a .copy()")
-    name, operands = _form(frame, op, (*_IN_PLACE[op], None), target, value)
-    frame.em.numpy(name, operands)
+    name, operands = _form(frame, op, (*_FORMS[op][:2], None), target, value)
+    frame.em.numpy(_in_place(name), operands)
     return target
+
+
+@cache
+def _in_place(name: str) -> str:
+    """The op that writes what another one gives."""
+    return next(op.name for op in optable.table().values() if op.functional == name)
 
 
 def is_operand(value: Value) -> bool:
