@@ -16,6 +16,7 @@ pytest.importorskip("setuptools", minversion="77")
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("dialect", "frontend", "lowering", "runtime", "tools")
+KINDS = (".py", ".css", ".html", ".js", ".json", ".txt")
 FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md")
 USE = """
 import pathlib, sys
@@ -51,9 +52,8 @@ def build(hook: str, tree: Path, out: Path) -> Path:
 
 def modules(tree: Path) -> set[str]:
     """Every file of the package, by its path in a wheel."""
-    page = Path("runtime/functions/verdict/page")
-    found = {f"tierup/{path.relative_to(tree)}" for folder in FOLDERS for path in (tree / folder).rglob("*.py")}
-    found |= {f"tierup/{page / name}" for name in ("page.html", "page.css", "page.js")}
+    files = (path for folder in FOLDERS for path in (tree / folder).rglob("*.*") if path.suffix in KINDS)
+    found = {f"tierup/{path.relative_to(tree)}" for path in files}
     return {*found, *(f"tierup/{path.name}" for path in (tree / "tierup").glob("*.py")), "tierup/py.typed"}
 
 
