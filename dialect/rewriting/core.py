@@ -79,8 +79,12 @@ def erase(op: ir.Operation) -> None:
     drop_unused(operands)
 
 
-def drop_unused(values: Iterable[ir.Value]) -> None:
-    """Erase the constants, lists, tuples and dicts among the makers of `values` that nobody uses, and what only they used."""
+def _is_plain(op: ir.Operation) -> bool:
+    return op.name in READERS or op.name in _CONTAINERS or op.name in _CASTS
+
+
+def drop_unused(values: Iterable[ir.Value], may_go: Callable[[ir.Operation], bool] = _is_plain) -> None:
+    """Erase the makers of `values` that nobody uses and that may go (constants, lists, tuples, dicts), and what only they used."""
     pending = dict.fromkeys(values)
     while pending:
         value = next(iter(pending))
@@ -89,7 +93,7 @@ def drop_unused(values: Iterable[ir.Value]) -> None:
         if isinstance(owner, ir.Block) or is_used(value):
             continue
         op = owner.operation
-        if op.name in READERS or op.name in _CONTAINERS or op.name in _CASTS:
+        if may_go(op):
             operands = list(op.operands)
             for result in op.results:
                 pending.pop(result, None)

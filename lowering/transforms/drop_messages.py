@@ -14,6 +14,8 @@ stands before the branch that raises, as the f-string of `torch._assert(n == 3, 
 
 from __future__ import annotations
 
+from functools import partial
+
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import is_used
@@ -21,7 +23,7 @@ from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
-from tierup.dialect.rewriting.core import str_of
+from tierup.dialect.rewriting.core import drop_unused, str_of
 from tierup.lowering.building import builders as b
 
 _RAISE = "torch.prim.RaiseException"
@@ -40,27 +42,18 @@ class DropMessages(Pass):
                 continue
             message = op.operands[0]
             op.operands[0] = constant("", ir.InsertionPoint(op), op.location)
-            _drop(message, op.block)
+            drop_unused([message], partial(_may_go, block=op.block))
         for op in b.unerased(b.walk(function)):  # of branches that are gone
             if len(op.results) == 1 and not is_used(op.results[0]) and not len(op.regions) and _only_writes_text(op):
                 op.erase()
 
 
-def _drop(value: ir.Value, block: ir.Block) -> None:
-    """Erase what makes a value that nobody uses any more: in that block, which raises in any case, and elsewhere what cannot raise."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or is_used(value):
-        return
-    op = owner.operation
-    if len(op.results) != 1:
-        return
+def _may_go(op: ir.Operation, block: ir.Block) -> bool:
+    """In that block, which raises in any case, and elsewhere what cannot raise."""
+    if len(op.results) != 1 or len(op.regions) or op.name == "func.call":
+        return False
     row = row_of(op)
-    if (op.block != block and not _only_writes_text(op)) or len(op.regions) or op.name == "func.call" or (row is not None and row.writes):
-        return
-    operands = list(op.operands)
-    op.erase()
-    for operand in operands:
-        _drop(operand, block)
+    return (op.block == block or _only_writes_text(op)) and (row is None or not row.writes)
 
 
 def _only_writes_text(op: ir.Operation) -> bool:

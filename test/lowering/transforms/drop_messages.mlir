@@ -47,3 +47,24 @@ func.func @before(%n: !torch.int, %c: !torch.bool) -> !torch.int {
   }
   return %n : !torch.int
 }
+
+// What the message takes twice, and what only its other operands were made of, goes once.
+// CHECK-LABEL: func.func @twice
+// CHECK: torch.prim.If
+// CHECK-NEXT: torch.constant.str ""
+// CHECK-NEXT: torch.prim.RaiseException
+func.func @twice(%text: !torch.str, %x: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.int {
+  %none = torch.constant.none
+  %n = torch.constant.int 1
+  torch.prim.If %c -> () {
+    %0 = torch.aten.size %x : !torch.vtensor<[2],f32> -> !torch.list<int>
+    %1 = torch.aten.len.t %0 : !torch.list<int> -> !torch.int
+    %2 = torch.aten.size %x : !torch.vtensor<[2],f32> -> !torch.list<int>
+    %3 = torch.operator "aten.format"(%text, %1, %0, %2, %2) : (!torch.str, !torch.int, !torch.list<int>, !torch.list<int>, !torch.list<int>) -> !torch.str
+    torch.prim.RaiseException %3, %none : !torch.str, !torch.none
+    torch.prim.If.yield
+  } else {
+    torch.prim.If.yield
+  }
+  return %n : !torch.int
+}
