@@ -127,6 +127,7 @@ def _op(formula: Formula) -> DefinedOp[Any]:
     made: DefinedOp[Any] = DefinedOp(
         formula.name, formula.kind, f"formulas:{_name(formula)}.tier0", _rule(formula), max(formula.results, 1), native=False,
         raises=formula.raises, tolerance=Tolerance(4.0, 1.0), operands=formula.operands, looked_at=formula.looked_at,
+        differentiable=not formula.no_gradient, no_gradient=formula.no_gradient,
         note="native as the ops that tierup-expand-formulas makes of it",
     )  # fmt: skip
     made.tier0, made.overloads = _tier0(formula), (made,)

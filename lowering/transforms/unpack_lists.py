@@ -12,6 +12,7 @@ than `most` items are not written out.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
@@ -102,8 +103,24 @@ def _length(op: ir.Operation) -> ir.Value | None:
     return None if made is None or axis is None else _COUNTS[made.name](made, t.size(made.operands[0], axis))
 
 
+def _same(op: ir.Operation) -> ir.Value | None:
+    """Whether two lists of ints are equal: item by item."""
+    x, y = (items_of(v) for v in op.operands)
+    if x is None or y is None:
+        return None
+    pairs = [t.Number(a).equals(b) for a, b in zip(x, y, strict=False)]
+    return reduce(operator.and_, pairs) if pairs and len(x) == len(y) else t.constant(len(x) == len(y))
+
+
+def _apart(op: ir.Operation) -> ir.Value | None:
+    same = _same(op)
+    return None if same is None else ~t.Number(same)
+
+
 _NUMBERS: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "torch.aten.len.t": _length,
+    "torch.aten.eq.int_list": _same,
+    "torch.aten.ne.int_list": _apart,
     "torch.prim.max.self_int": _extreme,
     "torch.prim.min.self_int": _extreme,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from enum import Enum
-from typing import Dict, List  # noqa: UP035 - what torch.jit.script reads
+from typing import Dict, List, Optional  # noqa: UP035 - what torch.jit.script reads
 
 import pytest
 
@@ -145,6 +145,13 @@ def gives_sizes(x):
     return x[..., 1].size(), x[1:].shape, x * 2
 
 
+def keeps_the_best(x):
+    best: Optional[torch.Tensor] = None  # noqa: UP045 - what torch.jit.script reads
+    for i in range(x.size(0)):
+        best = x[i] * 2 if best is None else torch.maximum(best, x[i])
+    return x.sum() if best is None else best * 3
+
+
 CASES = (
     (sorts_an_argument, (X, [3, 1, 2])),
     (sets_an_argument, (X, {"a": X + 1, "b": X})),
@@ -162,6 +169,7 @@ CASES = (
     (has_two_names, (X,)),
     (leaves_the_loop, (X, [torch.ones(3), torch.ones(2)])),
     (gives_sizes, (X.expand(2, 3, 3),)),
+    (keeps_the_best, (X,)),
 )
 
 
@@ -183,6 +191,16 @@ def test_programs_of_lists_dicts_and_enums_are_right_and_most_are_native(program
         torch.testing.assert_close(mine, theirs, equal_nan=True)
     if program not in (has_two_names, leaves_the_loop, grows_an_inner_list):
         assert ours.stats().hits == 3 and "split," not in ours.explain(), ours.explain()
+
+
+@pytest.mark.parametrize("size", [3, 0, 1])
+def test_what_is_none_before_the_first_round_is_a_tensor_in_the_others(size):
+    x, y = (torch.linspace(-1, 1, size).requires_grad_() for _ in range(2))
+    ours = from_torchscript(torch.jit.script(keeps_the_best), optimize=False)
+    for function, of in ((ours, x), (keeps_the_best, y)):
+        function(of).sum().backward()
+    torch.testing.assert_close(x.grad, y.grad)
+    assert "0 by the original program in PyTorch" in ours.explain(), ours.explain()
 
 
 def test_lists_in_a_constant_are_results_of_native_code():

@@ -574,3 +574,15 @@ def test_another_view_of_the_memory_is_taken(strides: tuple[int, int]):
         for _ in range(3):
             agree(ours, program, x)
     assert [g.function is not None for g in graphs()] == [True]
+
+
+def test_a_product_that_pytorch_traces_as_fused_with_a_sum_is_native():
+    """As in steps of Adam, whose rate is a tensor."""
+
+    def program(x, y, rate):
+        return (x * 2).addcmul_(y, y, value=rate) + (x * 3).addcdiv_(x, y, value=-0.5)
+
+    ours = compiled(program, fullgraph=True)
+    for _ in range(3):
+        agree(ours, program, torch.randn(3), torch.rand(3) + 1, torch.tensor(0.25))
+    assert graphs()[-1].refused is None and graphs()[-1].stats().hits == 2, graphs()[-1].explain()

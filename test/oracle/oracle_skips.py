@@ -65,6 +65,7 @@ OPEN: dict[str, tuple[tuple[int, ...], str]] = {
     "empty*": ((), "memory as it is found"),
     "new_empty*": ((), "memory as it is found"),
     "topk": ((1,), "which of equal elements comes first is not defined"),
+    "kthvalue": ((1,), "which of equal elements comes first is not defined"),
     "sort": ((1,), "which of equal elements comes first is not defined"),
     "argsort": ((0,), "which of equal elements comes first is not defined"),
 }

@@ -32,12 +32,13 @@ _ROW = re.compile(r"^\| `(?P<op>[^`]+)` \| [^|]+ \| (?P<tier0>\S+) \| (?P<native
 CLAIMED = {m["op"]: m.groupdict() for m in _ROW.finditer(TEXT)}
 WHOLE = ("where", "sum", "cat", "mm", "gather", "nn.functional.layer_norm")
 NATIVE = (
-    "abs", "add", "addmv", "argsort", "bmm", "clamp", "div.floor_rounding", "erfc", "exp", "fliplr", "index_add", "linspace", "matmul", "mean", "msort", "mul",
+    "abs", "add", "addmv", "argsort", "bmm", "clamp", "cummax", "div.floor_rounding", "erfc", "exp", "fliplr", "index_add", "index_copy", "isin",
+    "kron", "kthvalue", "linalg.cross", "linalg.matrix_power", "linspace", "matmul", "mean", "median", "msort", "mul",
     "nn.functional.gelu",
     "nn.functional.glu", "nn.functional.layer_norm", "nn.functional.linear", "nn.functional.mse_loss", "nn.functional.pad.reflect",
-    "nn.functional.pixel_shuffle", "nn.functional.silu", "softmax", "sort", "sub", "sum", "take", "tanh", "vstack", "where",
+    "nn.functional.pixel_shuffle", "nn.functional.silu", "quantile", "searchsorted", "softmax", "sort", "sub", "sum", "take", "tanh", "vstack", "where",
 )  # fmt: skip
-DERIVED = ("addmv", "cat", "diff", "dstack", "nn.functional.cosine_similarity", "vstack")  # made of others, some of lists
+DERIVED = ("addmv", "cat", "cummin", "diff", "dstack", "median", "nn.functional.cosine_similarity", "nn.functional.glu", "quantile", "vstack")  # made of others, some of lists
 
 
 def _all(cell: str) -> bool:

@@ -14,6 +14,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients.composed import Recorded, through
 from tierup.dialect.ops.gradients.core import Backward, Gradient, Gradients, NoGradient, Rule
+from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.optable.formulas import FORMULAS
 from tierup.dialect.optable.formulas.classes import likelihood, of_classes, of_probabilities
 from tierup.dialect.optable.formulas.core import INT, TENSOR, Formula, Ops
@@ -75,7 +76,10 @@ def _of_operands(g: Backward, tensors: Sequence[Any], compute: Compute, skipped:
     """One gradient per tensor operand; none of one that wants none, or is skipped."""
     wanted = [i for i, x in enumerate(tensors) if x is not None and g.wants(i) and i != skipped]
     given = [x if isinstance(x, list) else [x] for x in (tensors[i] for i in wanted)]
-    found = iter(through(g, [x for items in given for x in items], lambda r: compute(_Graph(r)), g.grads))
+    try:
+        found = iter(through(g, [x for items in given for x in items], lambda r: compute(_Graph(r)), g.grads))
+    except (ShapeError, IndexError, TypeError) as e:
+        raise NoGradient(f"the program raises: {e}") from e
     each: list[Gradient] = [None] * len(tensors)
     for i, items in zip(wanted, given, strict=True):
         gradients = [next(found) for _ in items]

@@ -264,6 +264,8 @@ def to_bool(a: Any) -> bool:
 
 def _decided(decide: Callable[[Dim, Dim], bool | None]) -> Rest:
     def otherwise(operands: Sequence[Value]) -> Value:
+        if all(isinstance(v, List) for v in operands):
+            return Bool(_decided_lists(decide, operands))
         if all(isinstance(v, Int) for v in operands[:2]):
             a, b = (_size(v) for v in operands[:2])
             if a is not None and b is not None:
@@ -287,6 +289,19 @@ def _equal(a: Dim, b: Dim) -> bool | None:
 def _unequal(a: Dim, b: Dim) -> bool | None:
     known = _equal(a, b)
     return None if known is None else not known
+
+
+def _decided_lists(decide: Callable[[Dim, Dim], bool | None], lists: Sequence[Value]) -> bool | None:
+    """Of lists of sizes: equal, or not, item by item."""
+    x, y = (v.items if isinstance(v, List) else None for v in lists)
+    if x is None or y is None:
+        return None
+    apart = decide is _unequal
+    if len(x) != len(y):
+        return apart
+    pairs = zip(map(_size, x), map(_size, y), strict=True)
+    found = {None if a is None or b is None else decide(a, b) for a, b in pairs}
+    return apart if apart in found else None if None in found else not apart
 
 
 @_known(

@@ -126,7 +126,7 @@ class Formula:
     """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `plain`: which
     operands are no tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
     table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula.
-    `looked_at`: as a row's."""
+    `looked_at`, `no_gradient`: as a row's."""
 
     name: str
     operands: tuple[str, ...]
@@ -138,6 +138,7 @@ class Formula:
     is_row: bool
     is_gradient: bool
     looked_at: tuple[int, ...]
+    no_gradient: str
 
 
 LIST = 0  # `results` of an op that gives a list
@@ -146,7 +147,7 @@ FORMULAS: dict[str, Formula] = {}
 
 def formula(
     *heads: str, results: int = 1, raises: bool = False, kind: Kind = Kind.REDUCTION, is_row: bool = True, is_gradient: bool = True,
-    looked_at: tuple[int, ...] = (),
+    looked_at: tuple[int, ...] = (), no_gradient: str = "",
 ) -> Callable[[C], C]:  # fmt: skip
     def register(compute: C) -> C:
         for head in heads:
@@ -155,7 +156,8 @@ def formula(
             plain = frozenset(i for i, p in enumerate((*first, *others)) if p.startswith("=") or i >= len(first))
             operands = tuple(p.removeprefix("=") for p in (*first, *others))
             name = f"aten.{name}"
-            FORMULAS[name] = Formula(name, operands, plain, compute, results, raises, kind, is_row, is_gradient, looked_at)
+            has_one = is_gradient and not no_gradient
+            FORMULAS[name] = Formula(name, operands, plain, compute, results, raises, kind, is_row, has_one, looked_at, no_gradient)
         return compute
 
     return register

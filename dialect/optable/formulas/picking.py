@@ -71,3 +71,48 @@ def index_fill(o: Ops[T], x: T, dim: int, index: T, value: Any) -> T:
     if o.known(index).dtype not in (None, dtypes.i64):
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     return _put(o, x, dim, index, o.call("aten.new_full", x, [], value, None, None, None, None), False)
+
+
+@formula("index_copy(self, =dim, index, source; )", kind=_MOVEMENT, raises=True)
+def index_copy(o: Ops[T], x: T, dim: int, index: T, source: T) -> T:
+    """No index counts from behind."""
+    dtypes_of = o.known(x).dtype, o.known(source).dtype
+    if o.rank(index) > 1:
+        raise IndexError("index_copy_(): Index should have dimension 1 or 0")
+    if o.known(index).dtype not in (None, dtypes.i64):
+        raise ShapeError("index_copy_(): Expected a long tensor for index")
+    if None not in dtypes_of and dtypes_of[0] is not dtypes_of[1]:
+        raise ShapeError("index_copy_(): self and source expected to have the same dtype")
+    rank, axis = o.rank(x), normalise_dim(dim, o.rank(x))
+    if o.rank(source) != rank:
+        raise o.unknown() if rank * o.rank(source) == 0 else IndexError("index_copy_(): the ranks of source and destination do not match")
+    flat = o.call("aten.reshape", index, [-1])
+    counts = [(o.known(v).shape or ())[i] for v, i in ((source, axis), (flat, 0))] if rank else []
+    if all(isinstance(n, int) for n in counts) and len({*counts}) > 1:
+        raise IndexError("index_copy_(): Number of indices should be equal to source.size(dim)")
+    for i in range(rank):
+        o.equal(source, i, *((flat, 0) if i == axis else (x, i)), "index_copy_(): the sizes of source, index and self do not fit")
+    index = o.where(o.call("aten.lt.Scalar", index, 0), o.size(x, axis) if rank else 1, index)
+    return _put(o, x, dim, index, source, False)
+
+
+@formula("scatter.reduce(self, =dim, index, src; reduce)", kind=_MOVEMENT, raises=True)
+def scatter_reduce(o: Ops[T], x: T, dim: int, index: T, source: T, reduce: str) -> T:
+    if reduce not in _REDUCTIONS:
+        raise o.unknown() if not isinstance(reduce, str) else ShapeError("reduce argument must be either add or multiply.")
+    o.no_gradient_of(x, "self")
+    o.no_gradient_of(source, "src")
+    return o.call("aten.scatter_reduce.two", x, dim, index, source, _REDUCTIONS[reduce], True)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+@formula("isin.Tensor_Tensor(elements, test_elements; assume_unique, invert)", kind=_MOVEMENT, no_gradient="truth values")
+def isin(o: Ops[T], x: T, among: T, assume_unique: bool = False, invert: bool = False) -> T:
+    """Each element compared with all."""
+    if dtypes.bool_ in (o.known(x).dtype, o.known(among).dtype):
+        raise ShapeError("Unsupported input type encountered for isin(): Bool")
+    equal = o.call("aten.eq.Tensor", o.call("aten.unsqueeze", x, -1), o.call("aten.reshape", among, [-1]))
+    found = o.call("aten.any.dim", equal, -1, False)
+    return o.call("aten.logical_not", found) if invert else found

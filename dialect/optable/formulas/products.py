@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.optable.core import Kind, ShapeError
-from tierup.dialect.optable.formulas.core import Ops, T, formula
+from tierup.dialect.optable.core import Kind, ShapeError, normalise_dim
+from tierup.dialect.optable.formulas.core import INT, Ops, T, formula
 
 
 def _summed(o: Ops[T], op: str, x: T, product: T, beta: Any, alpha: Any) -> T:
@@ -103,3 +105,87 @@ def bilinear(o: Ops[T], x: T, y: T, weight: T, bias: T | None = None) -> T:
     found = o.call("aten.matmul", rows, o.call("aten.unsqueeze", o.call("aten.unsqueeze", y, -2), -1))
     found = o.call("aten.squeeze.dim", o.call("aten.squeeze.dim", found, -1), -1)
     return found if bias is None else o.add(found, bias)
+
+
+@formula("linalg_cross(self, other; dim)", kind=Kind.PRODUCT)
+def linalg_cross(o: Ops[T], x: T, y: T, dim: int = -1) -> T:
+    if o.rank(x) != o.rank(y):
+        raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = normalise_dim(dim, o.rank(x))
+    sizes = [(o.known(v).shape or ())[axis] for v in (x, y)]
+    if not all(isinstance(n, int) for n in sizes):
+        raise o.unknown()
+    if sizes != [3, 3]:
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
+    (x1, x2), (y1, y2) = ([o.call("aten.roll", v, [-k], [axis]) for k in (1, 2)] for v in (x, y))
+    return o.sub(o.mul(x1, y2), o.mul(x2, y1))
+
+
+@formula("cross(self, other; dim)", kind=Kind.PRODUCT)
+def cross(o: Ops[T], x: T, y: T, dim: int | None = None) -> T:
+    """Along the first dim of 3, where none is given."""
+    if dim is None:
+        sizes = o.known(x).shape
+        if sizes is None or not all(isinstance(n, int) for n in sizes):
+            raise o.unknown()
+        if 3 not in sizes:
+            raise ShapeError("no dimension of size 3 in input")
+        dim = sizes.index(3)
+    return linalg_cross(o, x, y, dim)
+
+
+@formula("kron(self, other; )", kind=Kind.PRODUCT)
+def kron(o: Ops[T], x: T, y: T) -> T:
+    """Each element of the first times all of the second."""
+    rank = max(o.rank(x), o.rank(y))
+    for _ in range(rank - o.rank(x)):
+        x = o.call("aten.unsqueeze", x, 0)
+    for _ in range(rank - o.rank(y)):
+        y = o.call("aten.unsqueeze", y, 0)
+    sizes = [o.call("aten.mul.int", o.size(x, i), o.size(y, i), type_=INT) for i in range(rank)]
+    for i in range(rank):
+        x, y = o.call("aten.unsqueeze", x, 2 * i + 1), o.call("aten.unsqueeze", y, 2 * i)
+    return o.call("aten.reshape", o.mul(x, y), sizes)
+
+
+@formula("linalg_multi_dot(*tensors; )", kind=Kind.PRODUCT)
+def linalg_multi_dot(o: Ops[T], tensors: Sequence[T]) -> T:
+    """From the left; the first and the last may be vectors."""
+    if len(tensors) < 2:
+        raise ShapeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for i, each in enumerate(tensors):
+        if o.rank(each) not in ((1, 2) if i in (0, len(tensors) - 1) else (2,)):
+            raise ShapeError(f"multi_dot(): tensor {i} must be 2D, the first and last 1D or 2D, but got {o.rank(each)}D")
+    return reduce(lambda found, each: o.call("aten.matmul", found, each), tensors)
+
+
+@formula("chain_matmul(*matrices; )", kind=Kind.PRODUCT)
+def chain_matmul(o: Ops[T], matrices: Sequence[T]) -> T:
+    """From the left, which rounds otherwise than another order."""
+    for each in matrices:
+        _rank(o, "chain_matmul", each, 2)
+    return linalg_multi_dot(o, matrices) if len(matrices) > 1 else o.call("aten.clone", matrices[0], None)
+
+
+@formula("linalg_vecdot(x, y; dim)", kind=Kind.PRODUCT)
+def linalg_vecdot(o: Ops[T], x: T, y: T, dim: int = -1) -> T:
+    if o.is_float(x) is False or o.is_float(y) is False:
+        raise ShapeError("linalg.vecdot: Expected a floating point or complex tensor as input.")
+    return o.call("aten.sum.dim_IntList", o.mul(x, y), [dim], False, None)
+
+
+@formula("linalg_matrix_power(self; n)", "matrix_power(self; n)", kind=Kind.PRODUCT, raises=True)
+def matrix_power(o: Ops[T], x: T, n: int) -> T:
+    """By squares; of the inverse for a negative one."""
+    if o.rank(x) < 2:
+        raise ShapeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    o.equal(x, o.rank(x) - 1, x, o.rank(x) - 2, "linalg.matrix_power: A must be batches of square matrices")
+    if n < 0:
+        x, n = o.call("tierup.linalg_inv", x), -n
+    if n == 0:
+        return o.call("aten.expand_as", o.call("aten.eye", o.size(x, -1), _code(o, x), None, None, None), x)
+    found = o.call("aten.clone", x, None)
+    for bit in bin(n)[3:]:
+        found = o.call("aten.matmul", found, found)
+        found = o.call("aten.matmul", found, x) if bit == "1" else found
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.optable.core import Kind, ShapeError, normalise_dim
-from tierup.dialect.optable.formulas.core import LIST, Ops, T, formula
+from tierup.dialect.optable.formulas.core import INT, LIST, Ops, T, formula
 
 _MOVEMENT = Kind.MOVEMENT
 
@@ -23,61 +23,61 @@ def _sizes(o: Ops[T], x: T) -> tuple[int, ...]:
 @formula("pixel_shuffle(self; upscale_factor)", kind=_MOVEMENT)
 def pixel_shuffle(o: Ops[T], x: T, factor: int) -> T:
     """... x (c r r) x h x w -> ... x c x (h r) x (w r)."""
-    *batch, channels, height, width = _at_least_3(o, x, "pixel_shuffle")
+    n = _at_least_3(o, x, "pixel_shuffle") - 3
     if factor <= 0:
         raise ShapeError(f"pixel_shuffle expects a positive upscale_factor, but got {factor}")
-    if channels % (factor * factor):
-        raise ShapeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor")
-    made = channels // (factor * factor)
-    n = len(batch)
-    x = o.call("aten.reshape", x, [*batch, made, factor, factor, height, width])
+    _divides(o, x, n, factor**2, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor")
+    x = o.call("aten.unflatten.int", x, n, [-1, factor, factor])
     x = o.call("aten.permute", x, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
-    return o.call("aten.reshape", x, [*batch, made, height * factor, width * factor])
+    x = o.call("aten.flatten.using_ints", x, n + 3, n + 4)
+    return o.call("aten.flatten.using_ints", x, n + 1, n + 2)
 
 
 @formula("pixel_unshuffle(self; downscale_factor)", kind=_MOVEMENT)
 def pixel_unshuffle(o: Ops[T], x: T, factor: int) -> T:
     """... x c x (h r) x (w r) -> ... x (c r r) x h x w."""
-    *batch, channels, height, width = _at_least_3(o, x, "pixel_unshuffle")
+    n = _at_least_3(o, x, "pixel_unshuffle") - 3
     if factor <= 0:
         raise ShapeError(f"pixel_unshuffle expects a positive downscale_factor, but got {factor}")
-    if height % factor or width % factor:
-        raise ShapeError("pixel_unshuffle expects height and width to be divisible by downscale_factor")
-    n = len(batch)
-    x = o.call("aten.reshape", x, [*batch, channels, height // factor, factor, width // factor, factor])
+    for dim in (n + 2, n + 1):
+        _divides(o, x, dim, factor, "pixel_unshuffle expects height and width to be divisible by downscale_factor")
+        x = o.call("aten.unflatten.int", x, dim, [-1, factor])
     x = o.call("aten.permute", x, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    return o.call("aten.reshape", x, [*batch, channels * factor * factor, height // factor, width // factor])
+    return o.call("aten.flatten.using_ints", x, n, n + 2)
 
 
-def _at_least_3(o: Ops[T], x: T, op: str) -> tuple[int, ...]:
-    sizes = _sizes(o, x)
-    if len(sizes) < 3:
-        raise ShapeError(f"{op} expects input to have at least 3 dimensions, but got input with {len(sizes)} dimension(s)")
-    return sizes
+def _at_least_3(o: Ops[T], x: T, op: str) -> int:
+    if o.rank(x) < 3:
+        raise ShapeError(f"{op} expects input to have at least 3 dimensions, but got input with {o.rank(x)} dimension(s)")
+    return o.rank(x)
+
+
+def _divides(o: Ops[T], x: T, dim: int, by: int, what: str) -> None:
+    size = (o.known(x).shape or ())[dim]
+    if isinstance(size, int) and size % by:
+        raise ShapeError(what)
 
 
 @formula("channel_shuffle(self; groups)", "native_channel_shuffle(self; groups)", kind=_MOVEMENT)
 def channel_shuffle(o: Ops[T], x: T, groups: int) -> T:
-    batch, channels, *rest = _at_least_3(o, x, "channel_shuffle")
-    if groups <= 0 or channels % groups:
-        raise ShapeError("channel_shuffle: Number of channels must be divisible by groups, of which there are more than 0")
-    parts = o.call("aten.reshape", x, [batch, groups, channels // groups, *rest])
-    return o.call("aten.reshape", o.call("aten.transpose.int", parts, 1, 2), [batch, channels, *rest])
+    _at_least_3(o, x, "channel_shuffle")
+    what = "channel_shuffle: Number of channels must be divisible by groups, of which there are more than 0"
+    if groups <= 0:
+        raise ShapeError(what)
+    _divides(o, x, 1, groups, what)
+    parts = o.call("aten.unflatten.int", x, 1, [groups, -1])
+    return o.call("aten.flatten.using_ints", o.call("aten.transpose.int", parts, 1, 2), 1, 2)
 
 
 @formula("glu(self; dim)", kind=_MOVEMENT)
 def glu(o: Ops[T], x: T, dim: int = -1) -> T:
     """The first half of a dim times the sigmoid of the second."""
-    shape = o.known(x).shape
-    if o.rank(x) == 0 or shape is None:
+    if o.rank(x) == 0:
         raise ShapeError("glu does not support 0-dimensional tensors")
-    axis = normalise_dim(dim, len(shape))
-    size = shape[axis]
-    if not isinstance(size, int):
-        raise o.unknown()
-    if size % 2:
-        raise ShapeError(f"Halving dimension must be even, but dimension {axis} is size {size}")
-    first, second = (o.call("aten.slice.Tensor", x, axis, start, start + size // 2, 1) for start in (0, size // 2))
+    axis = normalise_dim(dim, o.rank(x))
+    half = o.call("aten.floordiv.int", o.size(x, axis), 2, type_=INT)
+    first, second = (o.call("aten.slice.Tensor", x, axis, *ends, 1) for ends in ((0, half), (half, None)))
+    o.equal(first, axis, second, axis, f"Halving dimension must be even, which dimension {axis} is not")
     return o.mul(first, o.call("aten.sigmoid", second))
 
 

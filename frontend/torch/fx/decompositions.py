@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch._decomp import core_aten_decompositions, decomposition_table, get_decompositions
+from torch._inductor import inductor_prims
 from torch.export import ExportedProgram, default_decompositions
 from torch.fx import GraphModule
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
@@ -31,6 +32,8 @@ _INDEXED = (
     torch.ops.aten.index_fill.int_Scalar,
     torch.ops.aten.index_fill.int_Tensor,
 )
+# what tracing makes of `addcmul_` and its like, in versions of PyTorch that do; operands may be numbers
+_FUSED = {inductor_prims.fma: lambda a, b, c: a * b + c} if hasattr(inductor_prims, "fma") else {}
 # not core, and made of ops that have rows
 _MORE = (
     torch.ops.aten._native_batch_norm_legit,
@@ -69,7 +72,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     """For `decomposition_table` and `decompositions` of PyTorch's tracers."""
     found = {**core_aten_decompositions(), **get_decompositions(_MORE)}
     found = {op: rule for op, rule in found.items() if op not in _WHOLE and not _has_row(op)}
-    found |= {op: _in_bounds(op, decomposition_table[op]) for op in _INDEXED} | {_DROPS: _native_dropout}
+    found |= {op: _in_bounds(op, decomposition_table[op]) for op in _INDEXED} | {_DROPS: _native_dropout, **_FUSED}
     return found | {op: _dropping(decomposition_table[op]) for op in _RECURRENT}
 
 

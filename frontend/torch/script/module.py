@@ -42,12 +42,14 @@ def _holder() -> None:
 @dataclass(frozen=True)
 class Question:
     """What a graph asks of a call's arguments: whether one ("": any), or what is at a place in it, requires a gradient; with `other`
-    whether the two are one object; with `dtype` which it has."""
+    whether the two are one object; with `dtype` which it has; with `counts` whether a number, or the size of the dim that `place` says, is
+    above 0."""
 
     name: str
     place: tuple[Any, ...] = ()
     other: str | None = None
     dtype: bool = False
+    counts: bool = False
 
 
 class Attributes:
@@ -161,6 +163,10 @@ class Attributes:
         """Whether two arguments of that call are one object, which then is part of the graph."""
         return bool(self._ask(Question(name, other=other)))
 
+    def argument_counts(self, name: str, place: tuple[int, ...]) -> bool:
+        """Whether an argument of that call, a number, or the size of a dim of it is above 0, which then is part of the graph."""
+        return bool(self._ask(Question(name, place, counts=True)))
+
     def argument_dtype(self, name: str) -> DType | None:
         """The dtype of an argument of that call, which then is part of the graph. None for what is no tensor, and where the graph is made
         for no call."""
@@ -196,6 +202,10 @@ class Attributes:
         if not question.name or self._signature is None:
             return torch_tensors.requires_grad((args, dict(kwargs)))
         bound = self._bound(args, kwargs)
+        if question.counts:
+            found = bound.get(question.name)
+            found = getattr(found, "shape", (0,))[question.place[0]] if question.place else found
+            return isinstance(found, (int, float)) and found > 0
         if question.dtype:
             return getattr(bound.get(question.name), "dtype", None)
         if question.other is not None:

@@ -56,6 +56,13 @@ def test_comparisons_of_sizes_are_decided_by_their_bounds() -> None:
     assert infer("aten.lt.int", Int(S), Int(S + 1)) == Bool(True)
 
 
+def test_lists_of_sizes_are_compared_item_by_item() -> None:
+    of = {name: List(tuple(map(Int, sizes))) for name, sizes in (("rows", (S, 4)), ("more", (S + 1, 4)), ("others", (T, 4)), ("long", (S, 4, 4)))}
+    for other, equal in (("rows", True), ("more", False), ("others", None), ("long", False)):
+        assert infer("aten.eq.int_list", of["rows"], of[other]) == Bool(equal)
+        assert infer("aten.ne.int_list", of["rows"], of[other]) == Bool(None if equal is None else not equal)
+
+
 def test_sizes_of_tensors_are_their_symbols() -> None:
     x = Tensor(dtypes.f32, (S, 3))
     assert infer("aten.size", x) == List((Int(S), Int(3)))

@@ -49,6 +49,23 @@ func.func @sizes_and_lists(%x: !torch.vtensor<[?,4],f32>, %a: !torch.int, %b: !t
 }
 
 // -----
+// Lists of sizes are equal item by item, if there are as many.
+// CHECK-LABEL: func.func @compared
+// CHECK: [[SAME:%.+]] = torch.aten.__and__.bool
+// CHECK: [[APART:%.+]] = torch.aten.__not__
+// CHECK: [[LONGER:%.+]] = torch.constant.bool false
+// CHECK: return [[SAME]], [[APART]], [[LONGER]]
+func.func @compared(%x: !torch.vtensor<[?,4],f32>, %y: !torch.vtensor<[3,?],f32>, %n: !torch.int) -> (!torch.bool, !torch.bool, !torch.bool) {
+  %s = torch.aten.size %x : !torch.vtensor<[?,4],f32> -> !torch.list<int>
+  %t = torch.aten.size %y : !torch.vtensor<[3,?],f32> -> !torch.list<int>
+  %l = torch.prim.ListConstruct %n : (!torch.int) -> !torch.list<int>
+  %0 = torch.aten.eq.int_list %s, %t : !torch.list<int>, !torch.list<int> -> !torch.bool
+  %1 = torch.aten.ne.int_list %s, %t : !torch.list<int>, !torch.list<int> -> !torch.bool
+  %2 = torch.aten.eq.int_list %s, %l : !torch.list<int>, !torch.list<int> -> !torch.bool
+  return %0, %1, %2 : !torch.bool, !torch.bool, !torch.bool
+}
+
+// -----
 // A list from outside, a position and a number of pieces that the run computes.
 // CHECK-LABEL: func.func @kept
 // CHECK-COUNT-3: torch.aten.__getitem__.t

@@ -12,7 +12,7 @@ from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.rewriting.core import bool_of, is_none, under_casts
+from tierup.dialect.rewriting.core import bool_of, int_of, is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import by_script
 from tierup.frontend.torch.script.builder import Builder, nodes_of
@@ -185,30 +185,102 @@ def _hold(builder: Builder, value: Any, given: Any) -> None:
         builder.put(value, builder.derefined(given, builder.type(spelled(value.type()))))
 
 
+_MAY_BE_NONE = ("NoneType", "OptionalType")
+
+
+def _is_none_at_first(builder: Builder, node: Any) -> bool:
+    """Whether the first round of a loop over a range turns None into a tensor, which later rounds keep."""
+    (block,) = node.blocks()
+    goes_on, *given = block.outputs()
+    at_first = [v.type().kind() in _MAY_BE_NONE and is_none(under_casts(builder.value(v))) for v in list(node.inputs())[2:]]
+    known = script_queries.known(builder, builder.value(list(node.inputs())[1]))
+    counts = known is True and goes_on.node().kind() == "prim::Constant" and goes_on.toIValue() is True
+    turned = all(_is_a_tensor(v) for v, none in zip(given, at_first, strict=True) if none)
+    plain = not containers.set_in(builder, node).types and not any(objects.is_object(v.type()) for v in given)
+    return any(at_first) and counts and turned and plain and 2 * len(list(nodes_of(block))) <= _MOST_NODES
+
+
+def _is_a_tensor(value: Any) -> bool:
+    node = value.node()
+    if value.type().kind() == "TensorType" or node.kind() != "prim::If":
+        return bool(value.type().kind() == "TensorType")
+    at = [v.unique() for v in node.outputs()].index(value.unique())
+    return all(_is_a_tensor(list(arm.outputs())[at]) for arm in node.blocks())
+
+
+def _goes_round(builder: Builder, trip: ir.Value) -> bool | None:
+    """Whether a loop goes round at all: an argument, or the size of one, is asked for that. None where only the run knows."""
+    known = script_queries.known(builder, trip)
+    if type(known) is int:
+        return known > 0
+    size = maker(trip, "torch.aten.size.int")
+    name = builder.arguments.get(under_casts(trip if size is None else size.operands[0]))
+    dim = None if size is None else int_of(size.operands[1])
+    if name is None or (size is None) != (dim is None):
+        return None
+    return builder.attributes.argument_counts(name, () if dim is None else (dim,))
+
+
+def _first_round_apart(builder: Builder, node: Any) -> None:
+    """What is None at first is a tensor in the rounds of the loop: `if n > 0: one round, then a loop of the others`."""
+    em, outputs, (trip, _, *carried) = builder.em, list(node.outputs()), list(node.inputs())
+    types, count = [builder.type(spelled(o.type())) for o in outputs], builder.value(trip)
+
+    def rounds() -> None:
+        _written_out(builder, node, 1)
+        first = [v if torch_types.is_tensor(v.type) else builder.value(o) for o in outputs for v in [under_casts(builder.value(o))]]
+        _rounds_of(builder, node, em.scalar("aten.sub.int", [count, em.int(1)], em.types.int), first)
+
+    def none() -> None:
+        for output, value in zip(outputs, carried, strict=True):
+            _hold(builder, output, builder.value(value))
+
+    goes_round = _goes_round(builder, count)
+    if goes_round is not None:
+        (rounds if goes_round else none)()
+        return
+    made = em.create("torch.prim.If", [em.scalar("aten.gt.int", [count, em.int(0)], em.types.bool)], types, regions=2)
+    for region, arm in zip(made.regions, (rounds, none), strict=True):
+        with em.at_end(region.blocks.append()):
+            arm()
+            em.create("torch.prim.If.yield", [builder.derefined(builder.value(o), t) for o, t in zip(outputs, types, strict=True)], [])
+    builder.bind(node, list(made.results))
+
+
 def _loop(builder: Builder, node: Any) -> None:
     rounds = _rounds(builder, node)
     if rounds is not None:
         _written_out(builder, node, rounds)
-        return
+    elif _is_none_at_first(builder, node):
+        _first_round_apart(builder, node)
+    else:
+        _rounds_of(builder, node)
+
+
+def _rounds_of(builder: Builder, node: Any, trip: ir.Value | None = None, carried: list[ir.Value] | None = None) -> None:
+    """A loop: all of its rounds, or from the second on `trip` of them, which begin with other values."""
     items = containers.set_in(builder, node)
     given = list(node.inputs())
-    widths = [_carried_types(builder, o.type()) for o in node.outputs()]
+    widths = [_carried_types(builder, o.type()) for o in node.outputs()] if carried is None else [[v.type] for v in carried]
     types = [*(t for each in widths for t in each), *items.types]
-    carried = [*(v for value in given[2:] for v in _carried(builder, value)), *items.now()]
+    carried = carried or [*(v for value in given[2:] for v in _carried(builder, value)), *items.now()]
     carried = [builder.derefined(v, t) for v, t in zip(carried, types, strict=True)]
-    made = builder.em.create("torch.prim.Loop", [*map(builder.value, given[:2]), *carried], types, regions=1)
+    trips, condition = map(builder.value, given[:2])
+    made = builder.em.create("torch.prim.Loop", [trips if trip is None else trip, condition, *carried], types, regions=1)
     (block,) = node.blocks()
     body = made.regions[0].blocks.append(builder.em.types.int, *types, arg_locs=[builder.em.unknown] * (1 + len(types)))
     number, *inputs = block.inputs()
     builder.put(number, body.arguments[0])
     with builder.em.at_end(body), items.inside():
+        if trip is not None:
+            builder.put(number, builder.em.scalar("aten.add.int", [body.arguments[0], builder.em.int(1)], builder.em.types.int))
         items.are(_put_carried(builder, inputs, widths, list(body.arguments)[1:]))
         for value, *both in zip(inputs, given[2:], list(block.outputs())[1:], strict=True):
             builder.carried[value.unique()] = both
         builder.nodes(block)
         goes_on, *outputs = block.outputs()
         values = [*(v for value in outputs for v in _carried(builder, value)), *items.now()]
-        values = [builder.derefined(v, t) for v, t in zip(values, types, strict=True)]
+        values = [under_casts(v) if torch_types.is_tensor(t) else builder.derefined(v, t) for v, t in zip(values, types, strict=True)]
         builder.em.create("torch.prim.Loop.condition", [builder.value(goes_on), *values], [])
     items.are(_put_carried(builder, list(node.outputs()), widths, list(made.results)))
 
