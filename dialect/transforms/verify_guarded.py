@@ -49,7 +49,7 @@ class VerifyGuarded(Pass):
             inference = infer_function(function, tolerant=True)
             for tie in inference.ties:
                 contract.broken(function, f"the sizes {tie.left} and {tie.right} must be equal, and no guard ensures it")
-            unreached = {op for failure in inference.refused for op in _behind(failure.op)}
+            unreached = {op for end in inference.ends for op in (end, *_behind(end))}
             for op in walk(function):
                 if op not in unreached and op.name != UNSET:
                     _check_types(op, inference, contract)

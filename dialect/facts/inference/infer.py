@@ -59,6 +59,7 @@ class Inference:
     # have the other
     doubtful: frozenset[Symbol] = frozenset()
     refused: list[InferenceError] = field(default_factory=list)  # when tolerant: the ops that raise, one by one, and what they say
+    ends: list[ir.Operation] = field(default_factory=list)  # those, and branches and loops that raise whichever way they go
 
     def __getitem__(self, value: ir.Value) -> Value:
         return self.values[value]
@@ -166,7 +167,9 @@ class _Walker:
                 return tuple(operands)
             else:
                 results = self.row(op, operands)
-            raised |= self.raised
+            if self.raised:
+                raised = True
+                self.out.ends.append(op)
             for result, value in zip(op.results, results, strict=True):
                 self.set(result, value)
         return ()

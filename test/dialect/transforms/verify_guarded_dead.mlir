@@ -57,3 +57,22 @@ func.func @raises_in_a_round(%x: !torch.vtensor<[?,?],f64>, %y: !torch.vtensor<[
   }
   return %2, %5 : !torch.vtensor<[?,?],f64>, !torch.vtensor<[?,3],f64>
 }
+
+// So does the arm that is always taken, where the op in it raises: the choice gives no value, and what reads it never runs.
+// CHECK-LABEL: @raises_in_the_arm_that_is_taken
+// CHECK: torch.prim.If {{.*}} -> (!torch.vtensor<[?,?],f64>)
+func.func @raises_in_the_arm_that_is_taken(%x: !torch.vtensor<[3,1],f64>, %y: !torch.vtensor<[2],f32>, %c: !torch.bool) -> !torch.vtensor<[?,?],f64> {
+  %false = torch.constant.bool false
+  %0 = "tierup.guard"(%c) {expected = #tierup.profiled<bool=true>} : (!torch.bool) -> !torch.bool
+  %1 = torch.prim.If %0 -> (!torch.vtensor<[?,?],f64>) {
+    %2 = torch.tensor_static_info_cast %x : !torch.vtensor<[3,1],f64> to !torch.vtensor
+    %3 = torch.aten.copy %2, %y, %false : !torch.vtensor, !torch.vtensor<[2],f32>, !torch.bool -> !torch.vtensor
+    %4 = torch.tensor_static_info_cast %3 : !torch.vtensor to !torch.vtensor<[?,?],f64>
+    torch.prim.If.yield %4 : !torch.vtensor<[?,?],f64>
+  } else {
+    %5 = torch.tensor_static_info_cast %x : !torch.vtensor<[3,1],f64> to !torch.vtensor<[?,?],f64>
+    torch.prim.If.yield %5 : !torch.vtensor<[?,?],f64>
+  }
+  %6 = torch.aten.neg %1 : !torch.vtensor<[?,?],f64> -> !torch.vtensor<[?,?],f64>
+  return %6 : !torch.vtensor<[?,?],f64>
+}
