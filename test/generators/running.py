@@ -52,8 +52,9 @@ class Finding:
 
 @dataclass
 class Tally:
-    """What was run."""
+    """What was run. `sign`: called before each call, for whoever waits."""
 
+    sign: Callable[[], object] = lambda: None
     programs: int = 0
     calls: int = 0
     refused: int = 0
@@ -96,6 +97,7 @@ def check(program: NumpyProgram, options: dict[str, Any], folder: Path, tally: T
     oracle = plain(program.source)
     function = tierup.jit(function_of(program.source, folder), **options)
     for number, call in enumerate(made(program.calls)):
+        tally.sign()
         want = outcome(oracle, arguments(program.parameters, call))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

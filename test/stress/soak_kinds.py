@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -126,7 +127,7 @@ def _run_numpy(seed: int, report: Report, **what: bool) -> None:
                 return None
 
         for options in running.option_sets(random.Random(f"options {seed}"), 2):
-            report.at(repr(options))
+            tally.sign = functools.partial(report.at, repr(options))  # on a busy machine all its calls may take longer than one may
             try:
                 found = running.check(program, options, Path(folder), tally)
             except Refused as e:
