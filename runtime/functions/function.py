@@ -407,6 +407,9 @@ class Function(Weighed, Portable, Generic[P, R]):
 
         return write.short_form(self)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") or name.startswith("__")]
+
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__}: {len(self.versions)} versions>"
 

@@ -20,6 +20,7 @@ BODIES = {
     "any decided by a constant": "return any([False, x[0, 0] > 0, True]), all([True, x[0, 1] > 0, False])",
     "list of a tuple, a range and a zip": "return list((n, s)), list(range(3)), list(zip((1, 2), (s, n))), list()",
     "tuple of a list": "return tuple([n, s]), tuple(())",
+    "tuples that are the same object": "t = (n, s)\nu = tuple([n])\nreturn tuple(t) is t, t[:] is t, t + () is t, () + t is t, t * 1 is t, tuple(u) is u, t[::-1], t[:1]",
     "len of containers": "return len(()), len([n]), len({'a': 1}), len(x), len(x.shape), len(range(n)), len(range(5, n)), len('abc')",
     "len of a scalar array": "return len(np.sum(x))",
     "bool of containers": "return bool([]), bool((n,)), bool({}), bool({'a': n}), not [], not (n,), bool('')",

@@ -97,6 +97,11 @@ class Sequence:
     view: tuple[Mapping_, str] | None = None  # of what `.keys()`, `.values()` or `.items()` gives: of which dict, and which of them
     site: tuple[str, int, int] | None = None  # of a list: where it is made, by a display
 
+    @property
+    def is_tuple(self) -> bool:
+        """Whether it is a tuple and of no class of its own, of which Python gives the object itself where a copy would be the same."""
+        return self.kind == "tuple" and not self.keys
+
 
 @dataclass(eq=False)
 class Growing:

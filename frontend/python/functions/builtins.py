@@ -66,6 +66,8 @@ def zip_(frame: Frame, node: ast.AST, *args: Value, strict: Value = FALSE) -> Va
 
 @function(tuple)
 def tuple_(frame: Frame, node: ast.AST, iterable: Value = EMPTY) -> Value:
+    if isinstance(iterable, Sequence) and iterable.is_tuple:
+        return iterable
     return Sequence("tuple", static_items(frame, node, iterable), frame.em.region)
 
 

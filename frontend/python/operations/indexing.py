@@ -83,7 +83,10 @@ def _constant_slice(frame: Frame, node: ast.AST, index: Slice) -> slice:
 
 def _load_sequence(frame: Frame, node: ast.AST, owner: Sequence, index: Value) -> Value:
     if isinstance(index, Slice):
-        return Sequence(owner.kind, owner.items[_constant_slice(frame, node, index)], frame.em.region)
+        places = range(len(owner.items))[_constant_slice(frame, node, index)]
+        if owner.is_tuple and places == range(len(owner.items)) and places.step == 1:
+            return owner
+        return Sequence(owner.kind, [owner.items[i] for i in places], frame.em.region)
     if not isinstance(index, Const):
         is_int = isinstance(index, Scalar) and index.kind == "int"
         if is_int and frame.outside.reads_anywhere and (numbers := _in_array(frame, owner)) is not None:

@@ -51,11 +51,16 @@ def operate(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     if isinstance(b, ShapeOf) and not isinstance(a, Array):
         b = Sequence("tuple", arrays.shape_items(frame, node, b))
     if isinstance(a, Sequence) and isinstance(b, Sequence) and op is ast.Add and a.kind == b.kind:
+        for one, other in ((a, b), (b, a)):
+            if not one.items and other.is_tuple:
+                return other
         return Sequence(a.kind, [*a.items, *b.items], frame.em.region)
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Sequence) and (is_number(y) or is_numpy_scalar(y)) and op is ast.Mult:
             if not isinstance(y, Const):
                 raise frame.error(node, f"a {x.kind} {REPEATED}", USE, NeedsStatic)
+            if y.value == 1 and x.is_tuple and is_number(y):
+                return x
             try:
                 return Sequence(x.kind, x.items * y.value, frame.em.region)
             except TypeError as e:
