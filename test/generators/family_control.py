@@ -54,6 +54,17 @@ def choose(d: Draft) -> bool:
     return d.keep([f"if {condition(d)}:", f"    {v} = {a}", "else:", f"    {v} = {b}"])
 
 
+@statement("control", 1.2)
+def exchange(d: Draft) -> bool:
+    """Names change places where a condition holds."""
+    x = d.array()
+    alike = d.names(lambda v: is_array(v) and (v.dtype, v.ndim) == (d.env[x].dtype, d.env[x].ndim))
+    if len(alike) < 2:
+        raise Nothing
+    found = d.chance.sample(alike, min(len(alike), d.of(2, 2, 3)))
+    return d.keep([f"if {condition(d)}:", f"    {', '.join(found)} = {', '.join(found[1:] + found[:1])}"])
+
+
 @statement("control", 0.5)
 def early(d: Draft) -> bool:
     """A return that is seldom taken as the program was drawn."""
