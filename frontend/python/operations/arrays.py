@@ -79,8 +79,9 @@ def strong(frame: Frame, node: ast.AST | None, value: Value, dtype: np.dtype | N
     return Array(ssa, 0, dtype=np_dtype)
 
 
-def assigned(frame: Frame, value: Scalar | Const | Array, code: ir.Value) -> ir.Value:
-    """An element of a dtype as an assignment makes it: integers refuse what they cannot hold, where a cast of an array takes all."""
+def assigned(frame: Frame, value: Value, code: ir.Value) -> ir.Value:
+    """A number or a NumPy scalar as an assignment makes it an element of a dtype: integers refuse what they cannot hold, which a cast of an
+    array takes."""
     em = frame.em
     room = em.numpy("aten.empty.memory_format", [em.int_list([]), code, em.none, em.none, em.none, em.none])
     if isinstance(value, Array):
