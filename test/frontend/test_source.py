@@ -321,3 +321,12 @@ def test_what_is_made_inside_a_function_that_is_cut_is_called_as_undecorated():
         function(np.ones(2), shown)
         found.append([one if isinstance(one, str) else (one.__qualname__, one.__module__) for one in shown])
     assert found[0] == found[1]
+
+
+def test_a_file_with_many_lambdas_is_parsed_once_and_each_call_has_a_tree_of_its_own(monkeypatch):
+    parsed, parse = [], source._parsed
+    monkeypatch.setattr(source, "_parsed", lambda text, *more: parsed.append(text) or parse(text, *more))
+    source._lambdas.cache_clear()
+    trees = [source.parse(f).tree for f in (*Holder.closed(2), *Holder.closed(3))]
+    assert sum("def double(x):" in text for text in parsed) == 1
+    assert len({id(tree) for tree in trees}) == 4 and [ast.dump(tree) for tree in trees[:2]] == [ast.dump(tree) for tree in trees[2:]]

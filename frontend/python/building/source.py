@@ -11,7 +11,9 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 from tokenize import TokenError
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -157,11 +159,11 @@ def _found(function: FunctionType, lines: list[str]) -> Definition | None:
     first, file = code.co_firstlineno, code.co_filename
     if code.co_name == "<lambda>":
         try:
-            lambdas = [n for n in ast.walk(_parsed("".join(lines), file)) if isinstance(n, ast.Lambda) and n.lineno == first]
-            inner_first = reversed(lambdas)  # one that holds another holds its code, too
-            return next((n for n in inner_first if _matches(function, n)), None)
+            lambdas = _lambdas("".join(lines), file).get(first, ())
         except SyntaxError:
             return None
+        inner_first = (deepcopy(n) for n in reversed(lambdas))  # one that holds another holds its code, too
+        return next((n for n in inner_first if _matches(function, n)), None)
     below = lines[first - 1 :]
     ends: tuple[Callable[[], list[str]], ...] = (lambda: below[: _last_line(code) - first + 1], lambda: inspect.getblock(below))
     for block in ends:  # the first is quick, and is all there is but where brackets close below, or statements are no code
@@ -172,6 +174,16 @@ def _found(function: FunctionType, lines: list[str]) -> Definition | None:
         if tree is not None and _matches(function, tree):
             return tree
     return None
+
+
+@lru_cache(maxsize=8)
+def _lambdas(text: str, file: str) -> dict[int, list[ast.Lambda]]:
+    """The lambdas of a file by their first line, each before those in it: to be copied, since who has a tree may change it."""
+    found: dict[int, list[ast.Lambda]] = {}
+    for node in ast.walk(_parsed(text, file)):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found
 
 
 def _last_line(code: CodeType) -> int:
