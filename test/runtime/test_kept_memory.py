@@ -28,6 +28,12 @@ os.register_at_fork(before=lambda: at_fork.append(named()))  # the first that is
 import numpy as np, tierup
 from tierup.lowering.entry import kept
 
+def idle(seconds):  # after how many of them memory goes back, from now on
+    kept.IDLE = seconds
+    kept.watcher.leave(), kept.watcher.come_back()
+
+idle(600.0)
+
 @tierup.jit(weigh=False)
 def f(x):
     y = np.exp(-x * x).cumsum(0)         # a temporary of x's size
@@ -72,10 +78,11 @@ def test_a_call_takes_the_pages_of_the_call_before(tmp_path):
 def test_memory_goes_back_when_no_kernel_runs_and_is_had_again(tmp_path):
     assert run(
         """
-        kept.IDLE = 0.05
         for _ in range(2):  # the thread that gives it back is woken a second time
+            idle(600.0)
             f(x)
             assert kept.state().bytes >= 4 << 20
+            idle(0.05)
             end = time.monotonic() + 60
             while kept.state().bytes and time.monotonic() < end:
                 time.sleep(0.01)
@@ -88,10 +95,10 @@ def test_memory_goes_back_when_no_kernel_runs_and_is_had_again(tmp_path):
 def test_a_child_of_fork_gives_memory_back_too(tmp_path):
     assert run(
         """
-        kept.IDLE = 0.05
         child = os.fork()
         if not child:
             f(x)
+            idle(0.05)
             end = time.monotonic() + 60
             while kept.state().bytes and time.monotonic() < end:
                 time.sleep(0.01)
@@ -105,13 +112,13 @@ def test_a_child_of_fork_gives_memory_back_too(tmp_path):
 def test_the_thread_is_there_while_memory_is_kept_but_not_while_the_process_forks(tmp_path):
     assert run(
         """
-        kept.IDLE = 0.2
         f(x)
         before = named()
         child = os.fork()
         if not child:
             os._exit(len(named()))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(before), at_fork, len(named()))
+        idle(0.05)
         end = time.monotonic() + 60
         while named() and time.monotonic() < end:
             time.sleep(0.01)

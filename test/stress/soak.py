@@ -27,6 +27,7 @@ from typing import Any
 HERE = Path(__file__).parent
 FOLDER = HERE.parent.parent / "build" / "soak"
 SILENCE = 300.0  # seconds without a line after which a program hangs
+_TO_BEGIN = 120.0  # seconds without one in which a process is taken to start
 BATCH = 40
 _SECONDS_BETWEEN_SIGNS = 300.0
 TURN = 60.0  # seconds after which a batch ends with the program that runs: all kinds come in turn, the slow ones too
@@ -118,7 +119,7 @@ class Batch:
                         *lines, partial = (partial + data).split(b"\n")
                         for line in lines:
                             self._line(json.loads(line))
-                if time.monotonic() - last > SILENCE:
+                if time.monotonic() - last > (SILENCE if self.running is not None else max(SILENCE, _TO_BEGIN)):
                     os.killpg(child.pid, signal.SIGABRT)  # faulthandler tells where it stands
                     errors += child.stderr.read()  # type: ignore[union-attr]  # a pipe
                     return "silent"
