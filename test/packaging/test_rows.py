@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import tierup
+from sources import trees
 
-ROOT = Path(tierup.__path__[0])
-FOLDERS = ("dialect", "lowering", "runtime", "frontend", "tools")
 NO_OPS = {"row", "step"}  # their names are those of the op table, or of views, which are ops of the torch dialect
 
 
@@ -24,9 +21,9 @@ def _is_lookup(call: ast.Call) -> bool:
     return isinstance(found, ast.Name) and found.id == "lookup"
 
 
-def _misses(source: str) -> Iterator[int]:
+def _misses(source: ast.Module) -> Iterator[int]:
     """The lines at which the op table is asked by what MLIR calls an op, or the prefix is taken off that."""
-    for function in ast.walk(ast.parse(source)):
+    for function in ast.walk(source):
         if not isinstance(function, ast.FunctionDef):
             continue
         assigned = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and _is_name_of_an_op(n.value)]
@@ -44,13 +41,14 @@ def _text(node: ast.expr) -> object:
 
 
 def test_misses_are_found() -> None:
-    assert list(_misses("def f(op):\n    optable.lookup(op.name)")) == [2]
-    assert list(_misses("def f(op):\n    name = op.name\n    lookup(name)")) == [3]
-    assert list(_misses("def f(use):\n    return use.owner.operation.name.removeprefix('torch.') in NAMES")) == [2]
-    assert not list(_misses("def f(op, name, row):\n    optable.lookup(name), gradients.lookup(row.name), op.name.removeprefix('tierup.')"))
+    misses = lambda text: list(_misses(ast.parse(text)))
+    assert misses("def f(op):\n    optable.lookup(op.name)") == [2]
+    assert misses("def f(op):\n    name = op.name\n    lookup(name)") == [3]
+    assert misses("def f(use):\n    return use.owner.operation.name.removeprefix('torch.') in NAMES") == [2]
+    assert not misses("def f(op, name, row):\n    optable.lookup(name), gradients.lookup(row.name), op.name.removeprefix('tierup.')")
 
 
 def test_rows_are_asked_for_by_op() -> None:
     home = "dialect/ir/walking.py"  # torch_name
-    files = {str(path.relative_to(ROOT)): path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))}
-    assert [f"{name}:{line}" for name, path in files.items() if name != home for line in _misses(path.read_text())] == []
+    found = trees(r"\blookup\(|\.name\.removeprefix\(")
+    assert [f"{name}:{line}" for name, tree in found if name != home for line in _misses(tree)] == []
