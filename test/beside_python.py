@@ -37,5 +37,7 @@ def alike(found: Any, want: Any, rtol: float = 1e-12) -> bool:
         return isinstance(found, dict) and list(found) == list(want) and alike(list(found.values()), list(want.values()), rtol)
     if isinstance(want, str) or want is None:
         return bool(found == want)
+    if type(want) in (bool, int, float, complex):  # lists of thousands of them
+        return type(found) is type(want) and (found == want or found != found and want != want or abs(found - want) <= rtol * abs(want))
     same = type(found) is type(want) and np.result_type(found) == np.result_type(want) and np.shape(found) == np.shape(want)
     return same and np.allclose(found, want, rtol=rtol, atol=0, equal_nan=True)

@@ -351,13 +351,13 @@ MODES = (
     Mode("simple", interpreted, _none, {"bailout_depth": 0}, one_of=4),
     Mode("profiled", interpreted, _none, {"num_profiled_runs": 1000}, one_of=5),
     Mode("optimised", growing, _declared),
-    Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}, one_of=4),
-    Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=6),
+    Mode("guards_fail", spoiled, _first, {"fusion_strategy": [("static", 1)]}, one_of=8),
+    Mode("specializing", specialised, _any, {"executor": "specializing"}, one_of=12),
     Mode("required", interpreted, _none, {"executor": "specializing", "optimize": False}, one_of=6),
-    Mode("python_entry", growing, _declared, {"entry": "python"}, one_of=6),
-    Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=8),  # those that assume something in mid-program are all in test_forced_bailouts.py
-    Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=7),
-    Mode("reloaded", growing, _declared, reloaded=True, one_of=6),
-    Mode("two_threads", growing, _any, threads=2, one_of=6),
+    Mode("python_entry", growing, _declared, {"entry": "python"}, one_of=12),
+    Mode("bailout", cut, _any, {"speculate": "bailout"}, one_of=16),  # those that assume something in mid-program are all in test_forced_bailouts.py
+    Mode("background", behind, _declared, {"compile": "background"}, waits=True, one_of=14),
+    Mode("reloaded", growing, _declared, reloaded=True, one_of=12),
+    Mode("two_threads", growing, _any, threads=2, one_of=12),
 )
 CUT = Mode("cut", cut, _any)  # for a test that has the whole refused

@@ -25,7 +25,7 @@ WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "ba
 
 @pytest.mark.parametrize(
     ("program", "way"),
-    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"compile {way}", PROGRAMS, 24)],
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"compile {way}", PROGRAMS, 48)],
 )
 def test_the_pipeline_makes_of_a_recorded_program_what_the_runtime_compiles(
     program: Program, way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -63,7 +63,7 @@ def test_program_does_what_the_undecorated_function_does(
 
 
 CUTS = ("first_op", "middle_op")
-ONE_CUT_OF = 12  # programs: each cut compiles regions of its own
+ONE_CUT_OF = 20  # programs: each cut compiles regions of its own
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from tierup.runtime.functions.function import Function
 assert MODULES  # importing them has added their rows to PROGRAMS
 
 STYLES = ("versioned", "bailout")
-PROGRAMS_SAMPLED, SITES_SAMPLED = 6, 4  # one program of so many; so many losses of each
+PROGRAMS_SAMPLED, SITES_SAMPLED = 12, 4  # one program of so many; so many losses of each
 
 
 def sampled(kind: str, one_of: int) -> list[Program]:

@@ -17,7 +17,7 @@ from tierup.runtime.functions.graphs.variant import Built
 MODE = corpus_modes.Mode("kept", corpus_modes.interpreted, lambda program: (), {"optimize": False})
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in drawn("kept graphs", [p for p in PROGRAMS if not p.mlir], 6)])
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in drawn("kept graphs", [p for p in PROGRAMS if not p.mlir], 12)])
 def test_a_program_runs_as_ever_from_graphs_that_were_kept(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("TIERUP_START", "1")
     monkeypatch.setenv("TIERUP_CACHE_DIR", str(tmp_path))

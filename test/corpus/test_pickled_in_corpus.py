@@ -25,7 +25,7 @@ def by_value() -> object:
         cloudpickle.unregister_pickle_by_value(module)
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in drawn("pickled", [p for p in PROGRAMS if p.make is None], 8)])
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in drawn("pickled", [p for p in PROGRAMS if p.make is None], 16)])
 def test_a_function_that_was_pickled_does_what_the_undecorated_function_does(program: Program) -> None:
     if program.state():
         pytest.skip("what it writes outside of it is its copy's then")

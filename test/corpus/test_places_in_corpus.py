@@ -19,7 +19,7 @@ WAYS: dict[str, dict[str, Any]] = {"versions": {}, "bailouts": {"speculate": "ba
 
 @pytest.mark.parametrize(
     ("program", "way"),
-    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"places {way}", PROGRAMS, 16)],
+    [pytest.param(program, way, id=f"{way}-{program.name}") for way in WAYS for program in drawn(f"places {way}", PROGRAMS, 32)],
 )
 def test_what_is_made_of_a_program_that_was_moved_is_what_was_made_moved(
     program: Program, way: str, monkeypatch: pytest.MonkeyPatch

@@ -41,7 +41,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[ir.Operation]:
 
 
 @pytest.mark.parametrize("program", [
-    pytest.param(p, id=p.name) for p in PROGRAMS if p in drawn("threads", PROGRAMS, 16) or p.name in SURELY
+    pytest.param(p, id=p.name) for p in PROGRAMS if p in drawn("threads", PROGRAMS, 32) or p.name in SURELY
 ])  # fmt: skip
 def test_program_in_parts_does_what_the_undecorated_function_does(program: Program, shared: list[str]) -> None:
     corpus_modes.run(program, MODE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.dialect.ir.walking import walk
@@ -103,8 +105,13 @@ SETTLED_BY_TWO = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("program", sorted(path.stem for path in TRACES.glob("*.mlir")))
-@pytest.mark.parametrize("name", [n for n in registry.named_pipelines() if not n.startswith("lower-") and n not in COMPILE])
+@pytest.mark.parametrize(
+    ("name", "program"),
+    drawn("a further run", list(product(
+        [n for n in registry.named_pipelines() if not n.startswith("lower-") and n not in COMPILE],
+        sorted(path.stem for path in TRACES.glob("*.mlir")),
+    )), 3, lambda row: row[0]),
+)  # fmt: skip
 def test_a_further_run_of_a_pipeline_changes_nothing(program: str, name: str) -> None:
     module = parse_module((TRACES / f"{program}.mlir").read_text())
     steps = registry.pipeline(name)

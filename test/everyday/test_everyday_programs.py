@@ -20,8 +20,8 @@ import tierup
 MODES = {"default": {}, "no compiling": {"optimize": False}, "speculating in mid-program": {"speculate": "bailout"}}
 CASES: list[tuple[str, str]] = []
 for table, one_of in (
-    (everyday_programs.PROGRAMS, 6), (mixed_programs.PROGRAMS, 6), (order_programs.PROGRAMS, 18), (python_programs.PROGRAMS, 18), (daily_programs.PROGRAMS, 18),
-    (list_programs.PROGRAMS, 4),
+    (everyday_programs.PROGRAMS, 12), (mixed_programs.PROGRAMS, 12), (order_programs.PROGRAMS, 36), (python_programs.PROGRAMS, 36), (daily_programs.PROGRAMS, 36),
+    (list_programs.PROGRAMS, 8),
 ):  # fmt: skip
     CASES += drawn("everyday programs", [(name, mode) for name in table for mode in MODES], one_of, lambda case: case[1])
 

@@ -36,7 +36,7 @@ PROGRAMS = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    drawn("carried choices", [(name, dtype) for name in PROGRAMS for dtype in (np.float64, np.float32, np.int64)], 2),
+    drawn("carried choices", [(name, dtype) for name in PROGRAMS for dtype in (np.float64, np.float32, np.int64)], 4, kind=lambda case: case[1]),
     ids=lambda v: getattr(v, "__name__", v),
 )
 def test_what_is_a_number_or_an_array_is_native_and_what_python_has(name: str, dtype: type, tmp_path: Path) -> None:

@@ -77,14 +77,14 @@ _OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("name", "dtype"), drawn("complex functions", [(n, t) for n in _OF_ONE for t in COMPLEX], 3))
+@pytest.mark.parametrize(("name", "dtype"), drawn("complex functions", [(n, t) for n in _OF_ONE for t in COMPLEX], 5))
 def test_functions_of_one_array_give_numpys_bits(name: str, dtype: type) -> None:
     x = _values(dtype)
     _equal(_native(_OF_ONE[name], x), _OF_ONE[name](x))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("name", "dtype"), drawn("complex operators", [(n, t) for n in _OF_TWO for t in COMPLEX], 2))
+@pytest.mark.parametrize(("name", "dtype"), drawn("complex operators", [(n, t) for n in _OF_TWO for t in COMPLEX], 4))
 def test_functions_of_two_arrays_give_numpys_bits(name: str, dtype: type) -> None:
     x = np.repeat(_values(dtype), 60)
     y = np.random.default_rng(1).permutation(x)

@@ -76,7 +76,7 @@ def check(body: str, folder: Path, sizes: tuple[int, ...] = (6, 6, 9, 6, 1, 9, 0
     return jitted
 
 
-@pytest.mark.parametrize("name", drawn("comprehensions", [*NATIVE], 2))
+@pytest.mark.parametrize("name", drawn("comprehensions", [*NATIVE], 3))
 def test_items_are_taken_in_native_code(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from running import function_of, plain
-from sampling import SEED
+from sampling import IS_EXHAUSTIVE, SEED, drawn
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -76,8 +76,9 @@ def ranged(a, b):
 FUNCTIONS = (arithmetic, bits, division, loop, searched, ranged)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("function", "mode"), drawn("exact ints", list(itertools.product(FUNCTIONS, MODES)), 3, lambda row: row[0]), ids=lambda v: getattr(v, "__name__", v)
+)
 def test_ints_are_pythons_whatever_their_size(function, mode):
     jitted = tierup.jit(function, **MODES[mode])
     chance = random.Random(f"{SEED} {function.__name__}")
@@ -124,8 +125,11 @@ def of_arrays(x, n):
     return total, int(float(n) * 4.0)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("function", [written, split, mixed, of_arrays], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("function", "mode"),
+    drawn("exact ints that are written", list(itertools.product((written, split, mixed, of_arrays), MODES)), 3, lambda row: row[0]),
+    ids=lambda v: getattr(v, "__name__", v),
+)
 def test_what_is_written_is_written_once_and_arrays_wrap_as_numpys(function, mode):
     jitted = tierup.jit(function, **MODES[mode])
     for n in (3, 3, 4, 5, 2**31, 2**40, 2, -(2**62), 2**63 - 1, 3, 6):
@@ -170,7 +174,7 @@ def drawn_program(chance):
     return "\n".join([*lines, "    return a, b, c", ""])
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(60 if IS_EXHAUSTIVE else 3))
 def test_random_programs(number, tmp_path):
     chance = random.Random(f"{SEED} exact ints {number}")
     source = drawn_program(chance)

@@ -101,6 +101,6 @@ def checked(body: str, number: int, options: dict[str, Any], times: int) -> str:
 
 @pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=str)
 def test_the_first_exception_is_pythons(options: dict[str, Any]) -> None:
-    count, times = (80, 1) if options else (10, 3)
+    count, times = (50, 1) if options else (6, 3)
     wrong = [w for number, body in enumerate(programs(SEED, count)) if (w := checked(body, number, options, times))]
     assert not wrong, "\n".join(wrong)

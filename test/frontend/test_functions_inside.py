@@ -97,7 +97,7 @@ def check(body: str, folder: Path, numbers: tuple[float, ...] = (2.0, 2.0, 0.5, 
     return jitted
 
 
-@pytest.mark.parametrize("name", drawn("functions inside", [*NATIVE], 2))
+@pytest.mark.parametrize("name", drawn("functions inside", [*NATIVE], 3))
 def test_functions_inside_are_native(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()

@@ -125,14 +125,14 @@ def check(body: str, folder: Path, sizes: tuple[int, ...] = (FEW, FEW, 0, MANY, 
     return jitted
 
 
-@pytest.mark.parametrize("name", drawn("growing lists", [*NATIVE], 2))
+@pytest.mark.parametrize("name", drawn("growing lists", [*NATIVE], 3))
 def test_lists_that_loops_append_to_are_native(name: str, tmp_path: Path) -> None:
     jitted = check(NATIVE[name], tmp_path)
     assert jitted.stats().hits >= 2, jitted.explain()
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
 
 
-@pytest.mark.parametrize("name", drawn("lists in heaps", [*IN_HEAPS], 2))
+@pytest.mark.parametrize("name", drawn("lists in heaps", [*IN_HEAPS], 3))
 def test_lists_that_have_one_anothers_place_are_native(name: str, tmp_path: Path) -> None:
     more = (MANY, MANY, MANY) if name in ("rows", "rows that grow") else (FEW,)  # the first graph has room for 1024 rows
     jitted = check(IN_HEAPS[name], tmp_path, (FEW, FEW, 0, *more))
@@ -140,7 +140,7 @@ def test_lists_that_have_one_anothers_place_are_native(name: str, tmp_path: Path
     assert "Python at" not in jitted.explain() and "foreign call" not in jitted.explain(), jitted.explain()
 
 
-@pytest.mark.parametrize("name", drawn("lists in part", [*IN_PART], 2))
+@pytest.mark.parametrize("name", drawn("lists in part", [*IN_PART], 4))
 def test_other_lists_are_pythons_where_they_change(name: str, tmp_path: Path) -> None:
     check(IN_PART[name], tmp_path)
 

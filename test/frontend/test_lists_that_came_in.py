@@ -123,7 +123,7 @@ def outcome(f: Callable[..., Any], xs: list[Any], k: int) -> Any:
     return [repr(i) if not isinstance(i, np.ndarray) else (i.dtype, repr(i.tolist())) for i in items], [type(i) for i in items], repr(xs), [i is xs for i in items]
 
 
-@pytest.mark.parametrize("function", drawn("lists that came in", [*WHOLE, *BY_ITEMS], 2), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", drawn("lists that came in", [*WHOLE, *BY_ITEMS], 3), ids=lambda f: f.__name__)
 def test_a_function_of_a_list_gives_what_python_gives(function: Callable[..., Any]) -> None:
     decorated, chance = tierup.jit(function), random.Random(1)
     for n in (FEWEST, MOST_NUMBERS + 1, 4):
@@ -133,7 +133,7 @@ def test_a_function_of_a_list_gives_what_python_gives(function: Callable[..., An
                 assert outcome(decorated, list(xs), k) == outcome(function, list(xs), k), (n, xs)
 
 
-@pytest.mark.parametrize("function", WHOLE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", drawn("lists of every length", WHOLE, 2), ids=lambda f: f.__name__)
 def test_lists_of_every_length_have_one_graph_and_one_version(function: Callable[..., Any]) -> None:
     decorated, chance = tierup.jit(function), random.Random(2)
     for n in (20, 20, 30, 300, 31, 500):
@@ -248,7 +248,7 @@ def lists_of_lists(chance: random.Random, n: int) -> Iterator[tuple[list[Any], l
         yield [[True] * n] * n + [[]], edges
 
 
-@pytest.mark.parametrize("function", [grid_of, relaxed, row_chosen, as_arrays, row_itself], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", drawn("lists of lists", [grid_of, relaxed, row_chosen, as_arrays, row_itself], 3), ids=lambda f: f.__name__)
 def test_a_function_of_lists_of_lists_and_tuples_gives_what_python_gives(function: Callable[..., Any]) -> None:
     decorated, chance = tierup.jit(function), random.Random(3)
     for n in (5, 20, 3):

@@ -150,7 +150,7 @@ def agree(got, want):
 
 
 @pytest.mark.parametrize(
-    ("function", "dtype", "kind"), drawn("numbers in arrays", CASES, 8, lambda c: c[0].__name__), ids=lambda v: getattr(v, "__name__", v)
+    ("function", "dtype", "kind"), drawn("numbers in arrays", CASES, 16, lambda c: c[0].__name__), ids=lambda v: getattr(v, "__name__", v)
 )
 def test_a_number_in_an_array_is_what_numpy_makes_of_it(function, dtype, kind):
     jitted, x = tierup.jit(function), np.array([1, 2, 4]).astype(dtype)

@@ -1,10 +1,12 @@
 """NumPy's functions and array methods in a decorated function: as NumPy."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from frontend_oracle import check
+from sampling import drawn
 
 import tierup
 
@@ -367,8 +369,9 @@ def test_indices_of_take_are_ints_or_bools_and_nothing_is_taken_at_none(options)
                 taken(x, index)
 
 
-@pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
-@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize(
+    ("axis", "options"), drawn("indices of take", list(product((0, 1, -1, None), ({"optimize": False}, {}))), 4, lambda row: bool(row[1]))
+)
 def test_take_asks_an_index_only_where_numpy_picks_an_element_with_it(options, axis):
     def taken(x, index):
         return np.take(x, index, axis)

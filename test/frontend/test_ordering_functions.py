@@ -125,7 +125,7 @@ def raised(function, x):
 
 @pytest.mark.parametrize(
     "case",
-    drawn("sorting", CASES, 60, kind=lambda case: case[0].__name__),
+    drawn("sorting", CASES, 72, kind=lambda case: case[0].__name__),
     ids=lambda c: f"{c[0].__name__}-{c[1]}-{c[2]}-{c[3]}",
 )
 def test_the_bits_are_numpys(case: tuple) -> None:

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("math")
 
 
-@pytest.mark.parametrize("name", drawn("math of one", ONE, 2))
+@pytest.mark.parametrize("name", drawn("math of one", ONE, 4))
 def test_a_function_of_one_number_gives_pythons_bits_and_exceptions(name: str, folder: Path) -> None:
     jitted, plainly = made(name, 1, folder)
     for value in EDGES * 2:
@@ -59,7 +59,7 @@ def test_a_function_of_one_number_gives_pythons_bits_and_exceptions(name: str, f
         check(jitted, plainly, value)
 
 
-@pytest.mark.parametrize("name", drawn("math of two", TWO, 2))
+@pytest.mark.parametrize("name", drawn("math of two", TWO, 4))
 def test_a_function_of_two_numbers_gives_pythons_bits_and_exceptions(name: str, folder: Path) -> None:
     jitted, plainly = made(name, 2, folder)
     for a in EDGES:

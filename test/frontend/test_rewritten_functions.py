@@ -166,7 +166,7 @@ def test_the_bits_are_numpys(case: tuple[str, str]) -> None:
     name, kind = case
     function = function_of(BODIES[name])
     jitted = tierup.jit(function)
-    for seed, size in enumerate((7, 7, 7, 7, 20, 1, 0, 20, 2)):
+    for seed, size in enumerate((7, 7, 7, 20, 1, 0, 20)):
         given, mine = arguments(kind, size, seed), arguments(kind, size, seed)
         assert_same(name, outcome(jitted, mine), outcome(function, given))
         assert bits(mine) == bits(given)

@@ -42,7 +42,7 @@ def identities(result: Any) -> list[tuple[int, int]]:
     return [(i, j) for i, j in itertools.combinations(range(len(items)), 2) if isinstance(items[i], list) and items[i] is items[j]]
 
 
-@pytest.mark.parametrize(("way", "change", "of", "result"), drawn("shared containers", CASES, 20, lambda case: case[0]))
+@pytest.mark.parametrize(("way", "change", "of", "result"), drawn("shared containers", CASES, 40, lambda case: case[0]))
 @pytest.mark.parametrize("total", [3.0, 0.5])
 def test_a_change_is_seen_under_every_name(define: Callable[[str], Any], way: str, change: str, of: str, result: str, total: float) -> None:
     x = np.full(3, total / 3)

@@ -90,8 +90,7 @@ def test_two_operands_are_promoted_and_computed_as_numpy_does(op, a, b):
     agree(BINARY[op], elements(a, 1), elements(b, 2))
 
 
-@pytest.mark.parametrize("dtype", UNSIGNED)
-@pytest.mark.parametrize("name", OF_ONE)
+@pytest.mark.parametrize(("name", "dtype"), drawn("unsigned functions", list(itertools.product(OF_ONE, UNSIGNED)), 3, kind=lambda row: row[0]))
 def test_functions_of_one_array_give_numpys_bits(name, dtype):
     agree(OF_ONE[name], elements(dtype, 3))
 
@@ -153,7 +152,7 @@ def filled(x, n):
 ROWS = list(itertools.product((with_number, compared, bits, assigned, filled), ("u1", *UNSIGNED, "i2", "i8", "f4"), NUMBERS))
 
 
-@pytest.mark.parametrize(("function", "dtype", "number"), drawn("unsigned numbers", ROWS, 16, kind=lambda row: row[0]))
+@pytest.mark.parametrize(("function", "dtype", "number"), drawn("unsigned numbers", ROWS, 32, kind=lambda row: row[0]))
 def test_numbers_beside_arrays_are_weak_and_refused_where_they_do_not_fit(function, dtype, number):
     agree(function, elements(dtype, 4), number, native=False)
 

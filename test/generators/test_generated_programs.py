@@ -16,7 +16,7 @@ from numpy_programs import NumpyProgram, numpy_program
 from reproducer import reduced, script
 from sampling import IS_EXHAUSTIVE, SEED
 
-MANY = 400 if IS_EXHAUSTIVE else 30
+MANY = 400 if IS_EXHAUSTIVE else 20
 FIRST = 1_000_000 * SEED
 
 

@@ -42,12 +42,12 @@ def _with_sizes() -> list[tuple]:
     return list(first.values())
 
 
-@pytest.mark.parametrize("sample", drawn("native", SAMPLES, 4, kind=lambda sample: sample[0]), ids=_tag)
+@pytest.mark.parametrize("sample", drawn("native", SAMPLES, 8, kind=lambda sample: sample[0]), ids=_tag)
 def test_native_code_computes_what_tier_0_computes(sample: tuple) -> None:
     _compare(sample, symbolic=False)
 
 
-@pytest.mark.parametrize("sample", drawn("symbolic", _with_sizes(), 4, kind=lambda sample: optable.lookup(sample[0]).kind), ids=_tag)
+@pytest.mark.parametrize("sample", drawn("symbolic", _with_sizes(), 8, kind=lambda sample: optable.lookup(sample[0]).kind), ids=_tag)
 def test_native_code_for_symbolic_sizes_computes_what_tier_0_computes(sample: tuple) -> None:
     _compare(sample, symbolic=True)
 
@@ -55,7 +55,7 @@ def test_native_code_for_symbolic_sizes_computes_what_tier_0_computes(sample: tu
 _ADDING = [s for s in SAMPLES if optable.lookup(s[0]).kind in (Kind.REDUCTION, Kind.SCAN, Kind.PRODUCT) and "backward" not in s[0]]
 
 
-@pytest.mark.parametrize("sample", drawn("zeros", _ADDING, 4, kind=lambda sample: sample[0].split(".")[1]), ids=_tag)
+@pytest.mark.parametrize("sample", drawn("zeros", _ADDING, 8, kind=lambda sample: sample[0].split(".")[1]), ids=_tag)
 def test_sums_of_negative_zeros_have_the_sign_that_tier_0_gives(sample: tuple) -> None:
     def negative(v: object) -> object:
         return np.full_like(v, -0.0) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.dialect.ops.reductions import ordering
@@ -167,8 +168,11 @@ def test_an_assumption_is_kept_then_lost_then_kept(function: Callable[..., Any])
     assert f.stats().bailouts == before.bailouts >= 2
 
 
-@pytest.mark.parametrize("entry", ["native", "python"])
-@pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("function", "entry"),
+    drawn("losses of each assumption", [(function, entry) for function in KEPT for entry in ("native", "python")], 3, lambda row: row[1]),
+    ids=lambda v: getattr(v, "__name__", v),
+)
 def test_each_assumption_lost_at_each_evaluation(function: Callable[..., Any], entry: str) -> None:
     """In straight code, arms and nested loops, whichever entry checks the arguments' guards; and the rest of the program speculates in its turn."""
     arguments = KEPT[function]
@@ -427,7 +431,7 @@ def test_a_program_that_is_split_is_cut_for_other_sizes_anew() -> None:
     assert assumptions == {"x: f32[3]": 1, "x: f32[2]": 1, "x: f32[s0]": 1}
 
 
-@pytest.mark.parametrize("function", KEPT, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", drawn("assumptions of the first call", KEPT, 2), ids=lambda f: f.__name__)
 def test_without_profiled_runs_the_first_calls_own_arguments_are_assumption_on(function: Callable[..., Any]) -> None:
     """Native as a whole: at once. A program to be cut needs types in mid-program, so that its first run records."""
     f, arguments = leaving(function, num_profiled_runs=0), KEPT[function]

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 from tierup.dialect.ir.walking import names_in
@@ -153,8 +155,11 @@ def test_a_loop_in_a_part_of_a_long_program_ends_and_so_do_the_parts_behind_it(a
     np.testing.assert_allclose(made(x, w, 3), module["long"](x, w, 3), rtol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"entry": "python"}, {"speculate": "bailout"}], ids=["native", "python", "bailout"])
-@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("function", "options"),
+    drawn("loops that end", list(product(LOOPS, ({}, {"entry": "python"}, {"speculate": "bailout"}))), 3, lambda row: row[0]),
+    ids=lambda v: getattr(v, "__name__", str(v)),
+)
 def test_a_handler_that_raises_ends_a_native_loop_and_arguments_are_as_they_were(
     function: Callable[..., Any], options: dict[str, Any], alarm: Callable[[Any], None]
 ) -> None:

@@ -132,7 +132,7 @@ OPTIONS = ({}, {"speculate": "bailout"}, {"executor": "specializing"}, {"bailout
 CASES = [(line, place, options) for line in UNUSED for place in PLACES for options in OPTIONS]
 
 
-@pytest.mark.parametrize(("line", "place", "options"), drawn("unused ops", CASES, 16, lambda case: case[0]))
+@pytest.mark.parametrize(("line", "place", "options"), drawn("unused ops", CASES, 32, lambda case: case[0]))
 def test_what_nobody_uses_raises_in_every_tier(tmp_path: Path, line: str, place: str, options: dict) -> None:
     path = tmp_path / "program.py"
     path.write_text(f"import numpy as np\ndef f(x, y, n):\n{place.format(line)}    return x + 1\n")
@@ -160,7 +160,7 @@ DECIDED = [(line, path, other, options) for line in OF_ONE_RANK for path in PATH
 
 @pytest.mark.parametrize(
     ("line", "path", "other", "options"),
-    [("v[3:0]", PATHS[0], OTHERS[0], {}), ("np.expand_dims(v, 2)", PATHS[2], OTHERS[0], {}), *drawn("unused ops of a rank", DECIDED, 16, lambda case: case[0])],
+    [("v[3:0]", PATHS[0], OTHERS[0], {}), ("np.expand_dims(v, 2)", PATHS[2], OTHERS[0], {}), *drawn("unused ops of a rank", DECIDED, 32, lambda case: case[0])],
 )
 def test_what_nobody_uses_raises_for_a_rank_or_dtype_that_only_the_run_knows(
     tmp_path: Path, line: str, path: str, other: str, options: dict

@@ -1,9 +1,12 @@
 """Arguments whose elements lie in one another's memory, and that the program writes: what one element is given, others have, too. Programs
 whose writes were made values do not see that, so no executor may take such a call to one."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from sampling import drawn
 
 import tierup
 
@@ -64,12 +67,15 @@ def apart():
     return base, base, np.ones((4, 3))
 
 
-@pytest.mark.parametrize("layout", [windows, one_row_thrice, the_same_twice, shifted_by_a_row, reversed_rows, apart])
-@pytest.mark.parametrize("function", [stores_one, stores_a_row, adds_to_all, adds_row_by_row, sorts_between])
+LAYOUTS = (windows, one_row_thrice, the_same_twice, shifted_by_a_row, reversed_rows, apart)
+FUNCTIONS = (stores_one, stores_a_row, adds_to_all, adds_row_by_row, sorts_between)
+OPTIONS = ({}, {"speculate": "bailout"}, {"executor": "specializing"}, {"num_profiled_runs": 0}, {"bailout_depth": 0}, {"entry": "python"})
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"speculate": "bailout"}, {"executor": "specializing"}, {"num_profiled_runs": 0}, {"bailout_depth": 0}, {"entry": "python"}],
-    ids=["default", "bailout", "specializing", "no profile", "depth 0", "python entry"],
+    ("layout", "function", "options"),
+    drawn("overlapping arguments", list(product(LAYOUTS, FUNCTIONS, OPTIONS)), 4, lambda row: row[:2]),
+    ids=lambda v: getattr(v, "__name__", str(v)),
 )
 def test_writes_are_seen_through_every_argument_that_shares_the_memory(layout, function, options):
     fast = tierup.jit(function, level=0, **options)

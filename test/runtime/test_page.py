@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import combinations, permutations, product
@@ -16,6 +17,7 @@ import pytest
 
 import tierup
 from test.browser import HINT, Browser, found
+from tierup.runtime.functions import direct_calls
 from tierup.runtime.functions.verdict import process
 from tierup.runtime.functions.verdict.page import layout, write
 
@@ -85,8 +87,11 @@ class Written:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     folder = tmp_path_factory.mktemp("page")
+    alive = direct_calls.alive
+    earlier = weakref.WeakSet(alive())  # those of other tests, whose code a page of the process would show too
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr(direct_calls, "alive", lambda: [each for each in alive() if each not in earlier])
         yield Written(folder)
 
 

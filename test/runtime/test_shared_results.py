@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 
@@ -147,8 +148,14 @@ def sharing(results: Any, arguments: Any) -> list[list[bool]]:
     return [[np.shares_memory(result, other) for other in everything] for result in arrays(results)]
 
 
-@pytest.mark.parametrize("options", [{}, {"speculate": "bailout"}, {"executor": "specializing"}], ids=lambda o: next(iter(o.values()), "default"))
-@pytest.mark.parametrize("function", [*SHARING, *NATIVE], ids=lambda f: f.__name__)
+WAYS = ({}, {"speculate": "bailout"}, {"executor": "specializing"})
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    drawn("shared results", [(function, options) for function in (*SHARING, *NATIVE) for options in WAYS], 3, lambda row: row[0]),
+    ids=lambda v: getattr(v, "__name__", str(v)),
+)
 def test_results_share_memory_where_numpy_s_do(function, options) -> None:
     ours = tierup.jit(function, **options)
     for n in (2, 2, 2, 0, 1, 3):

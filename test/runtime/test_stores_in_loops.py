@@ -315,7 +315,7 @@ SIZES: dict[str, Any] = {"known": {}, "open": {"fusion_strategy": [("dynamic", 1
 CASES = [(p, sizes) for p in PROGRAMS for sizes in SIZES if sizes == "known" or p not in (column, part_of_a_column)]  # they hold a column
 
 
-@pytest.mark.parametrize(("program", "sizes"), drawn("stores in loops", CASES, 2), ids=lambda x: getattr(x, "__name__", x))
+@pytest.mark.parametrize(("program", "sizes"), drawn("stores in loops", CASES, 4), ids=lambda x: getattr(x, "__name__", x))
 def test_no_round_copies_an_array(program: Callable[..., Any], sizes: str):
     f = tierup.jit(program, weigh=False, num_profiled_runs=0, **SIZES[sizes])
     shape = (4, N // 4) if program.__code__.co_varnames[0] == "m" else (N,)

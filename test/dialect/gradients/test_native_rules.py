@@ -20,8 +20,8 @@ from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 
-ONE_OF = 3  # ops, in a normal run
-BATCHES = 10 if IS_EXHAUSTIVE else 4
+ONE_OF = 6  # ops, in a normal run
+BATCHES = 10 if IS_EXHAUSTIVE else 2
 NOT_NATIVE = {
     "aten._adaptive_avg_pool3d_backward", "aten.upsample_nearest2d_backward", "tierup.argpartition",
     "aten._grad_sum_to_size",  # but for this one, which tierup-expand-sum-to-size makes a sum

@@ -28,7 +28,7 @@ def _op(given: Case) -> str:
 def test_what_rules_emit_has_rules_itself() -> None:
     """So that gradients can be differentiated again."""
     without = set()
-    for given in drawn("emitted", CASES, 4, kind=_op):
+    for given in drawn("emitted", CASES, 8, kind=_op):
         module = parse_module(differentiated(program(given), [i for i, a in enumerate(given.arrays) if a.dtype.kind == "f"]))
         for op in walk(module.operation):
             name = ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name.removeprefix("torch.")
@@ -58,7 +58,7 @@ def _with_orders() -> list[tuple[Case, int]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "orders"), [pytest.param(given, orders, id=str(given)) for given, orders in drawn("central", _with_orders(), 4, kind=lambda c: c[0].op)]
+    ("given", "orders"), [pytest.param(given, orders, id=str(given)) for given, orders in drawn("central", _with_orders(), 8, kind=lambda c: c[0].op)]
 )
 def test_gradients_agree_with_central_differences(given: Case, orders: int) -> None:
     check(given, orders=orders)
@@ -95,7 +95,7 @@ def test_a_rank_0_that_is_reduced_over_its_dim_has_a_gradient_where_its_rank_is_
 def test_a_rule_reads_what_it_says_that_it_captures_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is a number is read only where it is no constant. Cases that are not drawn are tried until all captures of their op are read."""
     unread: dict[str, set[str]] = {}
-    sample = {id(given) for given in drawn("captures", CASES, 6, kind=_op)}
+    sample = {id(given) for given in drawn("captures", CASES, 12, kind=_op)}
     for given in CASES:
         if unread.get(given.op) == set() and id(given) not in sample:
             continue

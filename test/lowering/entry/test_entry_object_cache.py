@@ -32,12 +32,13 @@ def test_the_second_process_finds_what_the_first_built() -> None:
     assert [fresh_process(), fresh_process()] == ["built", "found"]
 
 
-@pytest.mark.parametrize("damage", [lambda d: d[:100], lambda d: d[:-1] + bytes([d[-1] ^ 1]), lambda d: b"other"])
-def test_a_damaged_object_is_built_anew(damage) -> None:
+def test_a_damaged_object_is_built_anew() -> None:
     fresh_process()
-    for path in Path(store.folder()).glob("*" + store.SUFFIX):
-        path.write_bytes(damage(path.read_bytes()))
-    assert [fresh_process(), fresh_process()] == ["built", "found"]
+    for damage in (lambda d: d[:100], lambda d: d[:-1] + bytes([d[-1] ^ 1]), lambda d: b"other"):
+        for path in Path(store.folder()).glob("*" + store.SUFFIX):
+            path.write_bytes(damage(path.read_bytes()))
+        assert fresh_process() == "built"
+    assert fresh_process() == "found"
 
 
 def test_without_the_cache_it_is_built_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

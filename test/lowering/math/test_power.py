@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from math_samples import EXTENDED
+from sampling import drawn
 
 from benchmarks.math_functions import NUMPY, Function, ulps
 
@@ -72,11 +73,11 @@ def test_atan2_is_accurate_in_all_quadrants_and_magnitudes(dtype: str) -> None:
     assert ulps(Function(f"%r = math.atan2 %x, %y : {dtype}", dtype, 2)(y, x), want).max() <= 1.0
 
 
+EXPONENTS = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 17.0, 64.0, -1.0, -2.0, -5.0, -64.0, 0.5, -0.5, 1.5, -1.5, 100.0, math.inf, -math.inf, math.nan)
+
+
 @pytest.mark.skipif(not EXTENDED, reason="long double is no wider than double here")
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize(
-    "exponent", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 17.0, 64.0, -1.0, -2.0, -5.0, -64.0, 0.5, -0.5, 1.5, -1.5, 100.0, math.inf, -math.inf, math.nan]
-)
+@pytest.mark.parametrize(("exponent", "dtype"), drawn("constant exponents", list(itertools.product(EXPONENTS, ("f32", "f64"))), 2, lambda row: row[1]))
 def test_constant_exponents_are_as_accurate(exponent: float, dtype: str) -> None:
     rng = np.random.default_rng(8)
     bits = rng.integers(0, 2 ** (8 * NUMPY[dtype].itemsize), 4000, dtype=f"u{NUMPY[dtype].itemsize}").view(NUMPY[dtype])
@@ -90,9 +91,10 @@ def test_constant_exponents_are_as_accurate(exponent: float, dtype: str) -> None
 
 
 @pytest.mark.skipif(not EXTENDED, reason="long double is no wider than double here")
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("exponent", [0, 1, 3, -3, 65, 2**53 + 1, -(2**62) - 1])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("exponent", "dtype", "known"),
+    drawn("integer exponents", list(itertools.product((0, 1, 3, -3, 65, 2**53 + 1, -(2**62) - 1), ("f32", "f64"), (True, False))), 2, lambda row: row[1:]),
+)
 def test_integer_exponents(exponent: int, dtype: str, known: bool) -> None:
     x = np.concatenate([pairs(dtype)[0][::28], np.linspace(-2, 2, 999).astype(NUMPY[dtype])])
     with np.errstate(all="ignore"):
