@@ -106,7 +106,7 @@ def test_first_and_second_derivatives_are_pytorchs(f):
 
 
 @pytest.mark.parametrize("entry", ["export", "compile"])
-@pytest.mark.parametrize("f", drawn("by torch", [p for p in PROGRAMS if p not in (in_a_branch, draws_of_probabilities)], 4) + [draws_of_probabilities])
+@pytest.mark.parametrize("f", drawn("by torch", [p for p in PROGRAMS if p not in (in_a_branch, draws_of_probabilities)], 8) + [draws_of_probabilities])
 def test_other_ways_in_have_the_same_derivatives(f, entry):
     class Program(torch.nn.Module):
         def forward(self, x, w):

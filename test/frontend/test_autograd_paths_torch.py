@@ -186,7 +186,7 @@ CALLS = ((2, (0,)), (2, (0, 1, 2)), (0, (1,)), (3, (2, 0)))
 FEATURES = {"paths": Features(), "views": Features(views=True), "writes": Features(views=True, writes=True, arguments=True)}
 
 
-@pytest.mark.parametrize(("kind", "seed"), drawn("programs under autograd", [(k, s) for k in FEATURES for s in range(150)], 20, lambda r: r[0]))
+@pytest.mark.parametrize(("kind", "seed"), drawn("programs under autograd", [(k, s) for k in FEATURES for s in range(150)], 40, lambda r: r[0]))
 def test_random_programs_show_under_autograd_what_eager_shows(kind, seed):
     f, text = program(seed, FEATURES[kind])
     ours, own = from_torchscript(torch.jit.script(f), gradients="error"), kind == "writes"

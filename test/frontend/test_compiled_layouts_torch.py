@@ -36,7 +36,7 @@ def described(result: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("dynamic", [None, True])
-@pytest.mark.parametrize("name", drawn("layouts of compiled graphs", list(CASES), 4, str))
+@pytest.mark.parametrize("name", drawn("layouts of compiled graphs", list(CASES), 8, str))
 def test_strides_and_offsets_are_eagers_in_every_call(name: str, dynamic: bool | None) -> None:
     program, x = CASES[name]
     torch._dynamo.reset()

@@ -124,7 +124,7 @@ def raised_by(f: Callable[..., Any], *arguments: Any) -> tuple[type[Exception], 
 
 
 @pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize(("program", "rest"), drawn("errors of torch", PROGRAMS, 6, lambda case: getattr(case[0], "__name__", "Recurrent")))
+@pytest.mark.parametrize(("program", "rest"), drawn("errors of torch", PROGRAMS, 12, lambda case: getattr(case[0], "__name__", "Recurrent")))
 def test_the_class_is_that_of_eager_mode(program: Any, rest: tuple[Any, ...], gradient: bool) -> None:
     def x() -> Tensor:
         return torch.arange(3.0, requires_grad=gradient)

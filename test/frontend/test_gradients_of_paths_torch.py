@@ -93,7 +93,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("which", drawn("programs with paths", list(PROGRAMS), 2))
+@pytest.mark.parametrize("which", drawn("programs with paths", list(PROGRAMS), 4))
 def test_gradients_of_both_orders_where_a_path_has_an_infinite_derivative(which, tmp_path):
     source = f"import torch\nfrom typing import List\n\ndef f(x, n: int):{PROGRAMS[which]}\n"
     path = tmp_path / "program.py"

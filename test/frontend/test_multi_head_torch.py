@@ -111,7 +111,7 @@ def in_a_row(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple) else [result]
 
 
-@pytest.mark.parametrize(("name", "mode"), drawn("attention", [(name, mode) for name in MODULES for mode in ("eval", "train")], 6))
+@pytest.mark.parametrize(("name", "mode"), drawn("attention", [(name, mode) for name in MODULES for mode in ("eval", "train")], 9))
 def test_results_and_gradients_are_those_of_eager_mode(name: str, mode: str) -> None:
     make, *others = MODULES[name]
     torch.manual_seed(0)

@@ -87,7 +87,7 @@ def step(function: Any, module: nn.Module, given: tuple[Any, ...]) -> tuple[list
     return results, list(torch.autograd.grad(loss, list(module.parameters())))
 
 
-@pytest.mark.parametrize("name", drawn("recurrent layers", list(LAYERS), 3, lambda name: name.split()[0]))
+@pytest.mark.parametrize("name", drawn("recurrent layers", list(LAYERS), 6, lambda name: name.split()[0]))
 def test_results_draws_and_gradients_are_those_of_eager_mode(name: str) -> None:
     make, given = LAYERS[name]
     torch.manual_seed(0)
@@ -103,7 +103,7 @@ NATIVE: dict[str, Callable[[], nn.Module]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", drawn("native recurrent layers", list(NATIVE), 3))
+@pytest.mark.parametrize("name", drawn("native recurrent layers", list(NATIVE), 5))
 def test_layers_and_loops_are_native_and_trained_so_too(name: str) -> None:
     torch.manual_seed(0)
     module = NATIVE[name]()

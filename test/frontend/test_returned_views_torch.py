@@ -151,7 +151,7 @@ ROWS = ("x.reshape(-1)", "x.view(-1)[1:]", "x.reshape(2, 2, 4)[:, 1]", "x.reshap
 CASES = list(itertools.product(WRITES, ROWS, ("stepped", "plain"), ("profiling", "specializing")))
 
 
-@pytest.mark.parametrize(("write", "view", "given", "executor"), drawn("views behind writes", CASES, 6))
+@pytest.mark.parametrize(("write", "view", "given", "executor"), drawn("views behind writes", CASES, 12))
 def test_all_of_an_argument_in_one_row_is_a_view_of_it_behind_a_write(write, view, given, executor):
     text = f"def f(x):\n    {write}\n    return {view}\n"
     eager, ours = eager_of(text), from_torchscript(torch.jit.CompilationUnit(text).f, executor=executor)
@@ -176,7 +176,7 @@ ASKED = ("x.contiguous()", "x.flatten()", "x.reshape(-1)", "x.unsqueeze(0).conti
 
 @pytest.mark.parametrize(
     ("write", "result", "speculate"),
-    drawn("memory behind writes", list(itertools.product(WRITES, ASKED, ("versioned", "bailout"))), 4, lambda row: row[0]),
+    drawn("memory behind writes", list(itertools.product(WRITES, ASKED, ("versioned", "bailout"))), 8, lambda row: row[0]),
 )
 def test_what_was_written_in_place_lies_as_before_where_a_view_of_it_hangs_on_that(write, result, speculate):
     text = f"def f(x):\n    {write}\n    return {result}\n"

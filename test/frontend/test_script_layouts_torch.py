@@ -95,7 +95,7 @@ def outcome(f: Callable[[Tensor], Any], x: Tensor) -> Any:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("program", drawn("layouts of scripts", PROGRAMS, 3, lambda f: f.__name__ in ("written", "in_rows")))
+@pytest.mark.parametrize("program", drawn("layouts of scripts", PROGRAMS, 5, lambda f: f.__name__ in ("written", "in_rows")))
 def test_strides_are_eagers_in_every_call(program: Callable[[Tensor], Any], way: dict[str, Any]) -> None:
     f = tierup.torch.from_torchscript(torch.jit.script(program), **way)
     for shape in [(2, 4, 8)] * 3 + [(3, 5, 7)] * 2 + [(4, 6, 9)] * 2:  # the last are of a version with symbols for sizes

@@ -133,7 +133,7 @@ def outcome(f: Callable[..., Any], arguments: tuple[Tensor, ...]) -> Any:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize(("program", "make"), drawn("written memory", PROGRAMS, 6, lambda case: case[0].__name__))
+@pytest.mark.parametrize(("program", "make"), drawn("written memory", PROGRAMS, 12, lambda case: case[0].__name__))
 def test_what_is_written_and_what_is_refused_is_as_in_eager_in_every_call(
     program: Callable[..., Any], make: Callable[[], tuple[Tensor, ...]], way: dict[str, Any]
 ) -> None:

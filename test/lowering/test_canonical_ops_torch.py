@@ -135,7 +135,7 @@ def _program(name: str, chance: random.Random) -> tuple[str, list[Any]]:
     return f"func.func @f({arguments}) -> ({results}) {{\n  {body}\n  return {returned} : {results}\n}}", [v for _, v in drawn.arguments]
 
 
-@pytest.mark.parametrize("family", drawn("families of ops", sorted({name.partition(".")[2][:2] for name in SCHEMAS}), 2))
+@pytest.mark.parametrize("family", drawn("families of ops", sorted({name.partition(".")[2][:2] for name in SCHEMAS}), 4))
 def test_canonicalisation_changes_no_value_dtype_or_exception_of_an_op(family: str) -> None:
     for name in (name for name in SCHEMAS if name.partition(".")[2][:2] == family):
         chance = random.Random(zlib.crc32(f"{SEED} {name}".encode()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import ml_dtypes
@@ -10,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from sampling import drawn  # noqa: E402
 from single_op import native  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
@@ -48,8 +50,10 @@ def _check(op: str, *operands: Any) -> None:
     assert bool(same.all()), f"{op}{[getattr(o, 'dtype', o) for o in operands]}: {bits[~same][:4]}, not {want[~same][:4]}"
 
 
-@pytest.mark.parametrize("op", ["add.Tensor", "mul.Tensor", "div.Tensor", "fmod.Tensor"])
-@pytest.mark.parametrize("pair", _PAIRS, ids="-".join)
+@pytest.mark.parametrize(
+    ("op", "pair"), drawn("mixed dtypes", list(itertools.product(("add.Tensor", "mul.Tensor", "div.Tensor", "fmod.Tensor"), _PAIRS)), 4, lambda row: row[0]),
+    ids=lambda v: v if isinstance(v, str) else "-".join(v),
+)  # fmt: skip
 def test_two_dtypes_give_pytorchs_bits(op: str, pair: tuple[str, str]) -> None:
     _check(op, _values(pair[0], 0, 5, 40), _values(pair[1], 1, 40), *([1] if op[:3] in ("add", "sub") else []))
 

@@ -60,7 +60,7 @@ def outcome(program: Callable[..., Any], case: Case, wrt: Sequence[int]) -> tupl
 
 def _entries() -> list[str]:
     everything = [n for n in oracle_cases.entries() if n not in OTHERWISE and "f64" in dtypes_of(n) and "dropout" not in n]
-    return everything if IS_EXHAUSTIVE else sorted({*ALWAYS, *drawn_of("which gradients", everything, 12)})
+    return everything if IS_EXHAUSTIVE else sorted({*ALWAYS, *drawn_of("which gradients", everything, 24)})
 
 
 @pytest.mark.parametrize("entry", _entries())

@@ -18,7 +18,7 @@ def _known_to_torch(given: Case) -> bool:
     return given.op not in UNKNOWN_TO_TORCH and given.torch_order > 0
 
 
-KNOWN_TO_TORCH = [*drawn("autograd", [*filter(_known_to_torch, CASES)], 6, kind=lambda c: c.op), *filter(_known_to_torch, CORNERS)]
+KNOWN_TO_TORCH = [*drawn("autograd", [*filter(_known_to_torch, CASES)], 12, kind=lambda c: c.op), *filter(_known_to_torch, CORNERS)]
 
 
 @pytest.mark.parametrize("given", KNOWN_TO_TORCH, ids=str)
