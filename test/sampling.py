@@ -15,6 +15,11 @@ SEED = int(os.environ.get("TIERUP_SEED", "0"))  # the head of a run says it
 IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
 
 
+def examples(few: int) -> int:
+    """How many random examples a test has that takes long for each: so few, and twenty times as many in `make exhaustive`."""
+    return few * 20 if IS_EXHAUSTIVE else few
+
+
 def drawn(table: str, rows: Sequence[Row], one_of: int, kind: Callable[[Row], Hashable] = lambda row: None) -> list[Row]:
     """One row in `one_of` of each kind, at least one, in their order; `make exhaustive` has all. Tables of other names draw others."""
     if IS_EXHAUSTIVE:

@@ -11,7 +11,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 X = {n: np.random.default_rng(n).standard_normal(n) * 2 for n in (0, 1, 6, 9)}
 NATIVE = {
@@ -98,7 +98,7 @@ TESTS = st.sampled_from(("", " if v > k", " if i % 2", " if v > -9 if i"))
 TAKERS = st.sampled_from(("sum({})", "[{}]", "any({})", "all({})", "list({})", "sum([{}])", "sum(({}), k)", "len([{}])", "max([k, *[{}]])", "sum(map(float, [{}]))"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(TAKERS, ELEMENTS, TESTS), min_size=1, max_size=3))
 def test_any_comprehension_gives_what_python_gives(tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]) -> None:
     values = ", ".join(taker.format(f"{element} for i, v in enumerate(x){test}") for taker, element, test in parts)

@@ -7,6 +7,7 @@ import pytest
 from frontend_oracle import call, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 import tierup
 from tierup.frontend.python.operations import operators
@@ -82,7 +83,7 @@ def numbers(n, f, b):
 
 
 @given(n=st.integers(-1000, 1000).filter(bool), f=st.floats(-1e6, 1e6).filter(lambda f: abs(f) > 1e-3), b=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_python_numbers(n, f, b):
     check(numbers, n, f, b, unranked=False)
 

@@ -10,7 +10,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 import tierup
 from tierup.frontend.errors import UnsupportedSyntax
@@ -150,7 +150,7 @@ BODIES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(BODIES)
 def test_any_order_of_definitions_bindings_and_calls_gives_what_python_gives(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
     start = "k, a = 0.5, x\ndef g(t):\n    return t + k\ndef h(f, t):\n    return f(t)"

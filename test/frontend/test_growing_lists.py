@@ -11,7 +11,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -185,7 +185,7 @@ STEPS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.sampled_from(("float(v)", "s", "float(v) * i", "2.5", "i", "1")), st.sampled_from(("0", "0.5", "-1.0")),
        st.sampled_from(("[]", "[0.5] * len(x)", "(len(x) - 3) * [{b}]", "[1.0, 2.0]", "[{b}] * 4", "[0] * len(x)", "[0]")))  # fmt: skip
 def test_any_steps_in_a_loop_leave_the_list_that_python_has(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 import tierup
 
@@ -230,7 +230,7 @@ def test_a_result_returned_as_it_is_has_numpys_class_and_names():
 _SOLVED = tierup.jit(lambda a, b: (linalg.solve(a, b), linalg.lstsq(a, b)[0], linalg.qr(a)[1], linalg.det(a)))
 
 
-@settings(max_examples=12 if settings.default.max_examples <= 100 else 300, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.integers(1, 7), st.integers(1, 3), st.integers(0, 1 << 30))
 def test_systems_of_all_sizes_are_solved_as_numpy_solves_them(n, columns, seed):
     random = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ import pytest
 from beside_python import alike, both, ending
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 import tierup
 from tierup.dialect.ops.scalars.libm import LIBM
@@ -87,14 +87,14 @@ def test_a_function_of_ints_gives_pythons_of_any_size_and_its_exceptions(name: s
             check(jitted, plainly, *given_)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(ONE), st.floats(), st.floats(-4, 4))
 def test_any_float_gives_pythons_bits(folder: Path, name: str, any_: float, small: float) -> None:
     for value in (any_, small, small * 200):
         check(*made(name, 1, folder), value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(TWO), st.floats(), st.floats() | st.integers(-20, 20))
 def test_any_two_numbers_give_pythons_bits(folder: Path, name: str, a: float, b: float) -> None:
     check(*made(name, 2, folder), a, b)

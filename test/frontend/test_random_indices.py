@@ -5,6 +5,7 @@ import linecache
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 import tierup
 from tierup import UnsupportedSyntax
@@ -42,7 +43,7 @@ def outcome(function, *args):
     st.integers(-2, 2),
     st.integers(-2, 2),
 )
-@settings(max_examples=60 if settings.default.max_examples <= 100 else 2000)
+@settings(max_examples=examples(30))
 def test_any_index_gives_what_numpy_gives(items, kind, shape, i, j):
     function = function_of(f"def f(x, i, j, k, m, s):\n{PROGRAM[kind].format(', '.join(items))}\n")
     x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 import tierup
 
@@ -26,7 +27,7 @@ WINDOWS = st.tuples(
 
 
 @given(st.lists(WINDOWS, min_size=4, max_size=4), st.lists(st.tuples(st.integers(1, 7), st.integers(1, 4)), min_size=3, max_size=3))
-@settings(max_examples=5 if settings.default.max_examples <= 100 else 300)
+@settings(max_examples=examples(3))
 def test_windows_that_fit_and_windows_that_do_not_hold_what_numpys_hold(windows, sizes):
     lines = ["def f(x, k):", "    n, m = len(x), len(k)", "    out = np.zeros((4, 10))"]
     for row, (start, rounds, low, length) in enumerate(windows):

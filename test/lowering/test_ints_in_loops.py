@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from benchmarks.loops import sorted_by_swaps
 from tierup.frontend.jit import jit
@@ -52,7 +53,7 @@ def test_quotients_and_remainders_of_ints_are_pythons() -> None:
     same(divided, [(7, 3), *((a, b) for a in EDGES for b in EDGES)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(-MOST - 1, MOST), st.integers(-9, 9)), min_size=1, max_size=20))
 def test_quotients_and_remainders_of_any_ints_are_pythons(pairs: list[tuple[int, int]]) -> None:
     native = _DIVIDED

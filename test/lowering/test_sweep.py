@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 from sweep_calls import draw
 from sweep_checks import check
 
 # numbers alone are drawn: what a seed stands for does not shrink, but it names the call that failed for good
 SEEDS = st.integers(0, 2**32 - 1)
-FEW = settings(max_examples=settings().max_examples if settings().max_examples > 100 else 60)
+FEW = settings(max_examples=examples(30))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 from single_op import difference, flat, native, tier0
 
 import tierup
 
-FEW = settings(max_examples=settings().max_examples if settings().max_examples > 100 else 10)
+FEW = settings(max_examples=examples(6))
 
 
 def _whole(shape: tuple[int, ...], seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sampling import drawn
+from sampling import drawn, examples
 
 import tierup
 
@@ -51,7 +51,7 @@ def assert_alike(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "order"), drawn("orders", [(name, order) for name in FUNCTIONS for order in ("FF", "FC", "CF", "FS")], 2))
+@pytest.mark.parametrize(("name", "order"), drawn("orders", [(name, order) for name in FUNCTIONS for order in ("FF", "FC", "CF", "FS")], 4))
 def test_values_are_numpys_whatever_the_order_of_the_arguments(name: str, order: str) -> None:
     function = FUNCTIONS[name]
     lay = {"F": np.asfortranarray, "C": np.ascontiguousarray, "S": lambda a: np.repeat(a, 2, axis=-1)[..., ::2]}
@@ -116,7 +116,7 @@ STEPS = ("v * 2", "v + x", "np.abs(v)", "v.T", "v[::-1]", "v - v.mean(axis=0)", 
 
 
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), st.sampled_from([(3, 4), (2, 2), (1, 3), (5, 2)]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_chains_of_operations_on_fortran_order_give_numpys_values(tmp_path_factory: Any, steps: list[str], shape: tuple[int, int]) -> None:
     path = tmp_path_factory.mktemp("columns") / "program.py"
     path.write_text("import numpy as np\n\ndef f(x):\n    v = x\n" + "".join(f"    v = {step}\n" for step in steps) + "    return v\n")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -212,7 +213,7 @@ CALLS = st.lists(st.tuples(st.sampled_from([1, 3, 4]), st.integers(0, 3), st.int
 
 
 @given(CALLS, st.sampled_from([by_mode, chosen_of_two, doubled_or_given]), st.sampled_from(sorted(WAYS)), st.integers(1, 4))
-@settings(max_examples=12)
+@settings(max_examples=examples(8))
 def test_whatever_comes_each_call_counts_once_and_gives_what_python_gives(calls, function, way, most):
     jitted = tierup.jit(function, max_versions=most, **WAYS[way])
     for number, (size, *rest) in enumerate(calls, 1):

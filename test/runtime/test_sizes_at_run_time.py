@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampling import drawn
 
 import tierup
 
@@ -51,7 +52,7 @@ def attempt(function: Any, *arguments: Any) -> Any:
         return str(e).partition(" (at")[0]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", drawn("sizes that do not fit", list(PROGRAMS), 2))
 def test_a_size_that_does_not_fit_never_leaves_native_code(name: str) -> None:
     function, fits, natively, otherwise = PROGRAMS[name]
     f = tierup.jit(function)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from sampling import examples
 
 import tierup
 from tierup.runtime.base.events import EventKind
@@ -77,7 +78,7 @@ class Calls(RuleBasedStateMachine):
             assert self.f.stats() == self.twin.stats()
 
 
-Calls.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+Calls.TestCase.settings = settings(max_examples=examples(8), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
 TestCalls = Calls.TestCase
 
 

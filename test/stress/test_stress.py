@@ -8,7 +8,7 @@ from stress import INPUTS, Slot, Stress, chain, run
 
 from tierup.runtime.faults import faults
 
-SECONDS = 20 if IS_EXHAUSTIVE else 6
+SECONDS = 20 if IS_EXHAUSTIVE else 4
 
 
 @pytest.mark.filterwarnings("ignore::tierup.runtime.base.errors.RecompileLimitWarning")

@@ -32,7 +32,7 @@ def test_the_page_has_every_name_and_no_empty_cell() -> None:
 
 @pytest.mark.skipif(not IS_OF_THIS_NUMPY, reason="the page is of another NumPy")
 def test_a_sample_of_the_page_is_so() -> None:
-    for name in drawn("NumPy's index", list(CALLS), 14, kind=_section):
+    for name in drawn("NumPy's index", list(CALLS), 28, kind=_section):
         verdicts = [verdict(call) for call in CALLS[name]]
         assert not [v.wrong for v in verdicts if v.wrong]
         assert row(name, verdicts) in PAGE, "run make numpy-index"
@@ -68,7 +68,7 @@ WERE_WRONG = [
 
 def test_other_arguments_give_what_numpy_gives_or_raise_what_it_raises() -> None:
     pairs = [(call, other) for name, calls in CALLS.items() if not name.startswith("np.random") for call in calls for other in OTHERS]
-    for call, other in [*WERE_WRONG, *drawn("NumPy's examples", pairs, 30, kind=lambda pair: pair[1])]:
+    for call, other in [*WERE_WRONG, *drawn("NumPy's examples", pairs, 60, kind=lambda pair: pair[1])]:
         example = Example.of(call)
         found = disagreement(example, tierup.jit(example.function, optimize=False), OTHERS[other])
         assert found is None, f"{other}: {found}"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gradient_harness import Case, array, case, check, differences, differentiated, program, runner
 from gradient_operands import COLUMN, LETTERS, MASK, ROW, X
+from sampling import drawn
 from test_native_gradients import gradient
 
 import tierup
@@ -52,8 +53,9 @@ OURS: list[Case] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", NUMPY, ids=str)
-@pytest.mark.parametrize("typed", [False, True], ids=["", "typed"])
+@pytest.mark.parametrize(
+    ("given", "typed"), drawn("movement under NumPy's rules", [(given, typed) for given in NUMPY for typed in (False, True)], 2, lambda row: row[0].op), ids=str
+)
 def test_gradients_under_numpys_rules_are_central_differences(given: Case, typed: bool) -> None:
     if not (typed and any(a.dtype.kind == "u" for a in given.arrays)):  # the harness writes no such type
         check(given, typed=typed)

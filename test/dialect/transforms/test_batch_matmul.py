@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rewrite_harness import after, assert_kept, outcome
+from sampling import examples
 
 _T = "!torch.vtensor"
 _DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int64, np.uint8]
@@ -176,7 +177,7 @@ def test_reassociated_sums_are_as_close_to_float64_as_the_programs_own() -> None
     np.testing.assert_array_equal(outcome(new, ints)[0], outcome(PAIRS, ints)[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data())
 def test_random_sums_and_products(data: st.DataObject) -> None:
     body: list[str] = []

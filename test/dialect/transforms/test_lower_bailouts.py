@@ -13,6 +13,7 @@ from guard_harness import BAILOUTS, Guarded, text_of
 from hypothesis import HealthCheck, given, settings
 from kernel_harness import spec_of
 from random_graph_strategy import Program, programs
+from sampling import examples
 from spine_harness import assert_same
 
 from tierup.dialect.ir.walking import walk
@@ -148,7 +149,7 @@ def test_an_assumption_that_a_value_loses_leaves_there() -> None:
 def test_random_programs() -> None:
     lost = 0
 
-    @settings(max_examples=max(10, settings().max_examples // 3), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(program=programs())
     def on_programs(program: Program) -> None:
         nonlocal lost

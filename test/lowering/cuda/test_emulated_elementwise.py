@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulated_programs import agrees, emulated
+from sampling import drawn
 
 RNG = np.random.default_rng(7)
 
@@ -25,7 +26,7 @@ def of(dtype: str, *sizes: int) -> np.ndarray[Any, Any]:
     return RNG.standard_normal(sizes).astype(kind)
 
 
-@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 255, 257, 1025])
+@pytest.mark.parametrize("n", drawn("lengths of rows", [1, 2, 31, 32, 33, 255, 257, 1025], 3))
 def test_rows_of_any_length_have_their_tails(n: int) -> None:
     (outcome,) = agrees(lambda x, y: x * y + 1, (f32(3, n), f32(n)))
     assert outcome.reads == 0
@@ -62,7 +63,7 @@ def test_sizes_of_0(sizes: tuple[int, ...]) -> None:
 DTYPES = ["?", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8"]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", drawn("dtypes side by side", DTYPES, 2))
 def test_dtypes_side_by_side(dtype: str) -> None:
     def ops(x, y):
         return x + y, x * y, x < y, x == y, np.where(x > y, x, y), x.astype("f8"), x.astype("i4"), x.astype("?"), x.astype("f4")
@@ -138,7 +139,7 @@ MOVEMENT: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MOVEMENT)
+@pytest.mark.parametrize("name", drawn("movement", list(MOVEMENT), 2))
 def test_movement(name: str) -> None:
     function, values = MOVEMENT[name]
     (outcome,) = agrees(function, values)
