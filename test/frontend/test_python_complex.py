@@ -11,7 +11,7 @@ import pytest
 from beside_python import both, ending
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sampling import drawn, examples
+from sampling import drawn
 
 import tierup
 from tierup.frontend.python.operations import complex_scalars
@@ -45,7 +45,7 @@ def test_operators_are_pythons_to_the_bit(rule: str, tier: dict[str, Any], tmp_p
         for _ in range(3):
             jitted(1 + 2j, 0.5j, number)
 
-    @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
     @given(COMPLEX, COMPLEX, REAL)
     def check(z: complex, w: complex, a: Any) -> None:
         found, wanted = ending(jitted, z, w, a), ending(plainly, z, w, a)
