@@ -110,7 +110,7 @@ def outcome(f: Callable[..., Any], shapes: Any, dtypes: Any) -> list[str]:
 @pytest.mark.parametrize("options", [{"optimize": False}, {}], ids=["tier 0", "compiled"])
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_the_first_refusal_is_numpys(f: Callable[..., Any], options: dict[str, Any]) -> None:
-    rows = [row for row in drawn("first refusals", ROWS, 40 if options else 150, lambda row: row[0]) if row[0] is f]
+    rows = [row for row in drawn("first refusals", ROWS, 80 if options else 300, lambda row: row[0]) if row[0] is f]
     assert rows
     for _, shapes, *dtypes in rows:
         decorated = tierup.jit(f, **options)

@@ -30,7 +30,7 @@ def program(loop: str, holder: str, jump: str, condition: str) -> str:
     return f"def f(x, n):\n{textwrap.indent(lines, '    ')}\n"
 
 
-@pytest.mark.parametrize("case", drawn("jumps", CASES, 9), ids=str)
+@pytest.mark.parametrize("case", drawn("jumps", CASES, 18), ids=str)
 def test_a_jump_out_of_a_statement_is_the_one_of_the_loop(case: tuple[str, str, str, str], tmp_path: Path) -> None:
     source = program(*case)
     python = plain(source)

@@ -249,7 +249,7 @@ def test_a_graph_is_right_where_all_that_it_was_made_of_is_what_it_was(
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new"), [(name, *change) for name in drawn("changes outside", list(PROGRAMS), 3) for change in PROGRAMS[name][1]]
+    ("name", "old", "new"), [(name, *change) for name in drawn("changes outside", list(PROGRAMS), 6) for change in PROGRAMS[name][1]]
 )
 def test_a_change_outside_is_never_missed(name: str, old: str, new: str, built: list[str], module: Callable[[str], ModuleType]) -> None:
     x, text = np.array([0.5, -1.0, 2.0]), f"import numpy as np\n{PROGRAMS[name][0]}"

@@ -98,7 +98,7 @@ def _outcome(function, value):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("body", drawn("kinds of values", BODIES, 8))
+@pytest.mark.parametrize("body", drawn("kinds of values", BODIES, 16))
 def test_a_value_is_what_it_is_in_python(body, tmp_path):
     indented = body.replace("\n", "\n    ")
     function = function_of(f"import collections.abc, math, numbers, operator\n\n\ndef f(u):\n    {indented}\n", tmp_path)

@@ -82,7 +82,7 @@ LONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("program", drawn("long programs", list(LONG), 3))
+@pytest.mark.parametrize("program", drawn("long programs", list(LONG), 5))
 def test_a_long_program_is_translated_and_compiled(program: str, define: Callable[[str], FunctionType]) -> None:
     f = define(LONG[program])
     fast, x = tierup.jit(f), np.linspace(1, 2, 3)

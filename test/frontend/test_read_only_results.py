@@ -94,7 +94,7 @@ OPTIONS = ({}, {"executor": "specializing"}, {"speculate": "bailout"}, {"bailout
 CASES = [(f, options) for f in (rows, one_row, turned, computed, diagonals, copies, sorted_between) for options in OPTIONS]
 
 
-@pytest.mark.parametrize(("function", "options"), drawn("read-only results", CASES, 2, lambda case: case[0]))
+@pytest.mark.parametrize(("function", "options"), drawn("read-only results", CASES, 4, lambda case: case[0]))
 @pytest.mark.parametrize("entry", ["native", "python"])
 def test_flags_are_what_numpy_gives(function, options, entry):
     jitted = tierup.jit(function, entry=entry, **options)
@@ -113,7 +113,7 @@ MODES = (*OPTIONS, {"testing": True, "speculate": "bailout"}, {"optimize": False
 WAYS = [(f, options) for f in ONE_WAY for options in MODES]
 
 
-@pytest.mark.parametrize(("function", "options"), drawn("read-only results on one path", WAYS, 3, lambda case: case[0]))
+@pytest.mark.parametrize(("function", "options"), drawn("read-only results on one path", WAYS, 6, lambda case: case[0]))
 def test_flags_on_each_path_are_what_numpy_gives(function, options):
     jitted = tierup.jit(function, **options)
     for call, (n, sign) in enumerate([(2, 1), (2, 1), (2, -1), (0, 1), (0, -1), (0, -1), (2, -1), (2, -1), (2, 1), (0, 1)]):

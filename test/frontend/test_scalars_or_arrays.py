@@ -162,7 +162,7 @@ def _outcome(f: Any, x: Any, n: int) -> Any:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_items_of_a_scalar_cannot_be_assigned_and_loops_keep_what_is_an_array(options):
-    rows = drawn("scalars or arrays", list(product(MADE, IN_BETWEEN)), 18 if "optimize" in options else 100, lambda row: row[1])
+    rows = drawn("scalars or arrays", list(product(MADE, IN_BETWEEN)), 36 if "optimize" in options else 200, lambda row: row[1])
     for number, (made, between) in enumerate(rows):
         plain = _function(number, made, between)
         f = tierup.jit(_function(number, made, between), **options)

@@ -44,7 +44,7 @@ def outcome(f: Any, x: np.ndarray) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:Conversion of an array")
-@pytest.mark.parametrize(("statement", "kind"), drawn("stored objects", CASES, 12, lambda c: (c[0].startswith("x.fill"), c[1])))
+@pytest.mark.parametrize(("statement", "kind"), drawn("stored objects", CASES, 24, lambda c: (c[0].startswith("x.fill"), c[1])))
 def test_an_object_is_stored_as_numpy_stores_it(statement: str, kind: str) -> None:
     f = function(statement)
     jitted, want = tierup.jit(f), outcome(f, ARRAYS[kind])

@@ -57,7 +57,7 @@ def _outcome(function, arguments):
         return type(e), str(e)
 
 
-@pytest.mark.parametrize(("expression", "fine", "wrong", "form"), drawn("unused errors", CASES, 60, lambda case: case[3]))
+@pytest.mark.parametrize(("expression", "fine", "wrong", "form"), drawn("unused errors", CASES, 120, lambda case: case[3]))
 def test_what_a_call_raises_is_not_lost_with_its_result(tmp_path: Path, expression: str, fine: tuple, wrong: tuple, form: str) -> None:
     path = tmp_path / "program.py"
     path.write_text(f"import math\nimport numpy as np\ndef f(x, n, z):\n{FORMS[form].format(expression)}    return z + 1\n")

@@ -37,7 +37,7 @@ def _ufuncs() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "dtype"), drawn("ufuncs of constants", _ufuncs(), 16))
+@pytest.mark.parametrize(("name", "dtype"), drawn("ufuncs of constants", _ufuncs(), 32))
 def test_a_ufunc_of_constants_is_numpys(name: str, dtype: str) -> None:
     u: np.ufunc = getattr(np, name)
     cases = list(itertools.product(_VALUES[dtype], repeat=u.nin))

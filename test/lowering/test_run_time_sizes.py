@@ -58,7 +58,7 @@ def alike(found: Any, want: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("call", drawn("run-time sizes", CALLS, 8))
+@pytest.mark.parametrize("call", drawn("run-time sizes", CALLS, 16))
 def test_a_call_does_what_numpys_does_whatever_the_sizes_are(call: str, tmp_path: Path) -> None:
     source = f"def f(x, y, a, b, n, k):\n    v = {call}\n    return v\n"
     python = plain(source)

@@ -111,7 +111,7 @@ def single(given: Case) -> bool:
     return registered and given.of is not None and row.aliasing is Aliasing.FRESH and not given.numpy
 
 
-@pytest.mark.parametrize("given", drawn("groups", list(filter(single, CASES)), 6), ids=str)
+@pytest.mark.parametrize("given", drawn("groups", list(filter(single, CASES)), 12), ids=str)
 def test_a_group_has_the_gradient_of_its_op(given: Case) -> None:
     wanted = [a.dtype.kind == "f" for a in given.arrays]
     check(split(program(given), wanted), given.arrays, program(given), wanted)

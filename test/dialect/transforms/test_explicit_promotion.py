@@ -60,7 +60,7 @@ def _may_stay(op: str, case: Case) -> bool:
 @pytest.mark.parametrize("op", POINTWISE)
 def test_pointwise_ops_keep_dtype_and_value(op: str) -> None:
     pairs = [k for k in dtype_pairs(OPS[op].tensors) if len(k) == 1 or k[1] in (k[0], *SECOND)]
-    cases = [case for kinds in drawn(op, pairs, 3) for case in _pointwise_cases(op, kinds)]
+    cases = [case for kinds in drawn(op, pairs, 6) for case in _pointwise_cases(op, kinds)]
     if op in TIES:  # which zero is the larger is an accident of NumPy's loops
         cases = [tuple(_zero(v) if isinstance(v, np.ndarray) else v for v in case) for case in cases]
     outcome = differences(op, cases)

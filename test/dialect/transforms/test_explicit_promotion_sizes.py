@@ -50,7 +50,7 @@ def _of_ranks(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("op", [*OTHERS, *drawn("sizes", POINTWISE, 4)])
+@pytest.mark.parametrize("op", [*OTHERS, *drawn("sizes", POINTWISE, 8)])
 def test_whatever_sizes_and_indices_the_run_brings_numpys_shapes_and_exceptions_stay(op: str) -> None:
     for case in _cases(op):
         text, arrays = as_text(op, [case], optable.lookup(op).results)
