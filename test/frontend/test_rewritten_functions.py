@@ -213,6 +213,7 @@ LEFT = (
     lambda x: np.ravel_multi_index(([0], [0]), (2**62, 2)), lambda x: np.unravel_index([1], (2**32 - 1, 2**31 + 1)), lambda x: np.ravel_multi_index(([0], [0]), (2**61, 2)),
     lambda x: np.digitize([1, 2, 3], [1, 2, 3 + 1j]), lambda x: np.digitize(x, x * 1j), lambda x: np.digitize(x * 1j, x), lambda x: np.digitize(x, x[:2]),
     lambda x: np.zeros(3, ">i4"), lambda x: x.astype(">f8"), lambda x: x.reshape(form=(2, 2)), lambda x: x.sum(aix=0),
+    lambda x: np.maximum.accumulate(x, axis=None), lambda x: np.add.accumulate(x[None], axis=None),
 )  # fmt: skip
 
 

@@ -236,11 +236,18 @@ def _scan(name: str) -> Handler:
     return handler
 
 
+def refuse_no_axis(frame: Frame, node: ast.AST, axis: Value) -> None:
+    """Raises UnsupportedSyntax for the axis None of an `accumulate`, which NumPy takes of a vector alone."""
+    if isinstance(axis, Const) and axis.value is None:
+        raise frame.error(node, "`axis=None` of a ufunc's accumulate", "leave it out for the first axis")
+
+
 def _accumulated(name: str, combine: Combine | None) -> Handler:
     """A function's `accumulate`: along the first axis unless told."""
 
     def handler(frame: Frame, node: ast.AST, array: Value, axis: Value = ZERO) -> Value:
         x = as_array(frame, node, array)
+        refuse_no_axis(frame, node, axis)
         dims = _one_axis(frame, node, axis)
         assert dims is not None
         dtype = ufunc_dtype(np.exp, x) if combine is Combine.LOG_ADD_EXP else x.dtype

@@ -33,7 +33,7 @@ from tierup.frontend.python.building.values import (
     is_number,
     number_kind,
 )
-from tierup.frontend.python.functions import numpy_factories, numpy_internals
+from tierup.frontend.python.functions import numpy_factories, numpy_internals, numpy_reductions
 from tierup.frontend.python.functions.numpy_shape import known_rank
 from tierup.frontend.python.operations import array_operators, stores
 from tierup.frontend.python.operations.arrays import as_array, beside, strong
@@ -145,6 +145,8 @@ def _along_first(functions: dict[np.ufunc, Any], of_scalars: bool = True) -> Cal
             raise table.unknown(frame, node, bound)  # which Python refuses, too
         named = {"axis": ZERO, **dict(zip(_POSITIONS, args[1:], strict=False)), **kwargs}  # in functions these stand in another order
         named = {name: v for name, v in named.items() if name not in ("dtype", "out") or not is_none(v)}
+        if not of_scalars:
+            numpy_reductions.refuse_no_axis(frame, node, named["axis"])
         of = functions[ufunc]
         handler = table.find(of)
         assert handler is not None
