@@ -83,7 +83,7 @@ def test_results_lie_as_in_numpy(part: int) -> None:
     wrong, checked = [], 0
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, text in enumerate(drawn("memory order", expressions(), 48, lambda e: e.split("(")[0])[part::4]):
+        for number, text in enumerate(drawn("memory order", expressions(), 24, lambda e: e.split("(")[0])[part::4]):
             plain = function(f"    return {text}\n", number)
             f = tierup.jit(function(f"    return {text}\n", number), optimize=False)
             for name, given in cases(plain).items():

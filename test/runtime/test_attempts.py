@@ -127,7 +127,7 @@ def run(function, arguments, options, at):
 @pytest.mark.parametrize(("function", "arguments"), [(chain, [(X,)]), (picked, [(X, False), (X, True)])], ids=["chain", "picked"])
 def test_a_compile_that_is_broken_off_at_any_line_is_made_again(cheap, function, arguments, options):
     broken = set()
-    for at in range(0, MOST_LINES, 1 if IS_EXHAUSTIVE else 13):
+    for at in range(0, MOST_LINES, 1 if IS_EXHAUSTIVE else 8):
         raised = run(function, arguments, options, at)
         if not raised:
             break
