@@ -5,16 +5,16 @@
         while j > 0 and a[j - 1] > v: and j >= 1 wherever this holds: in what is evaluated behind `and`, and in the loop
             j -= 1
 
-Bounds are formulas of the arguments' sizes. Of one value several may be known, of which each holds. What only numbers say is asked of
-`Ranges`. (Ranges of symbols: Blume and Eigenmann, "Symbolic range propagation", 1995.)
+Bounds are formulas of the arguments' sizes (bounds.py). What only numbers say is asked of `Ranges`. (Ranges of
+symbols: Blume and Eigenmann, "Symbolic range propagation", 1995.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from tierup.dialect.analysis.ints.bounds import NOTHING, Bounds, bounds_of, exactly
 from tierup.dialect.analysis.ints.conditions import COMPARED, IF, LOOP, Fact, facts_of, form, length_of_range, side_of_round
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim, at_least
 from tierup.dialect.facts.inference.infer import Inference
@@ -29,99 +29,10 @@ from tierup.dialect.rewriting.numpy_rules.int_ranges import MOST, Ranges
 INSIDE = "tierup.inside"  # on ops with a position that is known to be there: from which end it is counted
 NOT_NEGATIVE = "tierup.not_negative"  # on ops with a position that is known to be counted from the start, and perhaps beyond the end
 FROM_START, FROM_END, FROM_EITHER = "from_start", "from_end", "from_either"
-_MOST = 4  # bounds of one value that are looked at
 _DEPTH = 40  # values that hang on one another
-_LARGEST, _MOST_OF_A_SIZE = 1 << 50, 1 << 8  # in bounds
 _TRIES = 4  # to find what all rounds of a loop keep
 _EFFORT = 10_000  # values looked at; beyond it nothing more is known
 _STEP = 1 << 12  # by which a value changes in a round, so that all rounds of a loop over sizes stay within 64 bits
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Each of `lows` is at most the value, each of `highs` at least."""
-
-    lows: tuple[Dim, ...] = ()
-    highs: tuple[Dim, ...] = ()
-
-    def __and__(self, other: Bounds) -> Bounds:
-        return _bounds((*self.lows, *other.lows), (*self.highs, *other.highs))
-
-    def plus(self, other: Bounds) -> Bounds:
-        """Of a sum that is no other number: of one that saturates, too."""
-        return _bounds((a + b for a in self.lows for b in other.lows), (a + b for a in self.highs for b in other.highs))
-
-    def __add__(self, other: Bounds) -> Bounds:
-        """Of a sum in 64 bits: nothing is known on the side on which it might be another number."""
-        fits_above = (self.highs and other.highs) or self.is_at_most(0) or other.is_at_most(0)
-        fits_below = (self.lows and other.lows) or self.is_at_least(0) or other.is_at_least(0)
-        lows = (a + b for a in self.lows for b in other.lows) if fits_above else ()
-        return _bounds(lows, (a + b for a in self.highs for b in other.highs) if fits_below else ())
-
-    def __or__(self, other: Bounds) -> Bounds:
-        """Of a value that is the one or the other."""
-        return self.kept_by(other) & other.kept_by(self)
-
-    def __neg__(self) -> Bounds:
-        if not self.lows:
-            return _NOTHING  # the least int has no opposite
-        return self.negated()
-
-    def times(self, number: int) -> Bounds:
-        """Of a multiple of the value, in 64 bits."""
-        if abs(number) > 1 and not (self.lows and self.highs):
-            return _NOTHING
-        return self.scaled(number)
-
-    def scaled(self, number: int) -> Bounds:
-        """Of a multiple of the value that is no other number: of one that saturates, too."""
-        found = _bounds((a * abs(number) for a in self.lows), (a * abs(number) for a in self.highs))
-        return found if number >= 0 else found.negated()
-
-    def negated(self) -> Bounds:
-        """Of the opposite, which is no other number."""
-        return _bounds((-1 * a for a in self.highs), (-1 * a for a in self.lows))
-
-    def kept_by(self, other: Bounds) -> Bounds:
-        """Those that surely are bounds of another value, too."""
-        return Bounds(tuple(filter(other.is_at_least, self.lows)), tuple(filter(other.is_at_most, self.highs)))
-
-    def is_at_least(self, least: Dim) -> bool:
-        """Whether the value surely is no less."""
-        return any(at_least(a - least, 0) for a in self.lows)
-
-    def is_at_most(self, most: Dim) -> bool:
-        """Whether the value surely is no more."""
-        return any(at_least(most - a, 0) for a in self.highs)
-
-    def may_be(self, number: int) -> bool:
-        """Whether the value may be this one."""
-        return not self.is_at_least(number + 1) and not self.is_at_most(number - 1)
-
-    def but(self, number: int) -> Bounds:
-        """Of a value that is not this one."""
-        lows, highs = (number + 1,) if self.is_at_least(number) else (), (number - 1,) if self.is_at_most(number) else ()
-        return _bounds((*lows, *self.lows), (*highs, *self.highs))
-
-
-def _bounds(lows: Iterable[Dim], highs: Iterable[Dim]) -> Bounds:
-    return Bounds(tuple(dict.fromkeys(filter(_is_small, lows)))[:_MOST], tuple(dict.fromkeys(filter(_is_small, highs)))[:_MOST])
-
-
-def _is_small(bound: Dim) -> bool:
-    """Whether sums of a few such bounds fit into 64 bits, sizes being below 2**48: no product of sizes, and small numbers."""
-    if isinstance(bound, int):
-        return abs(bound) <= _LARGEST
-    factors = [(mono, coefficient) for mono, coefficient in bound.terms if mono]
-    constant = sum(coefficient for mono, coefficient in bound.terms if not mono)
-    return abs(constant) <= _LARGEST and all(len(mono) == mono[0][2] == 1 and abs(c) <= _MOST_OF_A_SIZE for mono, c in factors)
-
-
-def _exactly(size: Dim) -> Bounds:
-    return _bounds((size,), (size,))
-
-
-_NOTHING = Bounds()
 
 
 class Positions:
@@ -190,7 +101,7 @@ class Positions:
         found = self._known.get(value)
         if found is None:
             if value in self._asked or len(self._asked) > _DEPTH or self._effort > _EFFORT:
-                return _NOTHING
+                return NOTHING
             self._effort += 1
             self._asked.add(value)
             found = self._find(value) & self._by_numbers(value)
@@ -200,12 +111,12 @@ class Positions:
 
     def _by_numbers(self, value: ir.Value) -> Bounds:
         low, high = self._ranges.of(value)
-        return _bounds((low,), (high,))
+        return bounds_of((low,), (high,))
 
     def _find(self, value: ir.Value) -> Bounds:
         size = self._size(value)
         if size is not None:
-            return _exactly(size)
+            return exactly(size)
         if isinstance(value.owner, ir.Block):
             return self._carried(value)
         op = value.owner.operation
@@ -219,17 +130,17 @@ class Positions:
             first, second = (self._at(arm, facts) for arm, facts in arms)
             return first | second
         rule = _RULES.get(torch_name(op))
-        return _NOTHING if rule is None else rule(self, op)
+        return NOTHING if rule is None else rule(self, op)
 
     def _carried(self, value: ir.Value) -> Bounds:
         """Of how many rounds a loop has begun, or what it carries."""
         loop, number = value.owner.owner, ir.BlockArgument(value).arg_number
         if loop.name != LOOP:
-            return _NOTHING
+            return NOTHING
         if number == 0:
             return Bounds((0,), tuple(high - 1 for high in self.of(loop.operands[0]).highs))
         self._assume(loop.operation)
-        return self._known.get(value, _NOTHING)
+        return self._known.get(value, NOTHING)
 
     def _assume(self, loop: ir.Operation) -> None:
         """Find the bounds of what a loop carries: what holds of what comes in is assumed of all rounds, and given up where what a round
@@ -248,7 +159,7 @@ class Positions:
                 break
             found = kept
         else:
-            found = {a: _NOTHING for _, a in carried}
+            found = {a: NOTHING for _, a in carried}
         self._known, self._facts = before | found, dict(known_facts)
         for i, a in carried:
             found[a] &= self._one_way(loop, i, a)
@@ -263,7 +174,7 @@ class Positions:
         change = self._ranges.change(handed_over(loop.regions[0].blocks[0])[1 + at], value)
         first = self.of(loop.operands[2 + at])
         if change is None or max(map(abs, change)) > _STEP or not (first.lows and first.highs) or self._ranges.rounds(loop) > MOST:
-            return _NOTHING
+            return NOTHING
         return Bounds(first.lows if change[0] >= 0 else (), first.highs if change[1] <= 0 else ())
 
     def _derived(self, op: ir.Operation) -> Bounds:
@@ -271,13 +182,13 @@ class Positions:
         index, start, step = self.used(op)
         by = int_of(op.operands[2])
         if not by:
-            by, found = 1 if step.is_at_least(1) else -1 if step.is_at_most(-1) else 0, _NOTHING
+            by, found = 1 if step.is_at_least(1) else -1 if step.is_at_most(-1) else 0, NOTHING
         else:
             found = start + index.times(by)
         length = length_of_range(op.operands[0])
         if length is not None and by:
             begin, stop, _ = self.used(length)
-            found &= Bounds(begin.lows, (stop + _exactly(-1)).highs) if by > 0 else Bounds((stop + _exactly(1)).lows, begin.highs)
+            found &= Bounds(begin.lows, (stop + exactly(-1)).highs) if by > 0 else Bounds((stop + exactly(1)).lows, begin.highs)
         return found
 
     # --- conditions ----------------------------------------------------------------------------------------------------------
@@ -314,7 +225,7 @@ class Positions:
             if a is None or b is None:
                 continue
             (then, first), (other_then, other_first) = a, b
-            gap = self.of(other_first) + -self.of(first) + _exactly(more)
+            gap = self.of(other_first) + -self.of(first) + exactly(more)
             if (form(first), form(other_first), more) in asked or gap.is_at_least(0):
                 yield then, other_then, more
 
@@ -335,18 +246,18 @@ class Positions:
                 continue
             b, behind = form(right)
             if a == root:
-                said[before] = said.get(before, self.of(left)) & _bounds((), (high + more for high in self.of(right).highs))
+                said[before] = said.get(before, self.of(left)) & bounds_of((), (high + more for high in self.of(right).highs))
             if b == root:
-                said[behind] = said.get(behind, self.of(right)) & _bounds((low - more for low in self.of(left).lows), ())
+                said[behind] = said.get(behind, self.of(right)) & bounds_of((low - more for low in self.of(left).lows), ())
         found = said.pop(added)
         for other, bounds in said.items():
-            found &= bounds + _exactly(added - other)
+            found &= bounds + exactly(added - other)
         return found
 
     def apart(self, op: ir.Operation) -> Bounds:
         """Of the difference of two ints that conditions, or a range, compare with each other; it is no other number."""
         (x, more), (y, less) = (form(v, self.fits) for v in op.operands)
-        found = _NOTHING
+        found = NOTHING
         for left, right, number in (*self._around(op), *_facts_of_item(op.operands[0]), *_facts_of_item(op.operands[1])):
             if right is None:
                 continue
@@ -354,9 +265,9 @@ class Positions:
             # a sum that saturates is no more than what it stands for, a difference no less
             for low, high, gap in ((left, right, number), *([(a, c, other - added + number)] if added <= 0 <= other else [])):
                 if (low, high) == (y, x):
-                    found &= _bounds((more - less - gap,), ())
+                    found &= bounds_of((more - less - gap,), ())
                 elif (low, high) == (x, y):
-                    found &= _bounds((), (more - less + gap,))
+                    found &= bounds_of((), (more - less + gap,))
         return found
 
     def _not_negative(self, facts: Sequence[Fact]) -> Iterator[Dim]:
@@ -381,7 +292,7 @@ def _difference(known: Positions, op: ir.Operation) -> Bounds:
         return _between_zero_and(known.used(op)[0], known.of(by))
     x, y = known.used(op)
     if not _saturates(op):
-        return (x + -y) & (known.apart(op) if known.fits(op) else _NOTHING)
+        return (x + -y) & (known.apart(op) if known.fits(op) else NOTHING)
     return x.plus(y.negated()) & known.apart(op)
 
 
@@ -405,10 +316,10 @@ def _facts_of_item(value: ir.Value) -> Iterator[Fact]:
 def _multiple(known: Positions, op: ir.Operation) -> Bounds:
     (x, y), (a, b) = known.used(op), map(int_of, op.operands)
     if not _saturates(op):
-        return x.times(b) if b is not None else y.times(a) if a is not None else _NOTHING
+        return x.times(b) if b is not None else y.times(a) if a is not None else NOTHING
     if a is not None or b is not None:
         return x.scaled(b) if b is not None else y.scaled(a or 0)
-    return Bounds((0,)) if op.operands[0] == op.operands[1] or x.is_at_least(0) and y.is_at_least(0) else _NOTHING
+    return Bounds((0,)) if op.operands[0] == op.operands[1] or x.is_at_least(0) and y.is_at_least(0) else NOTHING
 
 
 def _saturates(op: ir.Operation) -> bool:
@@ -419,9 +330,9 @@ def _saturates(op: ir.Operation) -> bool:
 def _quotient(known: Positions, op: ir.Operation) -> Bounds:
     number, (found, by) = int_of(op.operands[1]), known.used(op)
     if number is None or number < 1:
-        return Bounds((0,), found.highs) if found.is_at_least(0) and by.is_at_least(1) else _NOTHING
+        return Bounds((0,), found.highs) if found.is_at_least(0) and by.is_at_least(1) else NOTHING
     lows, highs = ([_divided(bound, number) for bound in bounds] for bounds in (found.lows, found.highs))
-    return _bounds((0, *lows), (*highs, *found.highs)) if found.is_at_least(0) else _bounds(lows, highs)
+    return bounds_of((0, *lows), (*highs, *found.highs)) if found.is_at_least(0) else bounds_of(lows, highs)
 
 
 def _divided(bound: Dim, number: int) -> Dim:
@@ -452,32 +363,32 @@ def _remainder(known: Positions, op: ir.Operation) -> Bounds:
 def _between_zero_and(found: Bounds, by: Bounds) -> Bounds:
     """Of the remainder of one by the other."""
     if not by.is_at_least(1):
-        return _NOTHING
-    return _bounds((0,), (*(high - 1 for high in by.highs), *(found.highs if found.is_at_least(0) else ())))
+        return NOTHING
+    return bounds_of((0,), (*(high - 1 for high in by.highs), *(found.highs if found.is_at_least(0) else ())))
 
 
 def _conjunction(known: Positions, op: ir.Operation) -> Bounds:
     never_negative = [bounds for bounds in known.used(op) if bounds.is_at_least(0)]
-    return _bounds((0,), (high for bounds in never_negative for high in bounds.highs)) if never_negative else _NOTHING
+    return bounds_of((0,), (high for bounds in never_negative for high in bounds.highs)) if never_negative else NOTHING
 
 
 def _disjunction(known: Positions, op: ir.Operation) -> Bounds:
-    return Bounds((0,)) if all(bounds.is_at_least(0) for bounds in known.used(op)) else _NOTHING
+    return Bounds((0,)) if all(bounds.is_at_least(0) for bounds in known.used(op)) else NOTHING
 
 
 def _shifted_right(known: Positions, op: ir.Operation) -> Bounds:
     x, _ = known.used(op)
-    return Bounds((0,), x.highs) if x.is_at_least(0) else _NOTHING
+    return Bounds((0,), x.highs) if x.is_at_least(0) else NOTHING
 
 
 def _lesser(known: Positions, op: ir.Operation) -> Bounds:
     a, b = known.used(op)
-    return _bounds((a | b).lows, (*a.highs, *b.highs))
+    return bounds_of((a | b).lows, (*a.highs, *b.highs))
 
 
 def _greater(known: Positions, op: ir.Operation) -> Bounds:
     a, b = known.used(op)
-    return _bounds((*a.lows, *b.lows), (a | b).highs)
+    return bounds_of((*a.lows, *b.lows), (a | b).highs)
 
 
 _RULES: dict[str, Callable[[Positions, ir.Operation], Bounds]] = {
