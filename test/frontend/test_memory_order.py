@@ -97,7 +97,7 @@ def test_results_lie_as_in_numpy(part: int) -> None:
                 if got != want:
                     wrong.append(f"{text} of {name}: {got}, not {want}")
     assert not wrong, "\n".join(wrong)
-    assert checked > 500
+    assert checked > 400
 
 
 ORDERED = ("np.array([x, x])", "np.asarray([x, x])", "np.full((2,) + x.shape, x)", "np.pad(x, 1)", "np.take(x, i, axis=-1)", "np.take(x, 1, axis=0)", "np.stack([x, x])",
