@@ -26,7 +26,7 @@ def of_sizes(x):
 
 def of_a_float(x):
     n = x.sum().item()
-    return -n, n**2, n * 2 + 1, math.ceil(n), math.floor(n), n <= 1.5, x * n
+    return -n, n**2, n * 2 + 1, math.ceil(n), math.floor(n), n <= 1.5, torch.sym_max(n, 1.5), torch.sym_min(n, 0.5), x * n
 
 
 def of_ints(i):

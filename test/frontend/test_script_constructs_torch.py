@@ -570,6 +570,16 @@ def test_instance_norm_in_training_writes_its_statistics_once_a_call():
     torch.testing.assert_close(dict(scripted.state_dict()), dict(eager.state_dict()))
 
 
+@pytest.mark.parametrize("module", [nn.InstanceNorm2d(3, affine=True), nn.InstanceNorm2d(3, track_running_stats=True).eval()], ids=["own", "running"])
+def test_instance_norm_that_writes_nothing_is_native(module):
+    ours = from_torchscript(torch.jit.script(module))
+    with torch.no_grad():
+        for _ in range(3):
+            x = torch.randn(2, 3, 4, 4)
+            torch.testing.assert_close(ours(x), module(x))
+    assert ours.stats().hits == 2, ours.explain()
+
+
 def test_batch_norm_of_one_value_raises_as_eager():
     agree(nn.BatchNorm1d(5).train(), (torch.randn(1, 5),))
 

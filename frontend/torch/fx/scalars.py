@@ -32,6 +32,7 @@ _OF_INTS = {
     torch.sym_max: "prim.max.int",
     torch.sym_min: "prim.min.int",
 }
+_OF_FLOATS = {torch.sym_max: "prim.max.float", torch.sym_min: "prim.min.float"}
 _OF_BOOLS = {operator.and_: "aten.__and__.bool", operator.or_: "aten.__or__.bool"}
 
 
@@ -68,6 +69,8 @@ def emit(builder: Builder, target: Any, node: Node) -> Any:
         return _power(builder, operands, node.args[1])
     if target in _OF_INTS and not is_float:
         return em.scalar(_OF_INTS[target], operands, types.int)
+    if target in _OF_FLOATS and is_float:
+        return em.scalar(_OF_FLOATS[target], _as(builder, operands, True), types.float)
     if target is torch.sym_float:
         return operands[0] if is_float else em.scalar("aten.Float.Scalar", operands, types.float)
     if target in (torch.sym_int, math.trunc):

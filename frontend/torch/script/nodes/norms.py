@@ -1,4 +1,4 @@
-"""Batch norm in training as TorchScript has it: an op that also writes its running statistics, which its schema does not say.
+"""Batch and instance norm as TorchScript has them: in training ops that also write running statistics, which their schemas do not say.
 
     %y = aten::batch_norm(%x, %w, %b, %mean, %var, %true, %momentum, %eps, ...)
 becomes
@@ -42,8 +42,23 @@ def batch_norm(builder: Builder, node: Any) -> None:
     builder.bind(node, [y])
 
 
+def instance_norm(builder: Builder, node: Any) -> None:
+    """Handler of aten::instance_norm: group norm with a group for each channel, or batch norm by running statistics. It writes these in
+    training: tier 0 does that."""
+    x, weight, bias, mean, var, by_input, momentum, eps, cudnn = builder.operands(node)
+    if bool_of(by_input) is False:
+        operands = [x, weight, bias, mean, var, by_input, momentum, eps, cudnn]
+        builder.bind(node, builder.emit("aten.batch_norm", operands, builder.result_types(node)))
+        return
+    if bool_of(by_input) is None or not is_none(mean) or not is_none(var):
+        builder.op(node)
+        return
+    channels = builder.em.create("torch.aten.size.int", [x, builder.em.int(1)], [builder.em.types.int]).results[0]
+    builder.bind(node, builder.emit("aten.group_norm", [x, channels, weight, bias, eps, cudnn], builder.result_types(node)))
+
+
 def _tensor(builder: Builder, name: str, *operands: ir.Value) -> ir.Value:
     return builder.em.create(f"torch.{name}", list(operands), [builder.em.types.tensor]).results[0]
 
 
-HANDLERS = {"aten::batch_norm": batch_norm}
+HANDLERS = {"aten::batch_norm": batch_norm, "aten::instance_norm": instance_norm}
