@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ class Spy:
     def half(self) -> float:
         self.asked.append("half")
         return 0.5
+
+    @functools.cached_property
+    def kept(self) -> float:
+        self.asked.append("kept")
+        return self.n * 2.0
 
     @property
     def plain(self) -> Any:
@@ -57,12 +63,12 @@ for _name, _result in {
 
 USES = (
     "o[1] * x", "o['a'] + x", "len(o) + x", "(1 in o) + x", "x * 2 if o else x", "[v * x for v in o]", "sum(o) * x", "o() * x", "o(x) + x", "(o == 1) + x", "(o < 1) * x", "o + 1.0", "x.sum() + float(o)",
-    "int(o) + x", "x[o] + x", "str(o), x + 1", "f'{o}', x + 1", "f'{o!r}', x + 1", "abs(o) + x", "-o + x", "o * 2 + x", "o @ 2 + x", "o.missing * x", "o.half * x", "o.plain + x", "o.w * o.n + x",
+    "int(o) + x", "x[o] + x", "str(o), x + 1", "f'{o}', x + 1", "f'{o!r}', x + 1", "abs(o) + x", "-o + x", "o * 2 + x", "o @ 2 + x", "o.missing * x", "o.half * x", "o.kept * x", "x if x[0] < 9 else x * o.kept", "o.plain + x", "o.w * o.n + x",
     "np.asarray([float(o)]) + x", "round(o) + x", "divmod(o, 2), x + 1", "list(reversed(o)), x + 1", "isinstance(o, int), x + 1", "max([o, o]) is o, x + 1", "any([o]), x + 1", "bool(o), x + 1",
     "o is None, x + 1", "hash(o), x + 1", "repr(o), x + 1", "all(v > 0 for v in o), x + 1", "list(map(float, [o])), x + 1", "(lambda v: v[0] * x)(o)", "[o[i] * x for i in range(2)]", "min(o, key=lambda v: -v) * x",
 )  # fmt: skip
 STATEMENTS = (
-    "o[0] = x\nreturn x + 1", "o.z = x * 2\nreturn o.z + 1", "o += 1\nreturn o * x", "with o as v:\n    y = x * v\nreturn y + 1", "del o[0]\nreturn x + 1", "s = x\nfor v in o:\n    s = s + v * x\nreturn s",
+    "o[0] = x\nreturn x + 1", "o.z = x * 2\nreturn o.z + 1", "o.n = 7\nreturn x * o.kept", "o += 1\nreturn o * x", "with o as v:\n    y = x * v\nreturn y + 1", "del o[0]\nreturn x + 1", "s = x\nfor v in o:\n    s = s + v * x\nreturn s",
     "while o:\n    x = x * 2\n    if x.sum() > 50:\n        break\nreturn x", "a, b = o\nreturn a * x + b", "s = 0.0\nfor i in range(len(x)):\n    s += x[i] * o[i].sum()\nreturn s", "assert o\nreturn x * 2",
 )  # fmt: skip
 

@@ -99,6 +99,8 @@ def property_of(frame: Frame, node: ast.AST, owner: Object, name: str) -> Method
             return None
         frame.outside.constant(owner.access.attribute("__class__").attribute(name).attribute("fget"), "identity", found.fget)
         return Method(owner, name, target)
+    if isinstance(found, functools.cached_property):  # reading it is a change of the object, which is Python's to make, when it is there
+        raise frame.error(node, f"`.{name}` of a {cls.__name__} object, a functools.cached_property", "make it a property, or an attribute")
     is_there = inspect.getattr_static(owner.value, name, owner) is not owner
     runs = getattr(type(found), "__get__", None) if is_there else getattr(cls, "__getattr__", None)
     if isinstance(runs, FunctionType) and _is_users(frame.source.function, runs):
