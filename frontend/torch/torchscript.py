@@ -142,7 +142,7 @@ class _Script:
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""
         attributes = Attributes(None if self.module is None else self.module._c, self.module, self.signature)
-
+        attributes.lengths = {n: a.N for n, a in zip(self.names, self.arguments, strict=True) if a.N is not None}
         left: dict[CallShape, LeftToPyTorch] = {}  # why PyTorch answers calls of these structures
 
         def build(shape: CallShape, *call: object) -> Built:

@@ -11,6 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._jit_internal import BroadcastingList2  # noqa: E402 - it may be missing
+
 from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
 
 pytestmark = pytest.mark.torch
@@ -175,3 +177,17 @@ def test_a_number_for_an_int_is_checked_in_every_tier():
                 ours(x, 2.9)
             with pytest.raises(RuntimeError):
                 ours(x, torch.tensor([1, 2]))
+
+
+def test_a_number_stands_for_a_list_of_a_fixed_length():
+    @torch.jit.script
+    def program(x, sizes: BroadcastingList2[int]):
+        return x.new_zeros(sizes) + x, sizes
+
+    ours = from_torchscript(program)
+    for sizes in (3, [2, 3], 3, 2.5):
+        if sizes == 2.5:
+            with pytest.raises(RuntimeError):
+                ours(torch.ones(3), sizes)
+        else:
+            torch.testing.assert_close(ours(torch.ones(3), sizes), program(torch.ones(3), sizes))

@@ -68,8 +68,9 @@ class GraphBuilder(Builder):
                 if value.type().kind() == "ClassType":
                     self._objects[value.unique()] = self.attributes.root
             given = [v for v in inputs if v.type().kind() != "ClassType"]
-            for value, (_, tree) in zip(given, shape.parameters, strict=True):
-                self._values[value.unique()] = made = script_signature.argument(self, tree, value.type(), flat)
+            for value, (name, tree) in zip(given, shape.parameters, strict=True):
+                made = script_signature.argument(self, tree, value.type(), flat, self.attributes.lengths.get(name))
+                self._values[value.unique()] = made
                 self._lists[made] = value
                 self._see_into(value, made, tree)
             self.parameters = {value.unique(): name for value, (name, _) in zip(given, shape.parameters, strict=True)}

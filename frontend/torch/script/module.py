@@ -80,6 +80,7 @@ class Attributes:
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
         self.asked: dict[Question, Any] = {}
+        self.lengths: dict[str, int] = {}  # of arguments that are lists of so many items, for which a number may stand
         self._dtypes: dict[str, Any] = {}  # of tensor attributes, by the names of the inputs: those that graphs have asked for
         self.call = threading.local()  # of the call that a graph is made for: `tensors`, by the ids of their arrays; `given`, its arguments
 

@@ -22,10 +22,13 @@ _KINDS = {"!torch.tensor": "array", "!torch.int": "int", "!torch.float": "float"
 _SCALARS = {"IntType": "int", "FloatType": "float", "BoolType": "bool"}
 
 
-def argument(builder: Builder, tree: Tree, type_: Any, flat: Any) -> ir.Value:
-    """What the call hands over, put together again as the graph takes it. Raises RuntimeError, as TorchScript does, for what is not of the
-    argument's type and not converted to it."""
+def argument(builder: Builder, tree: Tree, type_: Any, flat: Any, length: int | None = None) -> ir.Value:
+    """What the call hands over, put together again as the graph takes it. `length`: of a list that a number may stand for. Raises
+    RuntimeError, as TorchScript does, for what is not of the argument's type and not converted to it."""
     kind = type_.kind()
+    if kind == "ListType" and length is not None and isinstance(tree, Leaf) and tree.kind != "none":
+        item = argument(builder, tree, type_.getElementType(), flat)
+        return builder.em.create("torch.prim.ListConstruct", [item] * length, [builder.type(spelled(type_))]).results[0]
     if kind in ("AnyType", "UnionType"):
         found = _type_of(builder, tree, type_)
         return builder.derefined(argument(builder, tree, found, flat), builder.type(spelled(type_)))
