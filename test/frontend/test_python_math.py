@@ -24,7 +24,7 @@ ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asi
 TWO = ["atan2", "pow", "log", "copysign", "fmod", "remainder", "nextafter", "hypot", "isclose", "ldexp"]
 OF_INTS = {"isqrt": 1, "factorial": 1, "gcd": 2, "lcm": 2, "comb": 2, "perm": 2}
 EDGES = [0.0, -0.0, 0.5, -0.75, 1.0, -1.0, 1 - 2**-53, 2.5, -3.0, 5e-324, 709.7, 709.75, 709.79, -745.2, 1023.95, 1e18, -1e308, math.inf, -math.inf, math.nan, 3, -2, True]
-OTHERS = ["2", b"2", None, [1.0], np.float32(2), np.float64(2.5), np.int8(3)]  # numbers to some functions, refused by some
+OTHERS = ["2", b"2", None, [1.0], np.float32(2), np.float64(2.5), np.int8(3), np.uint64(2**63)]  # numbers to some functions, refused by some
 # made once: what is compiled for a float serves all
 MADE: dict[str, tuple[Any, Callable[..., Any]]] = {}
 

@@ -21,6 +21,8 @@ from tierup.frontend.python.functions.python_math_rewritten_gamma import OF_GAMM
 from tierup.frontend.python.operations.scalars import python_says
 
 _OUTSIDE = python_says(lambda: math.fmod(1.0, 0.0))
+_LARGEST = 2**63 - 1
+_TOO_MANY = python_says(lambda: math.factorial(_LARGEST + 1))
 _NO_INT = python_says(lambda: math.ldexp(1.0, 1.0))  # type: ignore[arg-type]  # what it says of one
 _BY_FMA = sys.version_info >= (3, 12)  # hypot and dist: how they square
 
@@ -53,6 +55,8 @@ def factorial(n: Any, /) -> Any:
     n = operator.index(n)
     if n < 0:
         raise ValueError("factorial() not defined for negative values")
+    if n > _LARGEST:
+        raise OverflowError(_TOO_MANY)
     found = 1
     for i in range(2, n + 1):
         found = found * i
