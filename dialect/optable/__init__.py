@@ -71,11 +71,14 @@ def is_foreign(row: Op) -> bool:
     return _foreign.get(row.name) is row
 
 
-def has_foreign(graph: str | None = None) -> bool:
-    """Whether this process knows ops that another may not; where a graph is given, whether it has one."""
-    if graph is None or not _foreign:
-        return bool(_foreign)
-    return not _foreign.keys().isdisjoint(word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph))
+def has_foreign(graph: str) -> bool:
+    """Whether a graph has an op that this process knows and another may not."""
+    return bool(_foreign) and not _foreign.keys().isdisjoint(word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph))
+
+
+def foreign() -> tuple[Op, ...]:
+    """The rows that this process has for such ops: another one that is given them knows the same."""
+    return tuple(_foreign.values())
 
 
 def lookup(name: str) -> Op | None:

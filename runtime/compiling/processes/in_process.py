@@ -10,7 +10,9 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
+from tierup.dialect import optable
 from tierup.dialect.base.shielded import shielded
+from tierup.dialect.optable.core import Op
 from tierup.dialect.passes.pipelines import deadline
 from tierup.runtime.account.times import COMPILING, START_UP, During
 
@@ -19,6 +21,13 @@ def run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[s
     """What the module's function returns or raises. `limit`: seconds, None where the caller counts them. Raises TookTooLong."""
     with nullcontext() if limit is None else deadline.within(limit):
         return shielded(lambda: _run(module, name, arguments, keywords))
+
+
+def knowing(rows: Sequence[Op], module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Any:
+    """`run`, in a process that first learns of ops that another library computes."""
+    for row in rows:
+        optable.add_foreign(row)
+    return run(module, name, arguments, keywords)
 
 
 def _run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Any:

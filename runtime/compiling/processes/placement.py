@@ -2,9 +2,9 @@
 
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
 when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
-TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, and programs with ops left to PyTorch, since a worker
-does not know them; and anything where no worker can be started. The steps before (`runtime/compiling/steps.py`) start none: in a run that
-has found all code on disk they are what an earlier run came through.
+TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything where
+no worker can be started. Of ops that are left to PyTorch a worker is told with each request. The steps before
+(`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are what an earlier run came through.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def here(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: O
 
 def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile for a call that waits. Raises NotCompiled."""
-    if (why_here() or not workers.wanted(options) or optable.has_foreign(graph)) and not (faults.active and faults.wants_worker()):
+    if (why_here() or not workers.wanted(options)) and not (faults.active and faults.wants_worker()):
         return here(graph, entry, arguments, options)
     try:
         return elsewhere(workers.waited_for(), graph, entry, arguments, options)
@@ -49,10 +49,9 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
 
 
 def for_steps(options: Options) -> Service | None:
-    """The worker that does steps before a compile; None where they are done in this process. Ops that PyTorch or a program's own
-    library computes are known here alone."""
+    """The worker that does steps before a compile; None where they are done in this process."""
     up = workers.services.get("waited for")
-    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here() or optable.has_foreign():
+    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here():
         return None
     return up
 
@@ -70,7 +69,8 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
     module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
     start, rest = time.perf_counter(), WAITING if service.has_answered else START_UP
     try:
-        produced: CompilerOutput = service.call(module, function, *given, limit=options.compile_limit)
+        knowing = (in_process.__name__, "knowing", optable.foreign())
+        produced: CompilerOutput = service.call(*knowing, module, function, given, {}, limit=options.compile_limit)
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e
