@@ -27,7 +27,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import functions as fn
-from tierup.lowering.building.arith import SIGNED_INDEX, CmpI, Scalar, constant, element_type, lifted, maximum, minimum, of
+from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, constant, element_type, lifted, maximum, minimum, of
 from tierup.lowering.building.loops import carried
 from tierup.lowering.ops.products.kernels import BYTES, DEPTH, Kernel, Kind, declared
 
@@ -58,7 +58,7 @@ class _Writer:
         self.vector, counts = (ir.VectorType.get([self.lanes], kind) for kind in (self.element, b.integer_type(32)))
         self.zeros = constant(0.0, kernel.dtype, self.vector)
         numbers = ir.DenseElementsAttr.get(np.arange(self.lanes, dtype=np.int32), type=counts)
-        self.numbered = b.value("arith.constant", [], counts, value=numbers)
+        self.numbered = of(b.value("llvm.mlir.constant", [], counts, value=numbers))
 
     def write(self) -> None:
         """All tiles, column after column, so that the part of the right matrix that a tile needs stays near."""
@@ -91,7 +91,7 @@ class _Writer:
         """A tile for each of some rows."""
         _each(self.rows, self.kernel.rows, tile)
 
-    def _copy(self, j: Scalar, k: Scalar, depth: Scalar, masks: list[ir.Value], strip: ir.Value) -> None:
+    def _copy(self, j: Scalar, k: Scalar, depth: Scalar, masks: list[Scalar], strip: ir.Value) -> None:
         """Copy what tiles from column j on need of the right matrix, stored in rows, from row k on."""
         start = self._at(self.y, k * self.line + j)
 
@@ -102,7 +102,7 @@ class _Writer:
 
         _each(depth, 1, row)
 
-    def _turn(self, j: Scalar, k: Scalar, depth: Scalar, masks: list[ir.Value], strip: ir.Value) -> None:
+    def _turn(self, j: Scalar, k: Scalar, depth: Scalar, masks: list[Scalar], strip: ir.Value) -> None:
         """As `_copy`, of a matrix stored in columns: square blocks are transposed in registers."""
         def some(g: Scalar) -> None:
             lines = [self._at(self.y, self._within(j + g + n, self.columns) * self.line + k) for n in range(self.lanes)]
@@ -117,7 +117,7 @@ class _Writer:
         _each(b.index(self.lanes * len(masks)), self.lanes, some)
 
     def _tile(
-        self, i: Scalar, j: Scalar, k: Scalar, depth: Scalar, masks: list[ir.Value], lines: ir.Value, distance: Scalar
+        self, i: Scalar, j: Scalar, k: Scalar, depth: Scalar, masks: list[Scalar], lines: ir.Value, distance: Scalar
     ) -> None:
         """Results from row i and column j on get `depth` products more, from k on. `lines`, `distance`: of the right matrix."""
         numbers = [self._within(i + r, self.rows) for r in range(self.kernel.rows)]
@@ -126,7 +126,7 @@ class _Writer:
         masked = masks * len(numbers)
         is_direct = self.kernel.kind is Kind.DIRECT
         more = None if is_direct else self._splat(k > 0)
-        start = [self.zeros if more is None else self._load(p, _both(more, m)) for p, m in zip(places, masked, strict=True)]
+        start = [self.zeros if more is None else self._load(p, more & m) for p, m in zip(places, masked, strict=True)]
 
         def step(at: Scalar, sums: list[Any]) -> list[ir.Value]:
             line = self._at(lines, at * distance)
@@ -169,17 +169,16 @@ class _Writer:
         """A position, or the last where it lies behind that."""
         return minimum(number, size - 1)
 
-    def _first(self, count: Scalar, offset: int) -> ir.Value:
+    def _first(self, count: Scalar, offset: int) -> Scalar:
         """A mask of the lanes before `count`, where the first of them has the number `offset`."""
         left = self._splat(minimum(of(count, SIGNED_INDEX) - offset, self.lanes).cast(dtypes.i32))
-        less = ir.IntegerAttr.get(b.integer_type(64), CmpI.SLT)
-        return b.value("arith.cmpi", [self.numbered, left], ir.VectorType.get([self.lanes], b.integer_type(1)), predicate=less)
+        return self.numbered < left
 
-    def _splat(self, number: ir.Value) -> ir.Value:
+    def _splat(self, number: ir.Value) -> Scalar:
         """A vector of one number."""
         type_ = ir.VectorType.get([self.lanes], number.type)
         first = b.value("llvm.insertelement", [b.value("llvm.mlir.poison", [], type_), number, b.integer(0, 64)], type_)
-        return _shuffled(first, first, [0] * self.lanes)
+        return of(_shuffled(first, first, [0] * self.lanes))
 
     def _load(self, pointer: ir.Value, mask: ir.Value | None) -> ir.Value:
         """A vector; zeros where the mask says no."""
@@ -223,10 +222,6 @@ def _shuffled(x: ir.Value, y: ir.Value, lanes: list[int]) -> ir.Value:
 
 def _fma(x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
     return b.value("llvm.intr.fma", [x, y, z], z.type)
-
-
-def _both(x: ir.Value, y: ir.Value) -> ir.Value:
-    return b.value("arith.andi", [x, y], x.type)
 
 
 def _pointer() -> ir.Type:

@@ -30,7 +30,7 @@ def test_every_op_stands_once_in_the_tables_of_gradients() -> None:
 
 
 def test_a_stale_page_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for page in ("dialect.md", "gradients.md"):
+    for page in ("dialect.md", "gradients.md", "options.md"):
         (tmp_path / page).write_text((passdoc.DOCS / page).read_text())
     monkeypatch.setattr(passdoc, "DOCS", tmp_path)
     assert passdoc.main(["--check"]) == 1
