@@ -71,14 +71,15 @@ def is_foreign(row: Op) -> bool:
     return _foreign.get(row.name) is row
 
 
-def has_foreign(graph: str) -> bool:
-    """Whether a graph has an op that this process knows and another may not."""
-    return bool(_foreign) and not _foreign.keys().isdisjoint(word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph))
+def has_foreign(graph: str | None = None) -> bool:
+    """Whether this process knows ops that another may not; where a graph is given, whether it has one."""
+    return bool(_foreign) if graph is None else bool(foreign_of(graph))
 
 
-def foreign() -> tuple[Op, ...]:
-    """The rows that this process has for such ops: another one that is given them knows the same."""
-    return tuple(_foreign.values())
+def foreign_of(graph: str) -> tuple[Op, ...]:
+    """The rows of such ops that a graph has: a process that is given them knows as much of it."""
+    names = {word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph)} if _foreign else ()
+    return tuple(row for name, row in _foreign.items() if name in names)
 
 
 def lookup(name: str) -> Op | None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tierup.dialect import optable
 from tierup.dialect.base.forking import fork_allowed, no_fork
 from tierup.lowering.base.errors import WorkerUnavailable
 from tierup.runtime.account.times import COMPILING, During
@@ -35,7 +34,7 @@ class Steps:
             if worker is not None:
                 try:
                     with During(COMPILING), fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]  # threading.Condition asks it, too
-                        return worker.call(in_process.__name__, "knowing", optable.foreign(), *wanted, limit=now.compile_limit)
+                        return worker.call(in_process.__name__, "run", *wanted, limit=now.compile_limit)
                 except WorkerUnavailable:
                     pass  # this thread waits for it already, or there can be none any more
             return in_process.run(*wanted, limit=now.compile_limit)

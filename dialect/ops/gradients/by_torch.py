@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tierup.dialect import optable
 from tierup.dialect.facts.values import List, Tensor, Value
@@ -61,18 +62,19 @@ def _by_torch(g: Backward, name: str) -> Gradients:
     return tuple(found.get(i) for i in range(len(operands)))
 
 
-def _row(name: str, wanted: Wanted, results: int) -> Op:
-    def infer(ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
-        """A gradient is as its operand."""
-        found: list[Value] = []
-        for i, count in wanted:
-            operand = operands[results + i]
-            items = operand.items if isinstance(operand, List) else (operand,)
-            found += items if items is not None and len(items) == (count or 1) else [Tensor()] * (count or 1)
-        made = tuple(Tensor(v.dtype, v.shape) if isinstance(v, Tensor) else Tensor() for v in found)
-        return made[0] if len(made) == 1 else made
+def _as_operands(wanted: Wanted, results: int, ctx: Infer, operands: Sequence[Value]) -> Value | tuple[Value, ...]:
+    """A gradient is as its operand, which come behind the cotangents of so many results."""
+    found: list[Value] = []
+    for i, count in wanted:
+        operand = operands[results + i]
+        items = operand.items if isinstance(operand, List) else (operand,)
+        found += items if items is not None and len(items) == (count or 1) else [Tensor()] * (count or 1)
+    made = tuple(Tensor(v.dtype, v.shape) if isinstance(v, Tensor) else Tensor() for v in found)
+    return made[0] if len(made) == 1 else made
 
+
+def _row(name: str, wanted: Wanted, results: int) -> Op:
     return Op(
-        name, Kind.OTHER, f"by_torch_vjp.{spelled(name)}", infer,
+        name, Kind.OTHER, f"by_torch_vjp.{spelled(name)}", partial(_as_operands, wanted, results),
         results=sum(count or 1 for _, count in wanted), native=False, raises=True, note="computed by PyTorch's autograd",
     )  # fmt: skip

@@ -4,7 +4,8 @@ A compiler that crashes takes its process along, and keeps memory of each compil
 when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything where
 no worker can be started. Of ops that are left to PyTorch a worker is told with each request. The steps before
-(`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are what an earlier run came through.
+(`runtime/compiling/steps.py`), which are this process's where it knows such ops, start none: in a run that has found all code on disk they
+are what an earlier run came through.
 """
 
 from __future__ import annotations
@@ -49,9 +50,11 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
 
 
 def for_steps(options: Options) -> Service | None:
-    """The worker that does steps before a compile; None where they are done in this process."""
+    """The worker that does steps before a compile; None where they are done in this process. A gradient has ops of its own for those
+    that PyTorch or a program's own library computes, which this process is to know.
+    """
     up = workers.services.get("waited for")
-    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here():
+    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here() or optable.has_foreign():
         return None
     return up
 
@@ -69,7 +72,7 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
     module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
     start, rest = time.perf_counter(), WAITING if service.has_answered else START_UP
     try:
-        knowing = (in_process.__name__, "knowing", optable.foreign())
+        knowing = (in_process.__name__, "knowing", optable.foreign_of(graph))
         produced: CompilerOutput = service.call(*knowing, module, function, given, {}, limit=options.compile_limit)
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
