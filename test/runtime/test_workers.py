@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tierup
+from tierup.dialect import optable
 from tierup.lowering.base.errors import WorkerUnavailable
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.compiling import steps
@@ -52,6 +53,7 @@ def of_each(x, n: int):
 def fresh(monkeypatch):
     monkeypatch.setenv("TIERUP_CACHE", "0")  # every compile is one
     monkeypatch.setenv("TIERUP_WORKER", "1")
+    monkeypatch.setattr(optable, "_foreign", {})  # steps are this process's where it knows ops of PyTorch's
 
 
 @pytest.fixture
