@@ -428,7 +428,8 @@ def test_processes_killed_at_any_moment_beside_others_leave_whole_entries_or_non
     for process in running:
         process.kill()
         assert process.communicate()[1] == ""
-    assert sum(path.stat().st_size for path in Path(store.folder()).glob("*.artifact")) < 60_000
+    left = 2 * 300 * 2 * 64  # the last two, killed between what they wrote and making room for it
+    assert sum(path.stat().st_size for path in Path(store.folder()).glob("*.artifact")) < 60_000 + left
     for n in range(12):
         found = store.read(str(n) * 64)
         assert found is None or found.replace(str(n).encode() * 64, b"") == b""
