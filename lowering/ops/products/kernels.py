@@ -31,7 +31,7 @@ _USUAL = (32, 1024, 512)  # rows, columns and depth, where only the run knows th
 _NEAR, _FIRST_CACHE = 1 << 18, 1 << 15  # bytes of a matrix that is read again and again without a copy, and of the first cache about
 _MOST_SUMS, _WIDE = 24, 8  # in registers; vectors of a line
 _WORTH = 1 << 13  # elements of a matrix in rows: BLAS has loops of its own for less, that copy nothing
-_LITTLE = 1 << 16  # multiplications: with fewer a call gains a microsecond or two, and the kernel takes LLVM 10 to 20 ms
+_LITTLE = 1 << 16  # multiplications: with fewer a call gains a microsecond or two, and each function that calls one compiles it
 
 
 class Kind(Enum):
