@@ -279,7 +279,7 @@ def _product(module: ir.Module, operands: list[ir.Value], flips: list[bool], che
         _gemm(module, operands, flips, checks)
         return []
 
-    either((rows >= LEAST_ROWS).call("arith.andi", rows <= MOST_ROWS), [], own, blas)
+    either((rows >= LEAST_ROWS) & (rows <= MOST_ROWS), [], own, blas)
 
 
 def _kernel(module: ir.Module, operands: list[ir.Value], flips: list[bool]) -> Kernel | None:
