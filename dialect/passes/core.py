@@ -1,7 +1,7 @@
 """What a pass is, how it registers, and where passes are found.
 
-A pass is a frozen dataclass: its typed fields are its options, on the command line in kebab-case. See registry.py for the
-names that a pass file imports.
+A pass is a frozen dataclass, which `register` makes it: its typed fields are its options, on the command line in kebab-case. See
+registry.py for the names that a pass file imports.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import sys
 import typing
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, ClassVar, TypeVar
+from dataclasses import MISSING, field, fields
+from typing import Annotated, Any, ClassVar, TypeVar, dataclass_transform
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.records import dataclass
 from tierup.dialect.base.spelling import closest
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics, option_limits
@@ -124,8 +125,10 @@ class Option:
 P = TypeVar("P", bound="type[Pass]")
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def register(cls: P) -> P:
-    """Class decorator, outermost: makes a pass known by its name. Raises ValueError for a name taken by another class."""
+    """Class decorator, outermost: makes a pass a frozen dataclass, where it is none yet, and known by its name. Raises ValueError for a
+    name taken by another class."""
     if "name" not in cls.__dict__:
         raise ValueError(f"pass {cls.__qualname__} has no name")
     if cls.run is Pass.run and not cls.on_functions():
@@ -135,6 +138,8 @@ def register(cls: P) -> P:
     other = _registered.get(cls.name)
     if other is not None and (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"two passes are named {cls.name}: {other.__module__} and {cls.__module__}")
+    if "__dataclass_fields__" not in cls.__dict__:
+        dataclass(frozen=True)(cls)
     options_of(cls)  # an option of a type that no command line can spell is found here, not by a user
     _registered[cls.name] = cls
     return cls

@@ -1,7 +1,6 @@
 """The one place where passes register and pipelines are looked up; what a pass file imports.
 
     @register
-    @dataclass(frozen=True)
     class InsertProfiling(Pass):
         \"\"\"One line for --help.\"\"\"
 

@@ -25,7 +25,6 @@ a rule (dialect/ops/gradients) on the way, a function that writes its arguments,
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
@@ -34,7 +33,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class AddGradients(Pass):
     """Let a function also give gradients of its result."""
 

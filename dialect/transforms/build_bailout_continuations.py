@@ -39,7 +39,6 @@ first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 from typing import Annotated
 
@@ -51,7 +50,6 @@ from tierup.dialect.speculation.continuations import build
 
 
 @register
-@dataclass(frozen=True)
 class BuildBailoutContinuations(Pass):
     """Give bailouts the functions that resume where they stand."""
 

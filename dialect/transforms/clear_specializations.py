@@ -21,8 +21,6 @@ Every function of the module is cleared, so that calls fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.refine import place_of_casts
 from tierup.dialect.ir.structure import last_of, signature
 from tierup.dialect.mlir import ir
@@ -31,7 +29,6 @@ from tierup.dialect.rewriting import regions
 
 
 @register
-@dataclass(frozen=True)
 class ClearSpecializations(Pass):
     """Forget dtypes and sizes outside fusion groups, checks and constants."""
 

@@ -27,7 +27,6 @@ tensor of many that a loop put into a list; it looks at no writer behind a branc
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import BODIES
@@ -49,7 +48,6 @@ Table = ChainMap[Key, list[ir.Value]]  # innermost scope first
 
 
 @register
-@dataclass(frozen=True)
 class CommonSubexpressionElimination(Pass):
     """Merge equal ops where nobody can tell their results apart."""
 

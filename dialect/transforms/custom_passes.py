@@ -9,7 +9,7 @@ becomes what the registered passes make of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
@@ -19,7 +19,6 @@ from tierup.dialect.passes.registry import OneOf, Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class CustomPasses(Pass):
     """Run the passes that users registered for `when`: pre-fusion or post-fusion."""
 

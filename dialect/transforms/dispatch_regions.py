@@ -22,8 +22,6 @@ Where no result of the entry shares memory with another (`tierup.result_aliases`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import move_out, take_place
 from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
@@ -39,7 +37,6 @@ _ALIASES = "tierup.result_aliases"
 
 
 @register
-@dataclass(frozen=True)
 class DispatchRegions(Pass):
     """Replace each guarded region by a call of its unspecialised twin."""
 

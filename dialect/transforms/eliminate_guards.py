@@ -26,7 +26,7 @@ A guard only looks, so it may stand anywhere between the value and its uses: wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.facts.inference.infer import infer_function
@@ -52,7 +52,6 @@ _CAST = "torch.tensor_static_info_cast"
 
 
 @register
-@dataclass(frozen=True)
 class EliminateGuards(Pass):
     """Move guards up to their values and remove those that others, or shape rules, imply."""
 

@@ -16,7 +16,6 @@ the formulas are made of is typed by the next `tierup-infer-types` (`tierup.stal
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.facts.inference.refined_types import cast
@@ -30,7 +29,6 @@ from tierup.dialect.rewriting.typed import infer_or_remark
 
 
 @register
-@dataclass(frozen=True)
 class ExpandFormulas(Pass):
     """Rewrite composite ops as the ops that they are made of."""
 

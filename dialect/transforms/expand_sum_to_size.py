@@ -15,7 +15,6 @@ symbolic size is at least 2, and was repeated from 1 or not at all; where two sy
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.facts.values import Int, List, NoneValue, Tensor
 from tierup.dialect.mlir import ir
@@ -26,7 +25,6 @@ from tierup.dialect.rewriting.typed import rewrite_typed
 
 
 @register
-@dataclass(frozen=True)
 class ExpandSumToSize(Pass):
     """Rewrite _grad_sum_to_size as a sum and a view."""
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, symbol
 from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.facts.values import Tensor
@@ -38,7 +37,6 @@ from tierup.dialect.rewriting.core import Rule, create, number, rewrite
 
 
 @register
-@dataclass(frozen=True)
 class ExpandToTorch(Pass):
     """Rewrite selects, constant chunks and batched products as torch ops."""
 

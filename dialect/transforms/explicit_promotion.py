@@ -16,7 +16,6 @@ becomes, since np.int32 + np.float32 is np.float64,
 from __future__ import annotations
 
 from tierup.dialect.analysis.ints.positions import Positions
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.inference.refine import is_called, match_edges, splice
 from tierup.dialect.facts.values import Tensor
@@ -32,7 +31,6 @@ from tierup.dialect.rewriting.site import Keep, Site
 
 
 @register
-@dataclass(frozen=True)
 class ExplicitPromotion(Pass):
     """Rewrite ops under NumPy's dtype rules into torch ops with explicit casts."""
 

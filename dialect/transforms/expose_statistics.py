@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.rewriting.core import number, rewrite
 
 
 @register
-@dataclass(frozen=True)
 class ExposeStatistics(Pass):
     """Rewrite layer_norm, group_norm and batch_norm as the ops that also give mean and deviation."""
 

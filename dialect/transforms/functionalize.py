@@ -37,7 +37,6 @@ affair: a guard keeps such calls away.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import LIST_WRITERS, attributes_of, last_of, set_signature
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
@@ -55,7 +54,6 @@ ALIASES = "tierup.result_aliases"
 
 
 @register
-@dataclass(frozen=True)
 class Functionalize(Pass):
     """Turn writes into values: new contents of written arguments become results."""
 

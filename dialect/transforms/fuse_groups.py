@@ -42,7 +42,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Annotated
@@ -73,7 +72,6 @@ EXCLUDED = "tierup.excluded"  # what a module says beside the option `excluded`;
 
 
 @register
-@dataclass(frozen=True)
 class FuseGroups(Pass):
     """Group ops with native code into regions that are compiled as one kernel."""
 

@@ -23,7 +23,6 @@ becomes
 from __future__ import annotations
 
 from tierup.dialect.analysis.raising_arms import leave_out_arm, stands_in_arm
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.facts.inference.refine import STALE, specialise
 from tierup.dialect.mlir import ir
@@ -32,7 +31,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class InferTypes(Pass):
     """Give every value the type that follows from the arguments' types; drop branches that are never taken."""
 

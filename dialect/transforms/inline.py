@@ -25,7 +25,6 @@ gets a remark and stays (`tierup-lower-grad-of` first, where it stands in a `tie
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.ir.walking import function_names, walk
 from tierup.dialect.mlir import ir
@@ -37,7 +36,6 @@ _NO_INLINE = "no_inline"
 
 
 @register
-@dataclass(frozen=True)
 class Inline(Pass):
     """Inline the calls of a module's functions, with call-site locations; refuse recursion."""
 

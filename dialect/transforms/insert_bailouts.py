@@ -21,8 +21,6 @@ sizes of its results. A guard inside a fusion group, or another region that is n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.refine import is_called
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.walking import walk
@@ -34,7 +32,6 @@ from tierup.dialect.speculation.resume_points import live_values
 
 
 @register
-@dataclass(frozen=True)
 class InsertBailouts(Pass):
     """Replace guards by bailouts, which know the values that are live there."""
 

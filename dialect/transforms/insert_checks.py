@@ -28,8 +28,6 @@ Branches that a group's types decide go, after the twin is taken. Types outside 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import InferenceError, infer_function
 from tierup.dialect.facts.inference.refine import splice
@@ -44,7 +42,6 @@ from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked,
 
 
 @register
-@dataclass(frozen=True)
 class InsertChecks(Pass):
     """Guard each fusion group with a check of its inputs, with an unspecialised fallback beside it."""
 

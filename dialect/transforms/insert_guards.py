@@ -22,7 +22,7 @@ may be written are an error: functionalize first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.facts.inference.refined_types import refined_type, value_of_fact
@@ -38,7 +38,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class InsertGuards(Pass):
     """Replace profiles by guards that ask for what was recorded."""
 

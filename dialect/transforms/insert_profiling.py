@@ -43,7 +43,6 @@ A value, or a use, that is profiled already is left alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.sizing import SIZED_BY_OPERANDS, sizing
 from tierup.dialect.ir import torch_types
@@ -63,7 +62,6 @@ _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"
 
 
 @register
-@dataclass(frozen=True)
 class InsertProfiling(Pass):
     """Record arguments, and results whose types inference cannot derive from them; count runs."""
 

@@ -36,8 +36,6 @@ or a live value that it has no form for (a list that is written, a tensor of unk
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.refine import is_called
 from tierup.dialect.ir.structure import is_used, last_of, maker, set_signature
 from tierup.dialect.ir.walking import walk
@@ -52,7 +50,6 @@ FORCED = "tierup.forced_losses"  # the unit attribute of a function in which a t
 
 
 @register
-@dataclass(frozen=True)
 class LowerBailouts(Pass):
     """Turn bailouts into branches around the rest of the program."""
 

@@ -24,8 +24,6 @@ Numbers count from 0 in each function and skip names that are taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.walking import symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, functions, register
@@ -35,7 +33,6 @@ FALLBACK = "tierup.fallback"
 
 
 @register
-@dataclass(frozen=True)
 class OutlineFallbacks(Pass):
     """Make each tierup.fallback a private function, and call it."""
 

@@ -22,7 +22,6 @@ anywhere in the function stays, as does one that an unknown op or a call may cha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Scope
@@ -33,7 +32,6 @@ from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, i
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeListIdioms(LocalRewrites):
     """Fold lengths, items, slices and sums of lists that are written down."""
 

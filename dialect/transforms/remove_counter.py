@@ -15,15 +15,12 @@ For a program that has been recorded often enough and is specialised now: it is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class RemoveCounter(Pass):
     """Remove the op that counts runs."""
 

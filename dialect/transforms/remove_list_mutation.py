@@ -37,7 +37,6 @@ _APPEND, _INSERT, _SET = "torch.aten.append.t", "torch.aten.insert.t", "torch.at
 
 
 @register
-@dataclass(frozen=True)
 class RemoveListMutation(Pass):
     """Make lists with the items that are put into them right afterwards."""
 

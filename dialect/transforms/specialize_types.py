@@ -25,7 +25,6 @@ becomes
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.inference import refine
@@ -42,7 +41,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class SpecializeTypes(Pass):
     """Replace profiles by the types that they recorded."""
 

@@ -27,7 +27,6 @@ What is captured, and what is computed again: dialect/passes/autodiff/capturing.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.autodiff.differentiation import value_form
@@ -37,7 +36,6 @@ from tierup.dialect.transforms.add_gradients import floats
 
 
 @register
-@dataclass(frozen=True)
 class SplitGradient(Pass):
     """Make a function and its gradient two functions."""
 

@@ -31,7 +31,6 @@ condition are counted first, by running a copy of it (autodiff/counting_loops.py
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.autodiff.stacked_lists import stack_lists
@@ -39,7 +38,6 @@ from tierup.dialect.passes.registry import Pass, functions, register
 
 
 @register
-@dataclass(frozen=True)
 class StackLists(Pass):
     """Make lists that grow in loops tensors."""
 

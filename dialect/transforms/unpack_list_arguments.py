@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import forget_results, hand_over, last_of, set_signature, signature
 from tierup.dialect.ir.walking import function_names
@@ -39,7 +38,6 @@ _FOLD = "builtin.module(func.func(tierup-peephole-list-idioms))"
 
 
 @register
-@dataclass(frozen=True)
 class UnpackListArguments(Pass):
     """Let a function take and give the items of lists of tensors."""
 

@@ -30,7 +30,6 @@ three arrays that change places, two where a condition ends them, and a body tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import lcm
 
 from tierup.dialect.ir.structure import handed_over
@@ -45,7 +44,6 @@ _MOST_OPS = 500  # of a body, in all its copies
 
 
 @register
-@dataclass(frozen=True)
 class UnrollExchanges(Pass):
     """Unroll loops that exchange arrays until each has its own name again."""
 

@@ -37,7 +37,6 @@ each copy of a profile keeps the slot, and the record of all rounds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
@@ -47,7 +46,6 @@ from tierup.dialect.rewriting.unrolling import unroll_by, unroll_whole
 
 
 @register
-@dataclass(frozen=True)
 class UnrollLoops(Pass):
     """Unroll small counted loops: whole when the count is known and small, else by a factor."""
 

@@ -13,15 +13,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.language.contracts import Contract, check_graph
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class VerifyGraph(Pass):
     """Check the contract `graph`: ops that tierup knows, writes to written tensors only, no speculation."""
 

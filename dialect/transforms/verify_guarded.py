@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.values import Tensor
@@ -33,7 +32,6 @@ _CONJUNCTION = "torch.aten.__and__.bool"
 
 
 @register
-@dataclass(frozen=True)
 class VerifyGuarded(Pass):
     """Check the contract `guarded`: every refined type follows from guards and checks that dominate it."""
 

@@ -11,8 +11,6 @@ what `tierup-remove-profiling` does, and a test compares the texts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.contracts import Contract, check_graph
 from tierup.dialect.mlir import ir
@@ -23,7 +21,6 @@ PROFILE, COUNT_RUN = "tierup.profile", "tierup.count_run"
 
 
 @register
-@dataclass(frozen=True)
 class VerifyProfiled(Pass):
     """Check the contract `profiled`: a graph with profile ops whose removal gives the graph back."""
 

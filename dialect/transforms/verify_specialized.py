@@ -11,8 +11,6 @@ Checked in the bodies of all `tierup.fusion_group`s, and whole in functions that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function
 from tierup.dialect.facts.inference.unset import is_open
@@ -31,7 +29,6 @@ _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.co
 
 
 @register
-@dataclass(frozen=True)
 class VerifySpecialized(Pass):
     """Check the contract `specialized`: what lowering accepts, named by the user's op and line where it is broken."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import attributes_of, hand_over, handed_over, move_into, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -24,7 +23,6 @@ from tierup.lowering.building import builders as b
 
 
 @register
-@dataclass(frozen=True)
 class AlignLoops(Pass):
     """Let scf.while carry arrays first, in one order."""
 

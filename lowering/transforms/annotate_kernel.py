@@ -14,7 +14,6 @@ that threads share (tierup-share-loops) says which memory is reached through one
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -27,7 +26,6 @@ from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
 
 
 @register
-@dataclass(frozen=True)
 class AnnotateKernel(Pass):
     """Mark entries inline and their pointers noalias, and all functions internal."""
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tierup.dialect.base.exceptions import INT_TOO_LARGE
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, PassFailure, register
@@ -30,7 +29,6 @@ from tierup.lowering.building.origins import Origin, origin
 
 
 @register
-@dataclass(frozen=True)
 class AssertsToStatus(Pass):
     """Replace assertions by stores of an error site to a status slot."""
 

@@ -14,7 +14,6 @@ The arguments stay, unused. Sizes may hang on the values, so types are inferred 
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.refine import STALE
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
@@ -27,7 +26,6 @@ _PYTHON = {ArgumentKind.BOOL: bool, ArgumentKind.INT: int, ArgumentKind.FLOAT: f
 
 
 @register
-@dataclass(frozen=True)
 class BakeArguments(Pass):
     """Replace arguments whose value the guards promise by constants."""
 

@@ -25,7 +25,6 @@ to be NaN. Arms that do more than LLVM computes ahead of a choice anyway stay as
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import attributes_of, hand_over, handed_over, maker, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -38,7 +37,6 @@ _MOST_OPS = 3  # of an arm, its yield not counted
 
 
 @register
-@dataclass(frozen=True)
 class ChooseTerms(Pass):
     """Add a chosen term in each round, where it was chosen whether to add one."""
 

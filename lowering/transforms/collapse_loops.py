@@ -14,7 +14,6 @@ division to find its place.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
@@ -25,7 +24,6 @@ _MAKERS = frozenset({"memref.alloc", "memref.alloca"})
 
 
 @register
-@dataclass(frozen=True)
 class CollapseLoops(Pass):
     """Make one loop of neighbouring loops of ops on buffers."""
 

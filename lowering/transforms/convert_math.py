@@ -11,7 +11,6 @@ MLIR's passes do it: convert-math-to-llvm, and for what has no intrinsic convert
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import registry
 from tierup.dialect.passes.registry import Pass, register
@@ -19,7 +18,6 @@ from tierup.lowering.building import builders as b
 
 
 @register
-@dataclass(frozen=True)
 class ConvertMath(Pass):
     """Convert math to LLVM's intrinsics and to calls of the C library."""
 

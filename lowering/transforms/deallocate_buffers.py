@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import registry
 from tierup.dialect.passes.registry import Pass, register
@@ -29,7 +28,6 @@ _HAND_ON = frozenset({"cf.br", "cf.cond_br", "func.return", "scf.while"})  # the
 
 
 @register
-@dataclass(frozen=True)
 class DeallocateBuffers(Pass):
     """Free what the functions of a module allocate."""
 

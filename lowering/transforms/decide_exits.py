@@ -17,7 +17,6 @@ check stands before have said to inference what symbols are, and become casts. S
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -33,7 +32,6 @@ _MOST = ERROR_BASE - EXIT_BASE
 
 
 @register
-@dataclass(frozen=True)
 class DecideExits(Pass):
     """Decide how what lives on at an exit reaches the caller."""
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.inference.infer import Inference
@@ -56,7 +55,6 @@ _OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)
 
 
 @register
-@dataclass(frozen=True)
 class DecideResults(Pass):
     """Decide the kind of each result, and which sizes the kernel checks."""
 

@@ -22,7 +22,6 @@ A `tierup.forced` function counts how often it is asked, and compares.
 from __future__ import annotations
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import with_more
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
@@ -42,7 +41,6 @@ _GLOBALS = 0xDEADBEEF  # what memref.get_global says it has allocated
 
 
 @register
-@dataclass(frozen=True)
 class DefineExits(Pass):
     """Give the functions that exits call their bodies."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import torch_name
@@ -30,7 +29,6 @@ _RAISE = "torch.prim.RaiseException"
 
 
 @register
-@dataclass(frozen=True)
 class DropMessages(Pass):
     """Give exceptions empty messages, and drop what made them: in the block that raises, and before it what cannot raise."""
 

@@ -13,7 +13,6 @@ math.floor, math.absf, ...) is left to LLVM, and what is marked `tierup.library_
 from __future__ import annotations
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, PassFailure, register
@@ -27,7 +26,6 @@ LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a libra
 
 
 @register
-@dataclass(frozen=True)
 class ExpandMath(Pass):
     """Expand math functions into arith ops that vectorise."""
 

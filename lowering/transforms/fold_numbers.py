@@ -11,7 +11,6 @@ Ops that may raise stay.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.values import Bool, Float, Int
 from tierup.dialect.ir.constants import TYPES
 from tierup.dialect.mlir import ir
@@ -24,7 +23,6 @@ from tierup.lowering.building import torch_ops as t
 
 
 @register
-@dataclass(frozen=True)
 class FoldNumbers(Pass):
     """Replace numbers that inference knows by constants."""
 

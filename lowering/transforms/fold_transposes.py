@@ -10,7 +10,6 @@ which BLAS does with a flag, and loops with other strides.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -19,7 +18,6 @@ from tierup.lowering.building.generics import NAMED_PRODUCTS, order_of, read_in_
 
 
 @register
-@dataclass(frozen=True)
 class FoldTransposes(Pass):
     """Let matrix products read transposed operands in place."""
 

@@ -13,7 +13,6 @@ the other memory afterwards. Functions that may be left in mid-program stay as t
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -22,7 +21,6 @@ from tierup.lowering.building import builders as b
 
 
 @register
-@dataclass(frozen=True)
 class ForwardResults(Pass):
     """Compute results where they are wanted, not in memory that is copied there."""
 

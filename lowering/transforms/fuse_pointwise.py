@@ -36,7 +36,6 @@ Shape = tuple[int, ...]
 
 
 @register
-@dataclass(frozen=True)
 class FusePointwise(Pass):
     """Pointwise loops over the same elements become one loop."""
 

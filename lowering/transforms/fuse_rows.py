@@ -33,7 +33,6 @@ ROWS = "tierup.rows"  # on the loop: its iterations touch nothing of one another
 
 
 @register
-@dataclass(frozen=True)
 class FuseRows(Pass):
     """Ops that work row by row share one loop over the rows."""
 

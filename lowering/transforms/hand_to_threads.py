@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -33,7 +32,6 @@ from tierup.lowering.transforms.share_loops import SHARED
 
 
 @register
-@dataclass(frozen=True)
 class HandToThreads(Pass):
     """Have threads call the functions that they share."""
 

@@ -37,7 +37,6 @@ from typing import Any
 
 from tierup.dialect.analysis.raising import hangs_on_kinds, hangs_on_numbers, raises_for_values
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
@@ -71,7 +70,6 @@ _STRIDES = {
 
 
 @register
-@dataclass(frozen=True)
 class HideFromFolding(Pass):
     """Hide from canonicalisation what it would change."""
 

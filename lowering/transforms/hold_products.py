@@ -12,7 +12,6 @@ makes a loop that goes down the columns. What BLAS will take is held while these
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -24,7 +23,6 @@ KIND = "kind"
 
 
 @register
-@dataclass(frozen=True)
 class HoldProducts(Pass):
     """Keep matrix products out of fusion."""
 

@@ -23,7 +23,6 @@ from typing import Union
 from tierup.dialect.analysis.ints.positions import INSIDE, NOT_NEGATIVE
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import Category
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -68,7 +67,6 @@ def bounds_of_index(op: ir.Operation) -> list[tuple[int, int]]:
 
 
 @register
-@dataclass(frozen=True)
 class InsertBoundsChecks(Pass):
     """Assert that indices are in range and integer divisors are not zero."""
 

@@ -24,7 +24,6 @@ from functools import reduce
 from math import prod
 from operator import and_
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import promotion
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -41,7 +40,6 @@ MOST_ELEMENTS = 1 << 30  # of what native code makes of sizes that the run compu
 
 
 @register
-@dataclass(frozen=True)
 class InsertSizeChecks(Pass):
     """Assert that sizes which the run computes fit the elements."""
 

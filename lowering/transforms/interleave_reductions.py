@@ -13,7 +13,6 @@ and pay in LLVM's time, so that it is off for them.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -23,7 +22,6 @@ _INTERLEAVED = "#llvm.loop_annotation<interleave = <count = 4 : i32>>"
 
 
 @register
-@dataclass(frozen=True)
 class InterleaveReductions(Pass):
     """Ask LLVM for four chains where a loop reduces in few operations."""
 

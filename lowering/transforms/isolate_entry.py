@@ -16,7 +16,6 @@ is refused.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, functions, register
@@ -29,7 +28,6 @@ _CONTINUATION = "continuation"
 
 
 @register
-@dataclass(frozen=True)
 class IsolateEntry(Pass):
     """Make every function but the entry one that is inlined or dropped."""
 

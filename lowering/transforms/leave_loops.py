@@ -41,7 +41,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -56,7 +55,6 @@ _OF_MEMORY = ("memref.alloc", "memref.dealloc", "memref.alloca", "memref.realloc
 
 
 @register
-@dataclass(frozen=True)
 class LeaveLoops(Pass):
     """Branch out of loops where the program or a failed check leaves them."""
 

@@ -12,7 +12,6 @@ bits + 0x7fff + (bit 16), shifted right by 16: the usual way to round an integer
 from __future__ import annotations
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.passes.registry import Pass, register
@@ -25,7 +24,6 @@ _EMULATE = "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-
 
 
 @register
-@dataclass(frozen=True)
 class LegalizeBf16(Pass):
     """Compute bf16 in f32, and convert with integer arithmetic."""
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import handed_over, take_place
 from tierup.dialect.mlir import ir
@@ -30,7 +29,6 @@ STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from r
 
 
 @register
-@dataclass(frozen=True)
 class LowerControlFlow(Pass):
     """Lower torch.prim.If and torch.prim.Loop to scf."""
 

@@ -11,7 +11,6 @@ A size that is not static is 0 there.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import UNSET, take_place
 from tierup.dialect.mlir import ir
@@ -23,7 +22,6 @@ from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, native
 
 
 @register
-@dataclass(frozen=True)
 class LowerExits(Pass):
     """Lower tierup.exit, tierup.forced and torch.prim.Uninitialized out of the torch dialect."""
 

@@ -40,7 +40,6 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import take_place
@@ -68,7 +67,6 @@ _IN_NO_TABLE = ("torch.constant.", "torch.runtime.", *(f"torch.prim.{name}" for 
 
 
 @register
-@dataclass(frozen=True)
 class LowerOps(Pass):
     """Lower ops on tensors and numbers to linalg, tensor and arith, with tier 0's semantics for every dtype."""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -26,7 +25,6 @@ ALLOCATES = "tierup.allocates"
 
 
 @register
-@dataclass(frozen=True)
 class MarkAllocations(Pass):
     """Say of a module whether it allocates much, or as much as the run says."""
 

@@ -34,7 +34,6 @@ from math import prod
 from tierup.dialect.analysis.ints.conditions import LOOP
 from tierup.dialect.analysis.ints.positions import INSIDE, NOT_NEGATIVE, Positions
 from tierup.dialect.analysis.ints.short_loops import has_few_rounds
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.dims import Dim, Symbol, at_least, atom, maximum, minimum, substitute
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Tensor, Value
@@ -62,7 +61,6 @@ MOST_STATIC = 1 << 43  # elements, of up to 16 bytes, of sizes that are numbers:
 
 
 @register
-@dataclass(frozen=True)
 class MarkSizes(Pass):
     """Mark ops of whose sizes inference knows what checks and control flow ask."""
 

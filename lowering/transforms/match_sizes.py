@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts import dims
 from tierup.dialect.facts.dims import Dim
 from tierup.dialect.facts.inference.infer import Inference
@@ -35,7 +34,6 @@ _LIST = "torch.prim.ListConstruct"
 
 
 @register
-@dataclass(frozen=True)
 class MatchSizes(Pass):
     """Check sizes that only the run knows where they must be equal."""
 

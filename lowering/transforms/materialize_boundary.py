@@ -20,7 +20,6 @@ fresh memory and arguments are only read.
 from __future__ import annotations
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import hand_over, last_of, maker, set_signature
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, PassFailure, register
@@ -30,7 +29,6 @@ from tierup.lowering.building.arith import of
 
 
 @register
-@dataclass(frozen=True)
 class MaterializeBoundary(Pass):
     """Turn tensor arguments and results of functions into buffers given by the caller."""
 

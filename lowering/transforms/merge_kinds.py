@@ -23,7 +23,6 @@ those around it; what is not proven stays. Taken are sums, differences, products
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over, maker, move_out, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -36,7 +35,6 @@ _MOST_DECIDED = 6  # conditions that a proof tells apart: each doubles its work
 
 
 @register
-@dataclass(frozen=True)
 class MergeKinds(Pass):
     """Compute with one place of what a loop carries in two."""
 

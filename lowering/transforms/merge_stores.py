@@ -19,7 +19,6 @@ into it would copy. Strides, and parts that something else reads, are left alone
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -32,7 +31,6 @@ _DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
 @register
-@dataclass(frozen=True)
 class MergeStores(Pass):
     """Store into a part of a part at once, and fill constant arrays that are stored into."""
 

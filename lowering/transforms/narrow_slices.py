@@ -42,7 +42,6 @@ _SLICES = {_SLICE: 1, "aten.slice_scatter": 2}  # the operand that says along wh
 
 
 @register
-@dataclass(frozen=True)
 class NarrowSlices(Pass):
     """Make windows of slices that must have a certain length."""
 

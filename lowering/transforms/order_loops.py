@@ -13,7 +13,6 @@ are taken in order, a position is the first one.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -27,7 +26,6 @@ _REASSOCIATES = "reassoc"
 
 
 @register
-@dataclass(frozen=True)
 class OrderLoops(Pass):
     """Let the loops of each linalg.generic run as its first input lies in memory."""
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -40,7 +39,6 @@ _NUMPYS = "jit"
 
 
 @register
-@dataclass(frozen=True)
 class OrderResults(Pass):
     """Say in which order the dims of results lie in memory."""
 

@@ -22,7 +22,6 @@ knows what a test wants, and hands the live values over itself.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
@@ -36,7 +35,6 @@ EXITS = "tierup.exits"
 
 
 @register
-@dataclass(frozen=True)
 class OutlineExits(Pass):
     """Make each exit of an entry a call of a function that hands over the live values."""
 

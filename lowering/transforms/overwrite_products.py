@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -26,7 +25,6 @@ from tierup.lowering.ops.products.contractions import is_blas_product
 
 
 @register
-@dataclass(frozen=True)
 class OverwriteProducts(Pass):
     """Matrix products that start from zeros overwrite their buffer."""
 

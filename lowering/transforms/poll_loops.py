@@ -80,7 +80,6 @@ class _Work:
 
 
 @register
-@dataclass(frozen=True)
 class PollLoops(Pass):
     """Let the program's long loops give other threads and signals their turn."""
 

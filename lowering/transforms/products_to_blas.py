@@ -72,7 +72,6 @@ _NARROW = 128  # columns
 
 
 @register
-@dataclass(frozen=True)
 class ProductsToBlas(Pass):
     """Call BLAS for matrix products of f32 and f64 buffers."""
 

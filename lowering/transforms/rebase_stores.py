@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -30,7 +29,6 @@ _STATIC = ("static_offsets", "static_sizes", "static_strides")
 
 
 @register
-@dataclass(frozen=True)
 class RebaseStores(Pass):
     """Let stores into one part of an array follow one another."""
 

@@ -14,7 +14,6 @@ left. The values that guards promise of numbers are put in later, where the kern
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.refine import match_edges
 from tierup.dialect.ir.structure import set_signature
@@ -27,7 +26,6 @@ from tierup.lowering.building import builders as b
 
 
 @register
-@dataclass(frozen=True)
 class RefineArguments(Pass):
     """Give the arguments of an entry the types of its guards."""
 

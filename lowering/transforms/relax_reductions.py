@@ -15,7 +15,6 @@ Products whose order is free say so themselves (lowering/ops/reductions/sums.py)
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -26,7 +25,6 @@ _LIBERTIES = {"arith.addf": "reassoc", "arith.maximumf": "nsz", "arith.minimumf"
 
 
 @register
-@dataclass(frozen=True)
 class RelaxReductions(Pass):
     """Let LLVM take the sums of a reduction in any order, and either zero for a maximum."""
 

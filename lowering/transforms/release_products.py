@@ -9,7 +9,6 @@ See hold_products.py.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -19,7 +18,6 @@ from tierup.lowering.transforms.hold_products import HELD, KIND
 
 
 @register
-@dataclass(frozen=True)
 class ReleaseProducts(Pass):
     """Matrix products that were held are products again."""
 

@@ -14,7 +14,6 @@ that no op makes any more is copied. Backwards: what such an op reads is hidden,
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -24,7 +23,6 @@ from tierup.lowering.building import builders as b
 
 
 @register
-@dataclass(frozen=True)
 class RestoreHidden(Pass):
     """Put back what was hidden from canonicalisation."""
 

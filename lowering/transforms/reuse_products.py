@@ -17,7 +17,6 @@ cuts between ops; before tierup-separate-results.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -26,7 +25,6 @@ from tierup.lowering.building.generics import OVERWRITES, again, is_parallel, ma
 
 
 @register
-@dataclass(frozen=True)
 class ReuseProducts(Pass):
     """Compute what is made of a BLAS product, element by element, in the product's memory."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import blocks, hand_over, handed_over, is_used, last_of, made_again, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -35,7 +34,6 @@ _DYNAMIC = -(1 << 63)  # ShapedType's mark of an offset that is an operand
 
 
 @register
-@dataclass(frozen=True)
 class ScalarizeElements(Pass):
     """Compute with numbers what loops compute of tensors of rank 0."""
 

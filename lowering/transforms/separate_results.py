@@ -38,7 +38,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -54,7 +53,6 @@ _SAME_MEMORY = frozenset({"tensor.cast", "tensor.expand_shape", "tensor.collapse
 
 
 @register
-@dataclass(frozen=True)
 class SeparateResults(Pass):
     """Give each result a chain of destinations that nothing else uses."""
 

@@ -17,7 +17,6 @@ which is transposed back. What is said of symbols goes, since the guards say it 
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import hand_over, is_used, set_signature
 from tierup.dialect.mlir import ir
@@ -39,7 +38,6 @@ _COMPUTED = {
 
 
 @register
-@dataclass(frozen=True)
 class SettleResults(Pass):
     """Leave in an entry the results that the kernel computes."""
 

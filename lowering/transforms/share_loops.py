@@ -63,7 +63,6 @@ _KNOWN = frozenset({
 
 
 @register
-@dataclass(frozen=True)
 class ShareLoops(Pass):
     """Make functions of loops that threads can share."""
 

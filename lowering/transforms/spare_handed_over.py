@@ -15,7 +15,6 @@ look for buffers which nothing but a loop and a deallocation uses (tierup-fuse-r
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -31,7 +30,6 @@ HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"
 
 
 @register
-@dataclass(frozen=True)
 class SpareHandedOver(Pass):
     """Free memory only when no exit has handed it over."""
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes, symbol_of
 from tierup.dialect.mlir import ir
@@ -45,7 +44,6 @@ _CHEAP = ("arith.constant", "tensor.empty", "linalg.fill", _TO_TENSOR)  # made a
 
 
 @register
-@dataclass(frozen=True)
 class SplitKernel(Pass):
     """Turn a long entry into calls of parts of bounded length."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base
@@ -42,7 +41,6 @@ _NEUTRAL: dict[str, Callable[[ir.Type], float | int]] = {
 
 
 @register
-@dataclass(frozen=True)
 class SplitReductions(Pass):
     """Reduce long arrays part by part."""
 

@@ -15,7 +15,6 @@ Comes after linalg became loops.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, PassFailure, register
 from tierup.lowering.building import builders as b
@@ -24,7 +23,6 @@ from tierup.lowering.transforms.share_loops import SHARED
 
 
 @register
-@dataclass(frozen=True)
 class SplitShared(Pass):
     """Let functions that threads share do a part of their iterations."""
 

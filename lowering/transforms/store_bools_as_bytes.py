@@ -14,7 +14,6 @@ it. A byte that is not 0 is true, as for NumPy. Behind the conversion to the LLV
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import attributes_of, take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -23,7 +22,6 @@ from tierup.lowering.building.arith import CmpI
 
 
 @register
-@dataclass(frozen=True)
 class StoreBoolsAsBytes(Pass):
     """Read and write bools in memory as bytes."""
 

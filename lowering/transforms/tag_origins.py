@@ -12,7 +12,6 @@ Passes carry locations along, so what becomes of an op still says where it began
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -20,7 +19,6 @@ from tierup.lowering.building.origins import tag
 
 
 @register
-@dataclass(frozen=True)
 class TagOrigins(Pass):
     """Write the name of each op of the program into its location."""
 

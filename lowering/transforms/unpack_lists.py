@@ -17,7 +17,6 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
@@ -31,7 +30,6 @@ Piece = Callable[[ir.Operation, int], "tuple[ir.Value, ir.Value] | None"]  # (op
 
 
 @register
-@dataclass(frozen=True)
 class UnpackLists(Pass):
     """Replace pieces of lists by the values that they are: selects, slices, sizes."""
 

@@ -15,7 +15,6 @@ before arith becomes the LLVM dialect.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, maker, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -26,7 +25,6 @@ _PRODUCT = "arith.mulsi_extended"
 
 
 @register
-@dataclass(frozen=True)
 class UseOverflowFlags(Pass):
     """Ask the overflow flag whether a product fits."""
 

@@ -6,7 +6,6 @@ guards has no lowering, since types of its tensors are not known, so this pass s
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, PassFailure, functions, register
 from tierup.lowering.analysis.stated import entry_of
@@ -15,7 +14,6 @@ _REMEDY = '`tierup-run --repeat 2 --emit=recorded` and f.plan("recorded") print 
 
 
 @register
-@dataclass(frozen=True)
 class VerifyEntry(Pass):
     """Fail where no function is the entry of a version, with guards."""
 

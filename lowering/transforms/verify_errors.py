@@ -10,7 +10,6 @@ What nobody uses is dropped on the way to machine code, and what only that uses;
 from __future__ import annotations
 
 from tierup.dialect.analysis.raising import hangs_on_kinds, hangs_on_numbers, raises_for_values, refuses_none
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import unerased
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Op
@@ -25,7 +24,6 @@ from tierup.lowering.transforms.insert_size_checks import sizes_given
 
 
 @register
-@dataclass(frozen=True)
 class VerifyErrors(Pass):
     """Fail at an unused op that may raise without a check."""
 

@@ -7,7 +7,6 @@ left to the next clean-up.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
@@ -21,7 +20,6 @@ _HARMLESS = ("torch.constant.", "torch_c.", "torch.prim.ListConstruct", "torch.p
 
 
 @register
-@dataclass(frozen=True)
 class VerifyLowered(Pass):
     """Fail at an op of the torch dialect that has no lowering."""
 

@@ -11,7 +11,6 @@ Not left to the conversions: some of torch-mlir's patterns run for ever on what 
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.unset import is_open
 from tierup.dialect.ir.structure import UNSET
 from tierup.dialect.ir.walking import torch_name
@@ -24,7 +23,6 @@ from tierup.lowering.building.refused import Refused
 
 
 @register
-@dataclass(frozen=True)
 class VerifyNative(Pass):
     """Fail at an op that has no native code, and at a call that could not be inlined."""
 

@@ -8,7 +8,6 @@ rules only.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.attributes import PROMOTION
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -17,7 +16,6 @@ from tierup.lowering.building.refused import Refused
 
 
 @register
-@dataclass(frozen=True)
 class VerifyPromotion(Pass):
     """Fail at an op that still follows NumPy's dtype rules."""
 

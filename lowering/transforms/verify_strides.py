@@ -9,7 +9,6 @@ Among values, which all are row-major, such a view could always be had; tier 0 a
 from __future__ import annotations
 
 from tierup.dialect.analysis.contiguity import Known, doubtful_view
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Bool, Shape, Tensor
 from tierup.dialect.mlir import ir
@@ -37,7 +36,6 @@ class _Inferred(Known):
 
 
 @register
-@dataclass(frozen=True)
 class VerifyStrides(Pass):
     """Fail at a view that may raise for the strides of its operand."""
 

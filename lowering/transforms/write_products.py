@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -33,7 +32,6 @@ from tierup.lowering.ops.products.kernels import BYTES, DEPTH, Kernel, Kind, dec
 
 
 @register
-@dataclass(frozen=True)
 class WriteProducts(Pass):
     """Give the kernels for products their bodies."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,6 @@ def log() -> Iterator[list[str]]:
     lines: list[str] = []
 
     @register
-    @dataclass(frozen=True)
     class Note(Pass):
         """Write down what it is called on."""
 
@@ -51,7 +49,6 @@ def log() -> Iterator[list[str]]:
             lines.append(f"{name} {self}")
 
     @register
-    @dataclass(frozen=True)
     class Fail(Pass):
         """Fail at the first op of the first function."""
 
@@ -63,7 +60,6 @@ def log() -> Iterator[list[str]]:
             raise PassFailure(first, "is not to my taste", (function, "it is in here"))
 
     @register
-    @dataclass(frozen=True)
     class Break(Pass):
         """Leave an op behind that its definition forbids."""
 
@@ -75,7 +71,6 @@ def log() -> Iterator[list[str]]:
                 ir.Operation.create("tierup.count_run", attributes={"run": ir.UnitAttr.get()})
 
     @register
-    @dataclass(frozen=True)
     class Mistype(Pass):
         """Leave a function behind that is not of its type."""
 
@@ -223,7 +218,6 @@ def test_registration_refuses_what_no_command_line_could_say(log: list[str]) -> 
     with pytest.raises(ValueError, match="two passes are named tierup-test-note"):
 
         @register
-        @dataclass(frozen=True)
         class Other(Pass):
             """Another."""
 
@@ -234,7 +228,6 @@ def test_registration_refuses_what_no_command_line_could_say(log: list[str]) -> 
     with pytest.raises(ValueError, match="options are bool, int, float, str"):
 
         @register
-        @dataclass(frozen=True)
         class Strange(Pass):
             """Strange."""
 
@@ -246,7 +239,6 @@ def test_registration_refuses_what_no_command_line_could_say(log: list[str]) -> 
     with pytest.raises(ValueError, match="neither run nor run_on_function"):
 
         @register
-        @dataclass(frozen=True)
         class Idle(Pass):
             """Idle."""
 

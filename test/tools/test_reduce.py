@@ -24,12 +24,10 @@ T = "!torch.vtensor<[8,16],f32>"
 
 PASSES = '''\
 import os, time
-from dataclasses import dataclass
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
-@dataclass(frozen=True)
 class NoCosine(Pass):
     """Fails on the cosine of a sum, in a way of your choice."""
 

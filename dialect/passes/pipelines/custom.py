@@ -1,7 +1,6 @@
 """Passes that users add to every compile, before or after fusion.
 
     @tierup.register_pass(when="pre-fusion")
-    @dataclass(frozen=True)
     class CountOps(tierup.Pass):
         \"\"\"Say how many ops a version has.\"\"\"
 
@@ -17,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import field
+from typing import TypeVar, dataclass_transform
 
 from tierup.dialect.base import forking
 from tierup.dialect.language import ops
@@ -38,9 +38,11 @@ class CustomPassError(Exception):
     """A user's pass that raised. `__cause__` is what it raised; the message names the pass."""
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def register_pass(when: str) -> Callable[[P], P]:
     """Class decorator: run this pass in every compile from now on, `pre-fusion` (on the typed graph, NumPy's promotion made
-    explicit) or `post-fusion` (on what goes to lowering). The pass gets its name in `tierup-opt` too.
+    explicit) or `post-fusion` (on what goes to lowering). The class becomes a frozen dataclass, where it is none yet, and the pass gets its
+    name in `tierup-opt` too.
 
     A class of the same name takes the place of the old one, so that a notebook cell can be run again. Versions that exist stay.
     Raises ValueError for another `when`, and for what `Pass` asks of a class.

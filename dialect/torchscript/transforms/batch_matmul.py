@@ -36,7 +36,6 @@ little more than its call, and 32 of them as a batch a quarter. Above some 65536
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.analysis.alias import AliasAnalysis
@@ -54,7 +53,6 @@ from tierup.dialect.passes.registry import AtLeast, Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class BatchMatmul(Pass):
     """Batch sums of matrix products, and products with a common side."""
 

@@ -19,8 +19,6 @@ becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tierup.dialect.facts.inference.refined_types import cast
@@ -39,7 +37,6 @@ _LITERAL, _NUMBER = "torch.vtensor.literal", "torch.prim.NumToTensor.Scalar"
 
 
 @register
-@dataclass(frozen=True)
 class CanonicalizeOps(Pass):
     """Scalar overloads for constant tensors of rank 0, and constant chunks."""
 

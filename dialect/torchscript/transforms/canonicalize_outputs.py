@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import blocks, last_of, made_again
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir
@@ -36,7 +35,6 @@ _PLACE = "tierup.place"  # of each op in the text, while the pass runs: the bind
 
 
 @register
-@dataclass(frozen=True)
 class CanonicalizeOutputs(Pass):
     """Order the results of branches and loops by first use, unused ones last."""
 

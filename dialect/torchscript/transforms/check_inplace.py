@@ -10,8 +10,6 @@ Regions of all ops are searched. Nothing is changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.walking import torch_name, walk
 from tierup.dialect.language.contracts import STRUCTURE
 from tierup.dialect.mlir import ir
@@ -21,7 +19,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class CheckInplace(Pass):
     """Fail at in-place ops that cannot become values."""
 

@@ -17,7 +17,6 @@ With `single` a second group on one path through a function is an error as well:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.ir.structure import blocks, maker
 from tierup.dialect.ir.walking import function_names
@@ -39,7 +38,6 @@ _COMPUTING = frozenset({"tierup.autograd_add", "tierup.batched_mm_side", "tierup
 
 
 @register
-@dataclass(frozen=True)
 class CheckStrictFusion(Pass):
     """Fail for every op on tensors that stands in no fusion group."""
 

@@ -23,8 +23,6 @@ literals typed, in the regions of all ops. `tierup.requires_grad` goes as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.analysis.requires_grad import argument_states, set_argument_states
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
@@ -35,7 +33,6 @@ _RECORDS = {"tierup.profile": "profiled", "tierup.count_run": "runs"}
 
 
 @register
-@dataclass(frozen=True)
 class ClearProfiling(Pass):
     """Forget dtypes, sizes, symbols, records and requires_grad everywhere."""
 

@@ -14,7 +14,7 @@ change: what a guard or a check expects is tested at run time and stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir.attributes import facts_of, profiled_attr
@@ -24,7 +24,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class ClearUndefinedness(Pass):
     """Drop definedness from what profiles recorded."""
 

@@ -30,7 +30,6 @@ MLIR's `canonicalize` hoists and merges constants too, but drops unused ops, wit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis, loops_around
 from tierup.dialect.analysis.points_to import BODIES
@@ -41,7 +40,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class ConstantPooling(Pass):
     """Hoist constants to the start of the function and merge equal ones."""
 

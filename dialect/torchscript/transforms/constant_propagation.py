@@ -26,7 +26,6 @@ MLIR's `sccp` and `canonicalize` fold what torch's ops fold by themselves, which
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.analysis.alias import AliasAnalysis
@@ -46,7 +45,6 @@ _SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
 
 
 @register
-@dataclass(frozen=True)
 class ConstantPropagation(Pass):
     """Run ops on constants at compile time; resolve branches and loops that constants decide."""
 

@@ -29,7 +29,6 @@ continuations and backward graphs are left as they are, and so is a function of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.analysis.alias import AliasAnalysis
@@ -50,7 +49,6 @@ from tierup.dialect.speculation import CONTINUATION
 
 
 @register
-@dataclass(frozen=True)
 class CreateDifferentiableSubgraphs(Pass):
     """Group differentiable ops into tierup.differentiable."""
 

@@ -25,15 +25,12 @@ MLIR's `trivial-dce` and `remove-dead-values` know no writes through views, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.analysis.liveness import eliminate_dead_code
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class DeadCodeElimination(Pass):
     """Remove dead ops, dead results of branches, and dead values that loops carry; writes nobody sees are dead."""
 

@@ -18,7 +18,6 @@ group for itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import NEEDS_GRADIENT, State, argument_states
 from tierup.dialect.facts.profiled import Profiled
@@ -29,7 +28,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class DecideGradient(Pass):
     """Note on functions whether records saw a gradient wanted."""
 

@@ -23,8 +23,6 @@ Our own lowering fuses these ops better as they are (one BLAS call, one pass ove
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue
 from tierup.dialect.mlir import ir
@@ -34,7 +32,6 @@ from tierup.dialect.rewriting.typed import Rule, rewrite_typed
 
 
 @register
-@dataclass(frozen=True)
 class DecomposeOps(Pass):
     """Take addmm, baddbmm, linear, layer_norm and batch_norm apart."""
 

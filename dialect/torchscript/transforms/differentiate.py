@@ -38,7 +38,6 @@ from dataclasses import replace
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import RequiresGrad
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.constants import constant
 from tierup.dialect.ir.structure import last_of, read_others
@@ -53,7 +52,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class Differentiate(Pass):
     """Give differentiable groups their gradients."""
 

@@ -22,7 +22,6 @@ does not use is passed on, and not checked. A group that takes checked values is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad, argument_states
 from tierup.dialect.facts.profiled import Profiled
@@ -40,7 +39,6 @@ CHECK = "tierup.check_requires_grad"
 
 
 @register
-@dataclass(frozen=True)
 class GuardDifferentiable(Pass):
     """Guard each differentiable group with a check of requires_grad, with its forward ops as a fallback."""
 

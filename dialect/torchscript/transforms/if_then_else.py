@@ -17,8 +17,6 @@ A branch with one result whose arms hold constants at most. Both values are then
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir
@@ -26,7 +24,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class IfThenElse(Pass):
     """Turn branches that only choose between two values into selects."""
 

@@ -18,7 +18,6 @@ knows nothing. Inside, what profiles saw of requires_grad is forgotten: its valu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.ir.walking import walk
@@ -31,7 +30,6 @@ _TORCH = ("torch.aten.", "torch.prim.", "torch.constant.", "torch.vtensor.litera
 
 
 @register
-@dataclass(frozen=True)
 class InlineDifferentiable(Pass):
     """Undo differentiable groups of fewer than `threshold` ops."""
 

@@ -32,7 +32,6 @@ remark; so is one that has nothing to generalise, and one whose tensors are chec
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from tierup.dialect.facts.dims import symbol
@@ -55,7 +54,6 @@ from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked,
 
 
 @register
-@dataclass(frozen=True)
 class InsertSymbolicChecks(Pass):
     """Guard fusion groups with a check of symbolic sizes and stride classes, with an unspecialised fallback beside them."""
 

@@ -25,7 +25,6 @@ not a constant, a callee without a body, and a function whose attributes count r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
@@ -43,7 +42,6 @@ _FORWARDING = frozenset({"torch.prim.If", "torch.prim.Loop", "func.call"})
 
 
 @register
-@dataclass(frozen=True)
 class LowerAllTuples(Pass):
     """Replace tuples by their elements everywhere, in signatures too."""
 

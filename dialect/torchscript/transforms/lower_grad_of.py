@@ -21,8 +21,6 @@ The regions of all ops are searched, those of other `tierup.grad_of` too. Every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import if_, take_place, yield_
 from tierup.dialect.ir.walking import ops_of, unerased, walk
@@ -34,7 +32,6 @@ GRAD_OF = "tierup.grad_of"
 
 
 @register
-@dataclass(frozen=True)
 class LowerGradOf(Pass):
     """Make each tierup.grad_of a branch on whether any of its gradients is defined."""
 

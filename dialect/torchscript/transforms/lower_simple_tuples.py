@@ -11,8 +11,6 @@ A tuple of tuples is taken apart from the outside in. Where the tuple's type sai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import unerased, walk
@@ -24,7 +22,6 @@ CONSTRUCT, UNPACK, INDEX = "torch.prim.TupleConstruct", "torch.prim.TupleUnpack"
 
 
 @register
-@dataclass(frozen=True)
 class LowerSimpleTuples(Pass):
     """Replace the pieces of tuples made in the graph by what they were made of."""
 

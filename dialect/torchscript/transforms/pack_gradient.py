@@ -34,8 +34,6 @@ does one that is packed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.analysis.requires_grad import set_argument_states
 from tierup.dialect.ir.structure import read_others
 from tierup.dialect.ir.walking import function_names, ops_of, symbol_of
@@ -47,7 +45,6 @@ from tierup.dialect.rewriting.outlining import outline
 
 
 @register
-@dataclass(frozen=True)
 class PackGradient(Pass):
     """Make the two graphs of each differentiable group private functions, and call them."""
 

@@ -32,7 +32,6 @@ at, is one place in the program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.ir.attributes import i64
@@ -46,7 +45,6 @@ PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both ha
 
 
 @register
-@dataclass(frozen=True)
 class PeelLoops(Pass):
     """Split loops into their first rounds and the rest."""
 

@@ -9,8 +9,6 @@ nothing; the ancestor goes through the parts once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.torchscript.transforms.peephole_alias_sensitive import PeepholeAliasSensitive
@@ -22,7 +20,6 @@ from tierup.dialect.transforms.peephole_list_idioms import PeepholeListIdioms
 
 
 @register
-@dataclass(frozen=True)
 class Peephole(Pass):
     """All local simplifications, until none applies."""
 

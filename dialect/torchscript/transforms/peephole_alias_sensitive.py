@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.facts.inference.infer import promotion
@@ -38,7 +37,6 @@ _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeAliasSensitive(LocalRewrites):
     """Drop arithmetic that gives an operand back, where no write tells the two apart."""
 

@@ -18,7 +18,6 @@ tensors or the lists.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
 from tierup.dialect.facts.inference.infer import promotion
@@ -32,7 +31,6 @@ _CAT = "torch.aten.cat"
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeConcat(LocalRewrites):
     """Merge concatenations along one dim."""
 

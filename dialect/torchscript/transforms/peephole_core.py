@@ -22,7 +22,6 @@ exceptions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tierup.dialect.analysis.lazy_aliases import LazyAliases
@@ -40,7 +39,6 @@ _NUMBER = "torch.prim.NumToTensor.Scalar"
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeCore(LocalRewrites):
     """Fold what types say of tensors; drop pairs of ops that undo each other."""
 

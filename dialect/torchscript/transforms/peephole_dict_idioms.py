@@ -15,7 +15,6 @@ of a dict known, nothing else is left to do. What is left of dicts runs in tier 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.ir.walking import torch_name
@@ -28,7 +27,6 @@ _READS = frozenset({"aten.__getitem__.Dict_str", "aten.__contains__.str", "aten.
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeDictIdioms(LocalRewrites):
     """Fold lookups in dicts that are written down."""
 

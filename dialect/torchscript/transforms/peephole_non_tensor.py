@@ -26,8 +26,6 @@ becomes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.infer import promotion
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import blocks, is_used, last_of, maker
@@ -52,7 +50,6 @@ from tierup.dialect.rewriting.core import (
 
 
 @register
-@dataclass(frozen=True)
 class PeepholeNonTensor(LocalRewrites):
     """Fold what is known of numbers, booleans and optionals."""
 

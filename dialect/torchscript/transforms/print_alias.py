@@ -16,7 +16,6 @@ changed; arguments are reported at the op that has them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.points_to import Location, inner_ops
@@ -27,7 +26,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class PrintAlias(Pass):
     """Say in remarks what alias analysis knows of every tensor and container."""
 

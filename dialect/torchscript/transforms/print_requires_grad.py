@@ -14,8 +14,6 @@ or `may require a gradient` where it depends on the call. With `profiles`, what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.ir.structure import arguments_of
 from tierup.dialect.ir.walking import walk
@@ -27,7 +25,6 @@ _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may
 
 
 @register
-@dataclass(frozen=True)
 class PrintRequiresGrad(Pass):
     """Say in remarks which tensors and containers of tensors require a gradient."""
 

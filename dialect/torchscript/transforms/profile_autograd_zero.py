@@ -17,8 +17,6 @@ not a use. Those watched already are left, and so is a function without such ops
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.ir.walking import walk
@@ -31,7 +29,6 @@ _OPTIONAL_LIST = "!torch.optional<list<"
 
 
 @register
-@dataclass(frozen=True)
 class ProfileAutogradZero(Pass):
     """Record definedness of the arguments on which gradients depend."""
 

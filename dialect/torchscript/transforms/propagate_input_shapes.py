@@ -20,8 +20,6 @@ types said. So no program is refused, and none loses an op or an exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.facts.inference.refine import specialise
 from tierup.dialect.mlir import ir
@@ -29,7 +27,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 
 @register
-@dataclass(frozen=True)
 class PropagateInputShapes(Pass):
     """Give values the types that follow from the arguments' types; leave what cannot run on them."""
 

@@ -14,8 +14,6 @@ Equal sizes are not taken for one symbol; which the program needs equal is what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import InferenceError, infer_function
@@ -27,7 +25,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class PropagateSymbolicShapes(Pass):
     """Print the sizes of all tensors as expressions of the arguments' sizes."""
 

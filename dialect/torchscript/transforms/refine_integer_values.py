@@ -28,8 +28,6 @@ the value, gives the value:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.analysis.value_facts import Decision, Decisions, Facts, Scope
 from tierup.dialect.ir.structure import handed_over
 from tierup.dialect.mlir import ir
@@ -38,7 +36,6 @@ from tierup.dialect.rewriting.core import int_of, number
 
 
 @register
-@dataclass(frozen=True)
 class RefineIntegerValues(Pass):
     """Replace a value by the number that a dominating comparison found it to be."""
 

@@ -15,8 +15,6 @@ rank 0 keeps it where that decides the dtype. The expand itself goes when nobody
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.inference.infer import Inference, promotion
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ir.structure import is_used
@@ -32,7 +30,6 @@ EXPAND = "torch.aten.expand"
 
 
 @register
-@dataclass(frozen=True)
 class RemoveExpands(Pass):
     """Remove implicit expands where the op that uses them broadcasts to the same shape."""
 

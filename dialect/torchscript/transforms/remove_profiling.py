@@ -15,8 +15,6 @@ What the profiles recorded goes with them; `tierup-specialize-types` is the pass
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.walking import unerased, walk
 from tierup.dialect.mlir import ir
@@ -24,7 +22,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class RemoveProfiling(Pass):
     """Remove what tierup-insert-profiling inserted."""
 

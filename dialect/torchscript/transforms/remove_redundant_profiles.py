@@ -17,8 +17,6 @@ only those in one block are one: in an inner block nothing recorded will mean th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tierup.dialect.facts.profiled import Fact
 from tierup.dialect.ir.attributes import facts_of
 from tierup.dialect.ir.dominance import Order
@@ -29,7 +27,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 
 @register
-@dataclass(frozen=True)
 class RemoveRedundantProfiles(Pass):
     """Merge profiles of one value that recorded the same."""
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
@@ -47,7 +46,6 @@ _MAX_RANK = 3  # for which a twin is tried when the tensor's type says nothing
 
 
 @register
-@dataclass(frozen=True)
 class RemoveTensorMutation(Pass):
     """Replace in-place ops on fresh tensors by functional ones."""
 

@@ -36,7 +36,6 @@ what they chose it by, as the older executor chooses a plan by its key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
@@ -55,7 +54,6 @@ _OUTSIDE = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape", "tierup
 
 
 @register
-@dataclass(frozen=True)
 class SpecializeAutogradZero(Pass):
     """Version backward graphs by which gradients are defined."""
 

@@ -17,7 +17,6 @@ or bailouts inside stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.mlir import ir
@@ -27,7 +26,6 @@ from tierup.dialect.rewriting.unrolling import unroll_whole
 
 
 @register
-@dataclass(frozen=True)
 class UnrollConstantLoops(Pass):
     """Unroll counted loops of a known, small number of rounds."""
 

@@ -15,7 +15,6 @@ A record of an undefined tensor stays: there is nothing of it to say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from tierup.dialect.analysis.requires_grad import State, set_argument_states
@@ -28,7 +27,6 @@ _STATES: dict[str, State] = {"true": True, "false": False, "unknown": None}
 
 
 @register
-@dataclass(frozen=True)
 class UpdateRequiresGrad(Pass):
     """Set requires_grad in the records of differentiable groups, or everywhere."""
 

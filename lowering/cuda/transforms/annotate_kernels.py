@@ -21,7 +21,6 @@ if its shared memory holds as many (`nvvm.minctasm`): the assembler gives a thre
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -43,7 +42,6 @@ _READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.
 
 
 @register
-@dataclass(frozen=True)
 class AnnotateKernels(Pass):
     """Say of kernels' parameters which are only read, aligned, and apart from the others."""
 

@@ -19,7 +19,6 @@ import math
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -37,7 +36,6 @@ _FORMATS = {"f32": F32, "f64": F64}
 
 
 @register
-@dataclass(frozen=True)
 class ExpandRemainders(Pass):
     """Compute remainders of floats in kernels by integer arithmetic."""
 

@@ -20,7 +20,6 @@ of indices). What a loop gives the host (a number carried through it) it leaves 
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used, move_out, users
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -39,7 +38,6 @@ _ENDS = ("scf.yield", "scf.condition")
 
 
 @register
-@dataclass(frozen=True)
 class LoopsToThreads(Pass):
     """Launch kernels for loops and branches on single elements."""
 

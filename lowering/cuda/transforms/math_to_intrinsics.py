@@ -11,7 +11,6 @@ makes nothing of, and what is marked for it (tierup-math-to-libdevice), is left,
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -27,7 +26,6 @@ _WITH_FLAG = ("math.absi", "math.ctlz", "math.cttz")  # whether the one value th
 
 
 @register
-@dataclass(frozen=True)
 class MathToIntrinsics(Pass):
     """Make LLVM's intrinsics of the math that is one instruction of the device."""
 

@@ -14,7 +14,6 @@ have one unit for 64 threads. Remainders are exact either way. docs/math-accurac
 from __future__ import annotations
 
 from tierup.dialect.base import dtypes
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
@@ -42,7 +41,6 @@ CALLED = frozenset(
 
 
 @register
-@dataclass(frozen=True)
 class MathToLibdevice(Pass):
     """Leave to NVIDIA's libdevice the math that it computes better."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -26,7 +25,6 @@ LAUNCH = "gpu.launch_func"
 
 
 @register
-@dataclass(frozen=True)
 class MergeKernels(Pass):
     """Put all kernels into one gpu.module, each under a name of its own."""
 

@@ -33,7 +33,6 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 
 @register
-@dataclass(frozen=True)
 class NarrowProducts(Pass):
     """Let products on tensor cores read f16 and bf16 as they are."""
 

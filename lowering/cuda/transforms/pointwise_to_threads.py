@@ -16,7 +16,6 @@ bufferization copies what is read elsewhere than where it is written.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
@@ -31,7 +30,6 @@ _BYTES = 16  # the widest load of a thread
 
 
 @register
-@dataclass(frozen=True)
 class PointwiseToThreads(Pass):
     """Launch a kernel for each elementwise op on buffers."""
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import users
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -48,7 +47,6 @@ _LETTERS = 26
 
 
 @register
-@dataclass(frozen=True)
 class ProductsToLibrary(Pass):
     """Let the host choose between NVIDIA's library and our kernel for large matrix products."""
 

@@ -22,7 +22,6 @@ The kernels: lowering/cuda/products/register_tiles.py and tensor_tiles.py; which
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
@@ -48,7 +47,6 @@ from tierup.lowering.cuda.products.schemes import (
 
 
 @register
-@dataclass(frozen=True)
 class ProductsToTiles(Pass):
     """Launch a kernel of tiles for each matrix product on buffers."""
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Union
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
@@ -43,7 +42,6 @@ Starts = list[Union[ir.Value, None]]
 
 
 @register
-@dataclass(frozen=True)
 class ReductionsToBlocks(Pass):
     """Launch kernels for each reduction on buffers."""
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from math import prod
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import VIEWS, base
@@ -49,7 +48,6 @@ _PER_THREAD = 4  # elements of a row that a thread takes before another warp is 
 
 
 @register
-@dataclass(frozen=True)
 class RowsToBlocks(Pass):
     """Launch a block of threads for each row of a loop over rows."""
 

@@ -54,7 +54,6 @@ Put = Callable[[Scalar, Scalar], None]
 
 
 @register
-@dataclass(frozen=True)
 class ScansToBlocks(Pass):
     """Launch kernels for running sums along the last axis."""
 

@@ -34,7 +34,6 @@ _MOST_TILES = 4  # of 32 x 33 elements, at most 33 KB
 
 
 @register
-@dataclass(frozen=True)
 class TransposesToTiles(Pass):
     """Launch a kernel of tiles for each elementwise op that transposes."""
 

@@ -11,7 +11,6 @@ two. `tierup.parameters` says which are left: the host program hands over these.
 
 from __future__ import annotations
 
-from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
@@ -22,7 +21,6 @@ PARAMETERS = "tierup.parameters"
 
 
 @register
-@dataclass(frozen=True)
 class TrimKernels(Pass):
     """Drop kernels' unused parameters, and say of the others which point to memory of their own."""
 
