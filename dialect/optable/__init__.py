@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -71,15 +71,15 @@ def is_foreign(row: Op) -> bool:
     return _foreign.get(row.name) is row
 
 
-def has_foreign(graph: str | None = None) -> bool:
-    """Whether this process knows ops that another may not; where a graph is given, whether it has one."""
-    return bool(_foreign) if graph is None else bool(foreign_of(graph))
+def has_foreign(graph: str) -> bool:
+    """Whether a graph has an op that this process knows and another may not."""
+    return bool(_foreign) and not _foreign.keys().isdisjoint(word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph))
 
 
-def foreign_of(graph: str) -> tuple[Op, ...]:
-    """The rows of such ops that a graph has: a process that is given them knows as much of it."""
-    names = {word.removeprefix("torch.") for word in re.findall(r"[\w.]+", graph)} if _foreign else ()
-    return tuple(row for name, row in _foreign.items() if name in names)
+def foreign(but: Collection[Op] = ()) -> tuple[Op, ...]:
+    """The rows that this process has for such ops, without some: another one that is given them knows the same."""
+    left_out = set(map(id, but))
+    return tuple(row for row in tuple(_foreign.values()) if id(row) not in left_out)
 
 
 def lookup(name: str) -> Op | None:

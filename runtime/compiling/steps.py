@@ -34,7 +34,7 @@ class Steps:
             if worker is not None:
                 try:
                     with During(COMPILING), fork_allowed() if no_fork._is_owned() else nullcontext():  # type: ignore[attr-defined]  # threading.Condition asks it, too
-                        return worker.call(in_process.__name__, "run", *wanted, limit=now.compile_limit)
+                        return placement.done_by(worker, *wanted, now.compile_limit)
                 except WorkerUnavailable:
                     pass  # this thread waits for it already, or there can be none any more
             return in_process.run(*wanted, limit=now.compile_limit)

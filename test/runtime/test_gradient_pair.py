@@ -406,12 +406,17 @@ def test_a_backward_program_for_fewer_cotangents_reads_of_what_was_captured_for_
     assert pair.backward_from((1,)).executor.stats().hits == 2
 
 
-def test_zeros_stand_for_missing_cotangents_where_no_backward_program_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fails(*arguments: object) -> None:
+    raise ZeroDivisionError("in the compiler")
+
+
+@pytest.mark.parametrize("made", [lambda *arguments: None, _fails], ids=["there is none", "the compiler fails"])
+def test_zeros_stand_for_missing_cotangents_where_no_backward_program_does_without(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     executor, flat = program(tierup.jit(three), numbers(3), numbers(3), numbers(3))
     _, pullback = forward(executor, flat, (0, 1, 2))
     expected = pullback([np.ones(3), None, None])
     executor.gradients.clear()
-    monkeypatch.setattr(compile_gradients, "restricted", lambda *arguments: None)
+    monkeypatch.setattr(compile_gradients, "restricted", made)
     _, pullback = forward(executor, flat, (0, 1, 2))
     np.testing.assert_array_equal(pullback([np.ones(3), None, None]), expected)
     assert made_events(executor)[-1].action == "zeros stand for the others"

@@ -23,11 +23,15 @@ def run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[s
         return shielded(lambda: _run(module, name, arguments, keywords))
 
 
-def knowing(rows: Sequence[Op], module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Any:
-    """`run`, in a process that first learns of ops that another library computes."""
+def knowing(
+    rows: Sequence[Op], module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]
+) -> tuple[Any, tuple[Op, ...]]:
+    """What `run` gives in a worker, which first learns of ops that another library computes; and the rows of those that it made itself (the
+    gradient of such an op is one), for who asked."""
     for row in rows:
         optable.add_foreign(row)
-    return run(module, name, arguments, keywords)
+    known = optable.foreign()
+    return run(module, name, arguments, keywords), optable.foreign(but=known)
 
 
 def _run(module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Any:

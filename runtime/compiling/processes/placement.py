@@ -3,15 +3,15 @@
 A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
 when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything where
-no worker can be started. Of ops that are left to PyTorch a worker is told with each request. The steps before
-(`runtime/compiling/steps.py`), which are this process's where it knows such ops, start none: in a run that has found all code on disk they
-are what an earlier run came through.
+no worker can be started. Of ops that are left to PyTorch a worker is told with each request, and tells of those that it makes. The steps
+before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are what an earlier run came through.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tierup.dialect import optable
 from tierup.dialect.speculation.reasons import Reason
@@ -50,13 +50,28 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
 
 
 def for_steps(options: Options) -> Service | None:
-    """The worker that does steps before a compile; None where they are done in this process. A gradient has ops of its own for those
-    that PyTorch or a program's own library computes, which this process is to know.
+    """The worker that does steps before a compile; None where they are done in this process. Where one died there is another: what killed
+    it may come again.
     """
     up = workers.services.get("waited for")
-    if up is None or not up.pids or faults.active or not workers.wanted(options) or why_here() or optable.has_foreign():
+    if up is None or not (up.pids or workers.asked) or faults.active or not workers.wanted(options) or why_here():
         return None
     return up
+
+
+def done_by(service: Service, module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object], limit: float) -> Any:
+    """What a worker makes of a step, or raises. Both processes know the same ops of other libraries by then.
+
+    Raises CompilerCrashed and WorkerUnavailable.
+    """
+    try:
+        made, rows = service.call(in_process.__name__, "knowing", optable.foreign(), module, name, arguments, keywords, limit=limit)
+    except CompilerCrashed:
+        workers.asked = True
+        raise
+    for row in rows:
+        optable.add_foreign(row)
+    return made
 
 
 def why_here() -> str:
@@ -72,8 +87,7 @@ def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[Argumen
     module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)
     start, rest = time.perf_counter(), WAITING if service.has_answered else START_UP
     try:
-        knowing = (in_process.__name__, "knowing", optable.foreign_of(graph))
-        produced: CompilerOutput = service.call(*knowing, module, function, given, {}, limit=options.compile_limit)
+        produced: CompilerOutput = done_by(service, module, function, given, {}, options.compile_limit)
     except CompilerCrashed as e:
         path = "" if kept is None else kept.found_reproducer()
         raise NotCompiled(Reason.COMPILE_FAILED, f"{e}; reproducer: {path}" if path else str(e)) from e

@@ -154,8 +154,14 @@ class Pair:
         return found
 
     def _make(self, seeds: tuple[int, ...], which: str) -> Backward:
-        with self._owner.postponed_where_something_ran_out():
-            found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
+        found = None
+        try:
+            with self._owner.failures_are_refusals():
+                found = steps.gradients.restricted(self._owner.name, self._halves, seeds)
+        except Postponed:
+            raise
+        except NotDifferentiable:  # the compiler failed: an event says so
+            pass
         if found is None:
             return self.backward
         split, source = found
@@ -297,20 +303,26 @@ class Gradients:
             raise RuntimeError(f"no gradient that was not wanted before: {e}") from None
         wrt, kinds, lengths, differ = key
         sizes = None if differ else tuple([leaf.shape if kind is not None else None for leaf, kind in zip(flat, kinds, strict=True)])
-        with self.postponed_where_something_ran_out():
+        with self.failures_are_refusals():
             halves = steps.gradients.split(program.name, graph, program.entry, wrt, kinds, lengths, sizes, self.joins)
-        return Pair(self, halves, key, steps.gradients.assumed(halves))
+            equal = steps.gradients.assumed(halves)
+        return Pair(self, halves, key, equal)
 
     @contextmanager
-    def postponed_where_something_ran_out(self) -> Iterator[None]:
-        """Raise Postponed for what a later call may have."""
+    def failures_are_refusals(self) -> Iterator[None]:
+        """Whatever the compiler raises, or dies of, leaves as NotDifferentiable; as Postponed what a later call may have."""
+        emit = self._executor.history.emit
         try:
             yield
+        except NotDifferentiable:
+            raise
         except Exception as e:
-            if not is_passing(e):
-                raise
-            self._executor.history.emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard="gradients", action=f"tried again later: {e}")
-            raise Postponed(f"{self.name} has no gradient now, since something ran out: {type(e).__name__}: {e}: call it again") from e
+            what = f"{type(e).__name__}: {e}"
+            if is_passing(e):
+                emit(EventKind.POSTPONED, Reason.NO_RESOURCES, guard="gradients", action=f"tried again later: {e}")
+                raise Postponed(f"{self.name} has no gradient now, since something ran out: {what}: call it again") from e
+            emit(EventKind.GAVE_UP, Reason.COMPILE_FAILED, guard="gradients", action=what)
+            raise NotDifferentiable(f"{self.name} has no gradient, since the compiler failed: {what}") from e
 
     def differentiated(self, guard: str, action: str, start: float, *, reason: Reason | None = None, **details: str) -> None:
         """Tell that a forward or backward program was made. `start`: when that began, by `time.perf_counter()`."""
