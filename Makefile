@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --max-worker-restart=0
+PYTEST := $(BIN)/python -m pytest -q --tb=short -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 LONG   := --hypothesis-profile=exhaustive -o faulthandler_timeout=0
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-torch test-ptx test-distributed test-browser oracle numpy-tests bench bench-peers numpy-index gpu-bundle gpu-calls lint exhaustive coverage mutants soak soak-memory stress cache-storm clean
@@ -14,7 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
-# a stamp per set of packages: none is installed again before pyproject.toml changes
+# a stamp per set of packages: none is installed again before pyproject.toml changes. Of PyTorch's thousands of files tests import a part:
+# Python compiles those (--no-compile)
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tierup needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12")'
 	@echo "making $(VENV) (once)"
@@ -28,7 +29,7 @@ $(VENV)/installed: $(VENV)/made pyproject.toml
 
 $(VENV)/installed-%: $(VENV)/installed
 	@echo "installing what '$*' needs"
-	@$(PIP) -e '.[$*]'
+	@$(PIP) --no-compile -e '.[$*]'
 	@touch $@
 
 demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fast, then with gradients by tierup
@@ -62,7 +63,7 @@ numpy-tests: $(VENV)/installed-test  ## NumPy's own tests against its functions 
 
 coverage: $(VENV)/installed-test $(VENV)/installed-test-torch $(VENV)/installed-coverage  ## the lines that no test runs, torch's tests included: slow; the few tests that count modules and files fail under it
 	@rm -rf build/coverage && mkdir -p build/coverage
-	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile --max-worker-restart=0
+	-@$(BIN)/coverage run -m pytest -q --tb=no -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 mutants: $(VENV)/installed-test  ## break each pass in small ways; its tests must notice (docs/mutation-score.md; goes on where it stopped)

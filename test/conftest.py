@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+_MANY = 30  # tests of a file
 
 # compiled code is kept on disk for one run of the tests, which ask for the same code again and again: never that of an earlier run
 os.environ["TIERUP_CACHE_DIR"] = tempfile.mkdtemp(prefix="tierup-tests-")
@@ -138,6 +140,20 @@ def no_erased_op_is_read() -> Generator[None]:
     with graveyard() as dead:
         yield
     assert not dead.found, "\n".join(dead.found)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: some tests wait for processes of their own."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where files are handed to several processes: those of few tests first, which are the long ones (all lit tests, wheels, caches), or one
+    process would be left alone with them in the end; then those of many."""
+    if hasattr(config, "workerinput"):
+        tests = Counter(item.path for item in items)
+        items.sort(key=lambda item: (tests[item.path] >= _MANY, -tests[item.path]))
 
 
 @pytest.hookimpl(wrapper=True)
