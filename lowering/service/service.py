@@ -149,11 +149,11 @@ class Service:
             from tierup.lowering.service import shared  # here: few processes share one, and what it imports takes a while
 
             try:
-                return shared.Connection(self._shared)
+                return shared.Connection(self._shared, self._niceness)
             except WorkerUnavailable as e:
                 _log.debug("%s", e)
                 try:
-                    shared.start(self._shared, self._niceness, self._preload, self._seconds)
+                    shared.start(self._shared, self._preload, self._seconds)
                 except OSError as failed:
                     _log.debug("no shared compiler is started: %s", failed)
         return Process(self._niceness, self._preload)

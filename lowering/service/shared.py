@@ -1,11 +1,11 @@
 """One compiler for all processes of a user: it has MLIR loaded, and gives each that asks a worker at once (TIERUP_COMPILER=shared).
 
-    worker = Connection(name)
+    worker = Connection(name, niceness)
 
 It listens at a socket that its user alone can open (0600, in a folder of 0700), and both sides look whose process the other is
 (SO_PEERCRED). For each that connects it forks: the child is a worker as any other (`worker.serve`), but has imported all by then; what one
-process does to its worker is no business of another's. `name` says what it has loaded: another Python, search path, source or environment
-is another socket.
+process does to its worker is no business of another's. `name` says what it has loaded: another Python, search path, source, environment
+or priority is another socket.
 
 Nothing depends on it. Where none answers, one is started, for later, and this process starts a worker of its own, as it does when its
 shared one dies. It ends when nobody has asked for some time.
@@ -42,7 +42,7 @@ class Connection(Worker):
     is_own = False
     seconds_to_start = _SECONDS_TO_GREET
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, niceness: int) -> None:
         with no_fork:
             try:
                 self._socket = _connected(socket_of(name))
@@ -52,7 +52,7 @@ class Connection(Worker):
             workers.add(self)
         try:
             self.pid = cast(int, receive(self._answers, time.monotonic() + self.seconds_to_start))
-            send(self._requests, os.getcwd(), time.monotonic() + self.seconds_to_start)
+            send(self._requests, (os.getcwd(), niceness), time.monotonic() + self.seconds_to_start)
         except (EOFError, OSError) as e:
             self.forget()
             raise WorkerUnavailable(f"the shared compiler does not answer: {e}") from e
@@ -127,9 +127,9 @@ def _user(of: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(of.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1])
 
 
-def start(name: str, niceness: int, preload: str, seconds: float) -> None:
+def start(name: str, preload: str, seconds: float) -> None:
     """Start a shared compiler of this name, for later. Raises OSError."""
-    line = command("shared", socket_of(name), str(niceness), preload, str(seconds))
+    line = command("shared", socket_of(name), preload, str(seconds))
     nothing = subprocess.DEVNULL
     # a session of its own: it outlives this process and its terminal
     started = subprocess.Popen(line, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd="/")
@@ -142,7 +142,7 @@ def start(name: str, niceness: int, preload: str, seconds: float) -> None:
 # --- the process ---------------------------------------------------------------------------------------------------------
 
 
-def main(path: str, niceness: str, preload: str, seconds: str) -> None:
+def main(path: str, preload: str, seconds: str) -> None:
     """Listen until nobody has asked for so many seconds, and no worker is left."""
     import fcntl  # here: not on all systems
 
@@ -151,7 +151,6 @@ def main(path: str, niceness: str, preload: str, seconds: str) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:  # another is there, or about to be
         return
-    os.nice(int(niceness))
     load_before(preload, lambda: False)
     if os.path.lexists(path):  # of one that was killed
         os.unlink(path)
@@ -189,7 +188,9 @@ def _forked(asks: socket.socket, listening: socket.socket, lock: int) -> int:
         asks.setblocking(True)
         requests = FileIO(asks.detach(), "r+")
         send(requests, os.getpid())
-        os.chdir(cast(str, receive(requests)))
+        folder, niceness = cast("tuple[str, int]", receive(requests))
+        os.chdir(folder)
+        os.nice(niceness)
         serve(requests, requests)
     finally:
         os._exit(1)

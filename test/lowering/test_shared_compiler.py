@@ -45,7 +45,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def compiler(folder: Path) -> Iterator[int]:
     """A shared compiler that is up; its process's number."""
-    command = shared.command("shared", shared.socket_of(NAME), "0", f"{FUNCTIONS}:preload", "1000")
+    command = shared.command("shared", shared.socket_of(NAME), f"{FUNCTIONS}:preload", "1000")
     started = subprocess.Popen(command)
     eventually((folder / "tierup" / NAME).exists)
     yield started.pid
@@ -73,8 +73,9 @@ def parent(pid: int) -> int:
 
 def test_requests_are_answered_by_a_fork_of_the_shared_compiler_in_the_folder_of_who_asks(compiler: int, make: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    one, other = make(), make()
+    one, other = make(), make(niceness=3)
     assert one.call(FUNCTIONS, "echo", 1, "two") == (1, "two")
+    assert [service.call("os", "nice", 0) - os.nice(0) for service in (one, other)] == [0, 3]
     assert other.call("os", "getcwd") == str(tmp_path)
     assert parent(one.pids[0]) == parent(other.pids[0]) == compiler and one.pids != other.pids
 
@@ -173,7 +174,7 @@ def test_one_is_started_for_later_ends_when_nobody_asks_and_there_are_never_two(
     first = Service(shared_name=NAME, shared_seconds=3.0)
     assert first.call(FUNCTIONS, "echo", 1) == (1,)  # by its own: there was none
     eventually(path.exists)
-    again = subprocess.run(shared.command("shared", shared.socket_of(NAME), "0", f"{FUNCTIONS}:preload", "1000"), timeout=100)
+    again = subprocess.run(shared.command("shared", shared.socket_of(NAME), f"{FUNCTIONS}:preload", "1000"), timeout=100)
     assert again.returncode == 0  # at once: there is one
     second = Service(shared_name=NAME, shared_seconds=3.0)
     assert second.call("os", "getppid") != os.getpid()

@@ -1,5 +1,6 @@
 """Compiles that calls wait for, by a worker: what comes back is what a compile in this process gives, and no crash comes along."""
 
+import os
 import re
 import subprocess
 import sys
@@ -117,6 +118,11 @@ def test_a_compiler_that_fails_or_crashes_leaves_the_function_in_tier_0_and_the_
         np.testing.assert_array_equal(f(X), chain(X))
     (event,) = [e for e in f._executors[0].history.events if e.kind is EventKind.GAVE_UP]
     assert said in event.action and f.stats().compiles == 0
+
+
+def test_a_worker_that_calls_wait_for_has_their_priority_and_one_in_the_background_a_lower_one():
+    behind = [of().call("os", "nice", 0) - os.nice(0) for of in (workers.waited_for, workers.in_background)]
+    assert behind[0] == 0 < behind[1], behind
 
 
 def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):

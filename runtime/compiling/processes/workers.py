@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 READY = "tierup.runtime.compiling.ready:get_ready"
 
 _READ = ("HOME", "XDG_CACHE_HOME", "CUDA_HOME", "PATH", "LD_LIBRARY_PATH")  # of the environment, beside what requests bring
-_NICENESS = 5  # the callers keep the cores
+_NICENESS = 5  # of compiles that nobody waits for: the callers keep the cores
 asked = False  # whether a worker was ever needed: for a compile, or since one died of a step before
 
 services: dict[str, Service] = {}
@@ -24,22 +24,23 @@ _closed = False
 
 
 def waited_for() -> Service:
-    """The worker of compiles that a call waits for. Its caller needs no core meanwhile."""
-    return _service("waited for")
+    """The worker of compiles that a call waits for. Its caller needs no core meanwhile, and would compile at its own priority: at a
+    lower one it would wait long for a busy machine."""
+    return _service("waited for", 0)
 
 
 def in_background() -> Service:
     """The worker of compiles that nobody waits for: no call is to wait for one of these."""
-    return _service("in the background")
+    return _service("in the background", _NICENESS)
 
 
-def _service(name: str) -> Service:
+def _service(name: str, niceness: int) -> Service:
     from tierup.lowering.service.service import Service  # here: what starts processes costs 10 ms to import, and few programs need it
 
     with no_fork:  # which is a lock: one thread at a time
         if name not in services:
             shared = shared_name()
-            services[name] = Service(niceness=_NICENESS, preload=READY, shared_name=shared, shared_seconds=_seconds() if shared else 0.0)
+            services[name] = Service(niceness=niceness, preload=READY, shared_name=shared, shared_seconds=_seconds() if shared else 0.0)
             if _closed:  # after it can be seen: `close` missed it, or ends it too
                 services[name].close()
         return services[name]
@@ -54,7 +55,8 @@ def shared_name() -> str:
 
     ours = keys.sources("dialect", "lowering") + keys.sources("frontend", "runtime")  # as the keys of code and graphs have them
     around = [f"{name}={os.environ.get(name)}" for name in _READ]
-    return keys.name_of(ours, sys.version, sys.executable, str(sys.flags), str(usable()), *around, *map(str, sys.path))[:32]
+    of_process = (sys.version, sys.executable, str(sys.flags), str(usable()), str(os.getpriority(os.PRIO_PROCESS, 0)))
+    return keys.name_of(ours, *of_process, *around, *map(str, sys.path))[:32]
 
 
 def _seconds() -> float:
