@@ -5,7 +5,7 @@ A contract says what one stage may rely on; `tierup-verify-graph`, `-profiled`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, REQUIRES_GRAD
@@ -34,7 +34,6 @@ VALUES = frozenset({
     "tierup.batched_mm_tree", "tierup.constant_chunk", "tierup.differentiable", "tierup.grad_of", "tierup.if_then_else", "tierup.yield",
 })  # fmt: skip
 
-Report = Callable[[ir.Operation, str], None]
 
 
 class Contract:

@@ -25,7 +25,6 @@ from tierup.frontend.python.operations.arrays import (
 from tierup.frontend.python.operations.scalars import raise_if
 
 C_ORDER = Const("C")
-CONSTANT_MODE = Const("constant")
 
 
 def known_rank(frame: Frame, node: ast.AST, x: Array, what: str) -> int:

@@ -199,10 +199,6 @@ def compare_two(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Va
     raise frame.error(node, f"`{SYMBOLS.get(op, 'in')}` of {describe(a)} and {describe(b)}")
 
 
-def _is_dtype(value: Const) -> bool:
-    return isinstance(value.value, np.dtype)
-
-
 def _compare_dtypes(frame: Frame, node: ast.AST, op: type, a: Value, b: Value) -> Value:
     if op not in (ast.Eq, ast.NotEq):
         raise frame.error(node, "an order of dtypes", "compare with == or !=")

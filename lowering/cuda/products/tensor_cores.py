@@ -20,7 +20,6 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import of, zero
 
 ROWS, COLUMNS = 16, 8  # of one mma's sums
-CHUNK_BYTES = 16  # that one asynchronous copy moves, and a row of ldmatrix has
 
 
 @dataclass(frozen=True)
