@@ -17,7 +17,7 @@ from tierup.dialect.optable.core import Infer, InferRule, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, Kernel
 from tierup.dialect.optable.formulas import FORMULAS
 from tierup.dialect.optable.formulas.core import LIST, TENSOR, Formula, Ops
-from tierup.dialect.optable.kernels.axes import quiet
+from tierup.dialect.optable.kernels.arrays import quiet
 from tierup.dialect.optable.operands import Unknown, integer, is_none, items, lifted, plain
 
 

@@ -26,8 +26,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Aliasing, Infer, InferRule, Kind, Op, Promotion, ShapeError, TakesComplex
 from tierup.dialect.optable.define import DefinedOp, Kernel, op
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.casts import cast
-from tierup.dialect.optable.kernels.filling import Number, element
+from tierup.dialect.optable.kernels.arrays import Number, cast, element
 from tierup.dialect.optable.written import check_category, check_same_kind, check_shape, fitting
 
 # Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands, and matmul_, which NumPy alone has.

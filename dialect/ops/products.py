@@ -14,8 +14,7 @@ from tierup.dialect.facts import dims
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable.core import NO_RULE, OF_COMPLEX, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op
-from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, in_rows, quiet, rounded, widened
 from tierup.dialect.optable.kernels.promotion import promote
 from tierup.dialect.optable.operands import dtype_of, integer, is_none, or_unknown, product, shape
 
@@ -96,7 +95,7 @@ def _fixed(op: str, rank_a: int, rank_b: int) -> InferRule:
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b, in float32 for the halves."""
     with quiet:
-        return row_major(np.matmul(widened(a), widened(b)))
+        return in_rows(np.matmul(widened(a), widened(b)))
 
 
 def _product_op(schema: str, infer: InferRule, numpy: Callable[..., Any] = np.matmul, note: str = "") -> DefinedOp[np.ndarray]:

@@ -304,7 +304,7 @@ class Scalar(_Value):
         return self.convert("arith.bitcast", {4: dtypes.f32, 8: dtypes.f64}[self.dtype.itemsize])
 
     def cast(self, dtype: DType) -> Scalar:
-        """Converted as tier 0 converts (dialect/optable/kernels/casts.py): to the halves by way of f32, floats to small integers by way
+        """Converted as tier 0 converts (dialect/optable/kernels/arrays.py): to the halves by way of f32, floats to small integers by way
         of i64, NaN to True, integers wrap. A float that i64 (i32 for i32) cannot hold gives its least number, as x86 has it."""
         if dtype is self.dtype:
             return self

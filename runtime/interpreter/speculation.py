@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.facts.profiled import Fact, Profiled, is_unset
-from tierup.dialect.optable.kernels.axes import quiet
+from tierup.dialect.optable.kernels.arrays import quiet
 from tierup.runtime.base.errors import GuardFailed
 
 Gradient = np.ndarray | None  # None is an undefined gradient, which counts as zero

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base.records import cached_property, dataclass
-from tierup.dialect.optable.kernels.axes import quiet
+from tierup.dialect.optable.kernels.arrays import quiet
 from tierup.runtime.base.errors import Origin, locate
 from tierup.runtime.interpreter.parameters import NATIVE, REAL, Parameter
 

@@ -15,7 +15,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, OF_COMPLEX, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.axes import quiet
+from tierup.dialect.optable.kernels.arrays import quiet
 from tierup.dialect.optable.operands import or_unknown
 
 if TYPE_CHECKING:

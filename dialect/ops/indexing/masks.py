@@ -15,8 +15,7 @@ from tierup.dialect.ops.movement.padding import check_element
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, Kind, ShapeError
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.casts import cast
-from tierup.dialect.optable.kernels.filling import Number, element
+from tierup.dialect.optable.kernels.arrays import Number, cast, element
 
 if TYPE_CHECKING:
     from tierup.dialect.ops.gradients.core import Backward, Gradients

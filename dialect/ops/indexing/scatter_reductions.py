@@ -14,7 +14,7 @@ from tierup.dialect.facts.values import Value
 from tierup.dialect.ops.indexing.scatters import read_source, scatters, source_gradient, target
 from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import quiet
+from tierup.dialect.optable.kernels.arrays import quiet
 from tierup.dialect.optable.operands import dtype_of, or_unknown, text
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.axes import row_major
-from tierup.dialect.optable.kernels.filling import Number, element
+from tierup.dialect.optable.kernels.arrays import Number, element, in_rows
 from tierup.dialect.optable.operands import or_unknown
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def gather(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False
     if not index.size:
         return np.empty(index.shape, x.dtype)
     axis, whole = normalise_dim(dim, x.ndim), _whole(x)
-    return row_major(whole[_grid(_whole(index), axis, whole.shape[axis])]).reshape(index.shape)
+    return in_rows(whole[_grid(_whole(index), axis, whole.shape[axis])]).reshape(index.shape)
 
 
 gather.under_numpy(form="gather")(lambda x, dim, index, sparse_grad=False: np.take_along_axis(x, index, dim))

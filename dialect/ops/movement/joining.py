@@ -15,8 +15,7 @@ from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
-from tierup.dialect.optable.kernels.axes import in_rows
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, in_rows
 from tierup.dialect.optable.kernels.promotion import promote
 from tierup.dialect.optable.operands import or_unknown
 

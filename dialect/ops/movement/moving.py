@@ -14,7 +14,7 @@ from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import distinct_axes, in_rows
+from tierup.dialect.optable.kernels.arrays import distinct_axes, in_rows
 from tierup.dialect.optable.kernels.overlap import fills_memory
 from tierup.dialect.optable.operands import or_unknown, refuse_axes_of_rank_0
 

@@ -16,7 +16,7 @@ from tierup.dialect.ops.movement.moving import by_positions, negated
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.filling import Number, element
+from tierup.dialect.optable.kernels.arrays import Number, element
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import diagonal_length
 

@@ -14,7 +14,7 @@ from tierup.dialect.facts.values import Int, Shape, Tensor, Value
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, Aliasing, Infer, InferRule, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast
 from tierup.dialect.optable.kernels.overlap import same_strides
 from tierup.dialect.optable.operands import or_unknown
 from tierup.dialect.optable.sizes import diagonal_length, slice_length

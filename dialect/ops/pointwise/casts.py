@@ -1,4 +1,4 @@
-"""Conversions and copies: values as torch converts them (kernels/casts.py). In gradients what went through integers is zero."""
+"""Conversions and copies: values as torch converts them (kernels/arrays.py). In gradients what went through integers is zero."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from tierup.dialect.optable.core import (
 )
 from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.axes import dtype_named
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, dtype_named
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir

@@ -15,7 +15,7 @@ from tierup.dialect.ops.pointwise.elements import Element, Elements
 from tierup.dialect.ops.pointwise.elementwise import pointwise, rule
 from tierup.dialect.optable.core import EXACT, Kind
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast
 from tierup.dialect.optable.kernels.promotion import FLOAT_DEFAULT, Accepts, Gives, Typing, plan
 
 _truth = partial(pointwise, gives=Gives.BOOL, exact=True, no_gradient="truth values")

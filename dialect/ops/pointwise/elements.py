@@ -218,7 +218,7 @@ class Arrays(Elements):
 
     def cast(self, x: Element, dtype: DType) -> Element:
         """An array in another dtype, with the values that aten.to gives."""
-        from tierup.dialect.optable.kernels.casts import cast
+        from tierup.dialect.optable.kernels.arrays import cast
 
         return cast(np.asarray(x), dtype.numpy)
 

@@ -21,8 +21,7 @@ from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import EXACT, OF_RULES, Infer, Kind, Layout, Promotion, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
 from tierup.dialect.optable.kernels.apply import kernel_of
-from tierup.dialect.optable.kernels.axes import in_rows
-from tierup.dialect.optable.kernels.casts import check_number
+from tierup.dialect.optable.kernels.arrays import check_number, in_rows
 from tierup.dialect.optable.kernels.promotion import SCALARS, Gives, Strength, Typing, check_scale, plan, result_type
 
 Candidate = tuple[DType, Strength]

@@ -17,8 +17,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, KEPT_COMPLEX, OF_COMPLEX, Infer, Kind, Layout, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.axes import is_float
-from tierup.dialect.optable.kernels.casts import cast, check_number
+from tierup.dialect.optable.kernels.arrays import cast, check_number, is_float
 from tierup.dialect.optable.kernels.promotion import Accepts, Strength
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.normalisation import Optional, first_of, normalised, parameter_fits, scaled, statistics_dtype
 from tierup.dialect.optable.core import Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import in_rows, quiet, rounded, widened
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, in_rows, quiet, rounded, widened
 from tierup.dialect.optable.operands import flag, given, integer, is_none, or_unknown, shape, whole
 
 if TYPE_CHECKING:

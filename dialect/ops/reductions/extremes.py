@@ -15,7 +15,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.ops.reductions.over_axes import int64, reduction, same
 from tierup.dialect.ops.reductions.reduced import dims_of, keepdims, kept
 from tierup.dialect.optable.core import EXACT
-from tierup.dialect.optable.kernels.axes import rounded, widened
+from tierup.dialect.optable.kernels.arrays import rounded, widened
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir

@@ -13,8 +13,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Layout, ShapeError, Tolerance
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, in_rows, quiet, rounded, widened
 from tierup.dialect.optable.operands import dtype_of, given, is_none, or_unknown, shape, sizes, whole
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def first_of(rule: InferRule) -> InferRule:
 
 def normalised(x: np.ndarray, axes: tuple[int, ...], eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(x - mean) * rstd in x's own precision (the halves in float32), mean, and rstd = 1 / sqrt(variance + eps)."""
-    wide = row_major(widened(x))
+    wide = in_rows(widened(x))
     n = wide.dtype.type(np.prod([x.shape[a] for a in axes], dtype=np.int64))
     mean = np.add.reduce(wide, axis=axes, keepdims=True) / n
     deviation = wide - mean
@@ -209,7 +208,7 @@ def rms_norm(x: np.ndarray, normalized_shape: Sequence[int], weight: Optional = 
     rms_norm.checked(x, normalized_shape, weight)
     axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     with quiet:
-        wide = row_major(widened(x))
+        wide = in_rows(widened(x))
         n = wide.dtype.type(np.prod([x.shape[a] for a in axes], dtype=np.int64))
         square = np.add.reduce(np.square(wide), axis=axes, keepdims=True) / n
         least = wide.dtype.type(np.finfo(wide.dtype).eps if eps is None else eps)

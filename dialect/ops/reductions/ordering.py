@@ -19,7 +19,7 @@ from tierup.dialect.ops.reductions.extremes import at_indices, one_of_all
 from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, Infer, InferRule, Kind, Layout, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import in_rows, widened
+from tierup.dialect.optable.kernels.arrays import in_rows, widened
 from tierup.dialect.optable.operands import or_unknown, refuse_axes_of_rank_0
 
 if TYPE_CHECKING:

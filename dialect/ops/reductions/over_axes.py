@@ -16,7 +16,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import NoneValue, Shape, Tensor, Value
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, Kernel, place_of, read_schema
-from tierup.dialect.optable.kernels.axes import axes_of, distinct_axes, dtype_named, row_major
+from tierup.dialect.optable.kernels.arrays import axes_of, distinct_axes, dtype_named, in_rows
 from tierup.dialect.optable.operands import Unknown, dtype_argument, dtype_of, flag, integers, is_none, optional, or_unknown, shape
 
 NONE = NoneValue()
@@ -198,7 +198,7 @@ def _tier0(
         if empty is not None:
             _refuse_empty(name, x, axes, dims not in (None, [], ()), empty)
         found = compute(x, axes, keepdim, **named)
-        return tuple(map(row_major, found)) if isinstance(found, tuple) else row_major(found)
+        return tuple(map(in_rows, found)) if isinstance(found, tuple) else in_rows(found)
 
     return kernel
 

@@ -19,8 +19,7 @@ from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import DTypeRule, numpy_result, result_dtype, widened
 from tierup.dialect.optable.core import EXACT, NO_RULE, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
-from tierup.dialect.optable.kernels.axes import accumulator, dtype_named, in_rows, quiet, rounded
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import accumulator, cast, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.operands import dtype_of, given, integer, or_unknown, shape
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.optable.core import Infer, Kind, Tolerance, normalise_dim
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import in_rows, quiet, rounded, widened
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, in_rows, quiet, rounded, widened
 from tierup.dialect.optable.operands import dtype_argument, dtype_of, flag, given, integer, or_unknown, shape
 
 if TYPE_CHECKING:

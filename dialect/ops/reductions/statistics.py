@@ -17,8 +17,7 @@ from tierup.dialect.ops.reductions import reduced
 from tierup.dialect.ops.reductions.over_axes import NONE, added, named_axes, numpy_of, numpy_result, reduction
 from tierup.dialect.ops.reductions.reduced import Dims, dims_of, keepdims, kept
 from tierup.dialect.optable.core import ShapeError
-from tierup.dialect.optable.kernels.axes import count, dtype_named, is_float, quiet, rounded, widened
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast, count, dtype_named, is_float, quiet, rounded, widened
 from tierup.dialect.optable.operands import integers, number, optional, or_unknown, shape
 
 if TYPE_CHECKING:

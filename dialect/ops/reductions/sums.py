@@ -21,8 +21,7 @@ from tierup.dialect.ops.reductions.over_axes import NONE, SUMMED, added, int64, 
 from tierup.dialect.ops.reductions.reduced import dims_of, keepdims, kept
 from tierup.dialect.optable.core import EITHER, EXACT, KEPT_COMPLEX, OF_COMPLEX, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import accumulated_dtype, accumulator, axes_of, count, dtype_named, in_rows, quiet, rounded
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import accumulated_dtype, accumulator, axes_of, cast, count, dtype_named, in_rows, quiet, rounded
 from tierup.dialect.optable.operands import dtype_of, is_none, or_unknown, shape, sizes
 
 if TYPE_CHECKING:

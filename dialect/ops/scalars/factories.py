@@ -20,8 +20,7 @@ from tierup.dialect.optable import operands as read
 from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, InferRule, Kind, Layout, Promotion, ShapeError, format_shape
 from tierup.dialect.optable.define import DefinedOp, define, op, read_schema
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.axes import dtype_named
-from tierup.dialect.optable.kernels.casts import cast, check_number
+from tierup.dialect.optable.kernels.arrays import cast, check_number, dtype_named
 from tierup.dialect.optable.kernels.promotion import FLOAT_DEFAULT, SCALARS
 from tierup.dialect.optable.operands import given
 

@@ -17,8 +17,7 @@ from tierup.dialect.facts.values import Float, Int, Tensor, Value
 from tierup.dialect.ops.scalars.factories import HOW, Number, dtype_of_number, dtype_or, float_default, number_of, numpy_dtype, size_of
 from tierup.dialect.optable.core import Infer, InferRule, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import HALVES, quiet
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import HALVES, cast, quiet
 
 _op = partial(op, kind=Kind.FACTORY, differentiable=False)
 

@@ -17,7 +17,7 @@ from tierup.dialect.ops.windows.pooling import INDEX, SUMMED, as_rows, floats, s
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import EXACT, Infer, Kind, ShapeError
 from tierup.dialect.optable.define import DefinedOp, define, read_schema
-from tierup.dialect.optable.kernels.axes import quiet, rounded, widened
+from tierup.dialect.optable.kernels.arrays import quiet, rounded, widened
 from tierup.dialect.optable.operands import dtype_of, or_unknown, shape, sizes, sizes_or_none
 
 if TYPE_CHECKING:

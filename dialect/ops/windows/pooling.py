@@ -20,7 +20,7 @@ from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import EXACT, Infer, Kind, ShapeError, Tolerance
 from tierup.dialect.optable.define import DefinedOp, define, read_schema
-from tierup.dialect.optable.kernels.axes import quiet, rounded, widened
+from tierup.dialect.optable.kernels.arrays import quiet, rounded, widened
 from tierup.dialect.optable.operands import dtype_of, flag, given, integer, integers, lifted, optional, or_unknown, shape
 from tierup.dialect.optable.windows import Pooling
 

@@ -15,7 +15,7 @@ from tierup.dialect.ops.windows.pooling import SUMMED, floats
 from tierup.dialect.optable import windows
 from tierup.dialect.optable.core import EXACT, Infer, Kind, ShapeError
 from tierup.dialect.optable.define import op
-from tierup.dialect.optable.kernels.axes import quiet, rounded, row_major, widened
+from tierup.dialect.optable.kernels.arrays import in_rows, quiet, rounded, widened
 from tierup.dialect.optable.operands import Unknown, dtype_of, is_none, items, number, or_unknown, shape, sizes
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def upsample_nearest2d(x: np.ndarray, sizes: Sequence[int], scales_h: float | No
     """(N, C, H, W) to (H, W) = sizes, each position the one at floor(i * H / sizes[0])."""
     upsample_nearest2d.checked(x, sizes)
     rows, columns = (_nearest(n, out, scale) for n, out, scale in zip(x.shape[2:], sizes, (scales_h, scales_w), strict=True))
-    return row_major(x[:, :, rows[:, None], columns[None, :]])
+    return in_rows(x[:, :, rows[:, None], columns[None, :]])
 
 
 upsample_nearest2d.vjp()(lambda g: _gathered(g, _scales(g)))

@@ -14,7 +14,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.memory_order import elementwise_order
 from tierup.dialect.optable.kernels import overlap
-from tierup.dialect.optable.kernels.casts import cast
+from tierup.dialect.optable.kernels.arrays import cast
 from tierup.dialect.optable.kernels.promotion import Kernel, Plan, Typing, check_scale, plan
 
 _I64 = np.dtype(np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tierup.dialect.optable.kernels.axes import quiet, rounded, widened
+from tierup.dialect.optable.kernels.arrays import quiet, rounded, widened
 from tierup.dialect.optable.windows import Convolution
 
 _COLUMNS = 1 << 20  # elements of columns that are laid out at a time: they stay in a cache

@@ -1,10 +1,11 @@
-"""What reductions and their kin share: which axes they run over, and in which precision they accumulate.
+"""What kernels share: which axes they run over, in which precision they accumulate, and the one conversion under torch's rules.
 
 torch accumulates float16 and bfloat16 in float32 and rounds once at the end (ATen/OpMathType.h); so do the kernels here.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.dtypes import largest, scalar_type
 from tierup.dialect.optable.core import normalise_dim
+from tierup.dialect.optable.kernels import overlap
 
 HALVES = (dtypes.f16.numpy, dtypes.bf16.numpy)
+Number = int | float | bool
 
 
 class _Quiet(threading.local):
@@ -35,8 +39,8 @@ class _Quiet(threading.local):
 quiet = _Quiet()
 
 
-def in_rows(x: np.ndarray) -> np.ndarray:
-    """A new array with its last dim innermost, as PyTorch makes it where NumPy follows the operands: `view` asks for it."""
+def in_rows(x: object) -> np.ndarray:
+    """x as an array with its last dim innermost, as PyTorch makes most results where NumPy follows the operands: `view` asks for it."""
     return np.asarray(x, order="C")
 
 
@@ -93,11 +97,6 @@ def rounded(x: object, dtype: np.dtype) -> np.ndarray:
     return np.asarray(x).astype(dtype, copy=False)
 
 
-def row_major(x: object) -> np.ndarray:
-    """x as an array whose elements lie in the order of its dims, as PyTorch makes most results; NumPy's lie as the operands' do."""
-    return np.asarray(x, order="C")
-
-
 def dtype_named(code: int) -> np.dtype:
     """The NumPy dtype of torch's ScalarType number, also of one that only NumPy computes in. Raises TypeError where there is none."""
     if code not in dtypes.NUMPY_BY_CODE:
@@ -109,3 +108,60 @@ def is_float(dtype: np.dtype) -> bool:
     """Whether dtype is one of the program's float types (bfloat16 is none of NumPy's own)."""
     known = dtypes.from_numpy(dtype)
     return known is not None and known.is_float
+
+
+# --- conversion --------------------------------------------------------------------------------------------------------
+
+
+_SMALL = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16))
+_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
+
+
+def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """x in `dtype`, itself when it has it. Values as torch converts them: to float16 and bfloat16 by way of float32, float
+    to a small integer by way of int64 (so -1.0 to uint8 is 255), NaN to bool True, integers wrap."""
+    return x if x.dtype == dtype else _converted(x, dtype)
+
+
+@np.errstate(all="ignore")
+def _converted(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    source = x.dtype
+    if 0 in x.strides:
+        x = overlap.copy(x)
+    if dtype in HALVES:
+        return x.astype(_F32, copy=False).astype(dtype)
+    if source in HALVES:
+        x = x.astype(_F32)
+        source = _F32
+    if source.kind == "f" and dtype in _SMALL:
+        x = x.astype(_I64)
+    return x.astype(dtype, copy=False)
+
+
+def check_number(value: Any, dtype: np.dtype) -> None:
+    """Raises ValueError for a Python number that torch refuses to fill `dtype` with: too large (integers may be negative for
+    unsigned, and wrap), or NaN for an integer. c10/util/TypeCast.h, `overflows`."""
+    if type(value) not in (int, float) or dtype == np.bool_:
+        return
+    if dtype.kind == "c":
+        dtype = np.zeros((), dtype).real.dtype
+    if is_float(dtype):
+        fits = value != value or abs(value) == math.inf or abs(value) <= largest(dtype)
+    elif type(value) is float:
+        info = np.iinfo(dtype)
+        fits = info.min <= value <= info.max  # False for NaN
+    else:
+        info = np.iinfo(dtype)
+        fits = (-info.max if info.min == 0 else info.min) <= value <= info.max
+    if not fits:
+        raise ValueError(f"value {value} cannot be converted to type {scalar_type(dtype)} without overflow")
+
+
+def element(value: Number, dtype: np.dtype) -> np.generic:
+    """`value` as an element of dtype; fractions are cut off, negative integers wrap in unsigned types. ValueError where torch
+    says that it overflows (`check_number`)."""
+    check_number(value, dtype)
+    exact = np.asarray(value, np.float64) if is_float(dtype) or dtype == np.bool_ else np.asarray(int(value), np.int64)
+    found: Any = cast(exact, dtype)[()]
+    made: np.generic = found
+    return made
