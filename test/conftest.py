@@ -148,14 +148,6 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where files are handed to several processes: those of few tests first, which are the long ones (all lit tests, wheels, caches), or one
-    process would be left alone with them in the end; then those of many."""
-    if hasattr(config, "workerinput"):
-        tests = Counter(item.path for item in items)
-        items.sort(key=lambda item: (tests[item.path] >= _MANY, -tests[item.path]))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Thousands of tests are collected, and are no garbage: a collector that looks at them again and again costs more than the imports."""
@@ -175,8 +167,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Raises UsageError for a test marked torch in a file that `make test-torch` does not look at, and for one without the mark where it does."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where files are handed to several processes: those of few tests first, which are the long ones (all lit tests, wheels, caches), or one
+    process would be left alone with them in the end; then those of many. Raises UsageError for a test marked torch in a file that
+    `make test-torch` does not look at, and for one without the mark where it does."""
     for item in items:
         if (item.get_closest_marker("torch") is not None) != item.path.name.endswith("_torch.py"):
             raise pytest.UsageError(f"{item.nodeid}: tests marked torch stand in files test_*_torch.py, and no others do")
+    if hasattr(config, "workerinput"):
+        tests = Counter(item.path for item in items)
+        items.sort(key=lambda item: (tests[item.path] >= _MANY, -tests[item.path]))
