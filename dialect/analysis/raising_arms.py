@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from tierup.dialect.base.exceptions import name_of
 from tierup.dialect.facts.inference.infer import InferenceError
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import if_, move_out, take_place, yield_
 from tierup.dialect.mlir import ir
 

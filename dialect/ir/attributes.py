@@ -1,4 +1,6 @@
-"""The attribute `#tierup.profiled<...>`: what runs have shown of a value, in the text form of `Profiled` and `ProfiledScalar`.
+"""Attributes of ops, made from and read as Python's values; so are the torch dialect's constants, of numbers, strings and None.
+
+The attribute `#tierup.profiled<...>` is what runs have shown of a value, in the text form of `Profiled` and `ProfiledScalar`:
 
     #tierup.profiled<f32[2,s0] strides=[?,1] device=cpu requires_grad=false defined>
     #tierup.profiled<int=3>
@@ -8,7 +10,9 @@ MLIR keeps the text as it is and checks only its brackets; the ops that carry it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, Union
 
 from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact
@@ -51,3 +55,40 @@ def facts_of(attribute: ir.Attribute) -> Fact:
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Fact:
     return profiled.parse(text)
+
+
+# --- the torch dialect's constants -------------------------------------------------------------------------------------
+
+
+Scalar = Union[bool, int, float, str, None]
+
+TYPES: dict[type, str] = {bool: "!torch.bool", int: "!torch.int", float: "!torch.float", str: "!torch.str", type(None): "!torch.none"}
+
+READERS: dict[str, Callable[[ir.Operation], Any]] = {
+    "torch.constant.int": lambda op: ir.IntegerAttr(op.attributes["value"]).value,
+    "torch.constant.float": lambda op: ir.FloatAttr(op.attributes["value"]).value,
+    "torch.constant.bool": lambda op: bool(ir.BoolAttr(op.attributes["value"]).value),
+    "torch.constant.str": lambda op: ir.StringAttr(op.attributes["value"]).value,
+    "torch.constant.none": lambda op: None,
+    "torch.constant.device": lambda op: ir.StringAttr(op.attributes["value"]).value,
+}
+"""What a constant holds, by its name; of a device its name."""
+
+
+def constant(value: Scalar, ip: ir.InsertionPoint, location: ir.Location | None = None) -> ir.Value:
+    """A constant of a value, at no place of the user's source unless one is given."""
+    type_ = next(t for kind, t in TYPES.items() if isinstance(value, kind))
+    with ir.Location.unknown(ip.block.owner.context) if location is None else location:
+        attributes = {} if value is None else {"value": _attribute(value)}
+        name = type_.replace("!torch.", "torch.constant.")
+        return ir.Operation.create(name, [ir.Type.parse(type_)], [], attributes, ip=ip).operation.results[0]
+
+
+def _attribute(value: bool | int | float | str) -> ir.Attribute:
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return i64(value)
+    return ir.FloatAttr.get(ir.F64Type.get(), value)

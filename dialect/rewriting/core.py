@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import READERS, constant
+from tierup.dialect.ir.attributes import PROMOTION, READERS, constant
 from tierup.dialect.ir.structure import blocks, is_used, maker, under
 from tierup.dialect.ir.walking import ops_of, torch_name
 from tierup.dialect.mlir import ir

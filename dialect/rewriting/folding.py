@@ -16,8 +16,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.facts.values import List, Tensor, Value
 from tierup.dialect.ir import literals, torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import READERS, TYPES, constant
+from tierup.dialect.ir.attributes import PROMOTION, READERS, TYPES, constant
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels

@@ -20,7 +20,7 @@ from tierup.dialect.facts.inference.infer import Inference, InferenceError
 from tierup.dialect.facts.inference.refined_types import refined_type
 from tierup.dialect.facts.values import Bool, Float, Int, List, NoneValue, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import if_, yield_
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir

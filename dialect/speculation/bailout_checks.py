@@ -12,8 +12,7 @@ from tierup.dialect.facts.inference.infer import Inference, infer_function
 from tierup.dialect.facts.profiled import CPU, Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import facts_of
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant, facts_of
 from tierup.dialect.ir.structure import LIST_WRITERS
 from tierup.dialect.language import ops
 from tierup.dialect.mlir import ir

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
-from tierup.dialect.ir import constants, torch_types
+from tierup.dialect.ir import attributes, torch_types
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.rewriting.core import int_of
@@ -14,7 +14,7 @@ from tierup.lowering.building import builders as b
 
 SizesOrUnknown = Sequence["int | None"]
 known_int = int_of
-NUMBERS = {constants.TYPES[kind]: kind for kind in (int, float, bool)}  # by the names of their types
+NUMBERS = {attributes.TYPES[kind]: kind for kind in (int, float, bool)}  # by the names of their types
 
 _PURE = (
     "torch.aten.", "torch.prims.", "torch.constant.", "torch.derefine", "torch.prim.List", "torch.prim.Tuple", "torch.prim.NumToTensor",
@@ -83,12 +83,12 @@ def integer(number: int) -> Number:
 
 def constant(number: float) -> Number:
     """A bool, an int or a float."""
-    return Number(constants.constant(number, ir.InsertionPoint.current, ir.Location.current))
+    return Number(attributes.constant(number, ir.InsertionPoint.current, ir.Location.current))
 
 
 def none() -> ir.Value:
     """None as a constant."""
-    return constants.constant(None, ir.InsertionPoint.current, ir.Location.current)
+    return attributes.constant(None, ir.InsertionPoint.current, ir.Location.current)
 
 
 def ints(numbers: Sequence[ir.Value]) -> ir.Value:

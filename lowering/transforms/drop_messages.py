@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import is_used
 from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir

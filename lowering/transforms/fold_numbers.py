@@ -12,7 +12,7 @@ Ops that may raise stay.
 from __future__ import annotations
 
 from tierup.dialect.facts.values import Bool, Float, Int
-from tierup.dialect.ir.constants import TYPES
+from tierup.dialect.ir.attributes import TYPES
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register

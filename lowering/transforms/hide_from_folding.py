@@ -39,8 +39,7 @@ from tierup.dialect.analysis.raising import hangs_on_kinds, hangs_on_numbers, ra
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Float, Int, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import take_place
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir

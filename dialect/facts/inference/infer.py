@@ -19,8 +19,7 @@ from tierup.dialect.facts.inference.symbols import argument_values
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Counter, Float, Int, List, Never, Opaque, Tensor, Tuple, Value, joined
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION, facts_of
-from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.attributes import PROMOTION, READERS, facts_of
 from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS, UNSET, handed_over, maker, signature
 from tierup.dialect.ir.walking import Notes, callee_of, names_in, with_callees
 from tierup.dialect.mlir import ir

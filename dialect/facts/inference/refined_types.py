@@ -9,7 +9,7 @@ from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import TYPES, constant
+from tierup.dialect.ir.attributes import TYPES, constant
 from tierup.dialect.mlir import ir
 
 

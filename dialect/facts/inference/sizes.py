@@ -7,7 +7,7 @@ from functools import reduce
 from tierup.dialect.facts.dims import Atom, Dim, Expr, Symbol
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Int, Tensor
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.mlir import ir
 
 

@@ -20,7 +20,7 @@ from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.inference.sizes import Sizes
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import UNSET, is_used, take_place, users
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir

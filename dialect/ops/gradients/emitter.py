@@ -15,8 +15,7 @@ from tierup.dialect.facts.dims import symbols
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import List, Shape, Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Infer, Promotion
 from tierup.dialect.optable.formulas.core import TENSOR, Arithmetic

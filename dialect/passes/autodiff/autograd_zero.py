@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import HANDED_ON, blocks, handed_over, is_used, move_out
 from tierup.dialect.ir.walking import backwards, torch_name
 from tierup.dialect.language import ops

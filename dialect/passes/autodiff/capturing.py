@@ -19,7 +19,7 @@ from tierup.dialect.facts.dims import Dim, symbols
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import Shape, Tensor
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import blocks, is_used, read_others, unprofiled
 from tierup.dialect.ir.walking import backwards, walk
 from tierup.dialect.mlir import ir

@@ -20,7 +20,7 @@ from functools import cache
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing

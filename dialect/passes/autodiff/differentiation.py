@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import LIST_WRITERS, forget_results, hand_over, handed_over, last_of, set_signature, values_inside
 from tierup.dialect.ir.walking import Notes, function_names, walk
 from tierup.dialect.mlir import ir

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from tierup.dialect.base.records import dataclass
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import blocks, hand_over, handed_over, last_of, maker, set_signature, take_place, with_more
 from tierup.dialect.ir.walking import Notes, walk
 from tierup.dialect.mlir import ir

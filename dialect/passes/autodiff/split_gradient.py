@@ -21,8 +21,7 @@ from tierup.dialect.facts.inference import symbols
 from tierup.dialect.facts.inference.infer import Inference, InferenceError, infer_function, promotion
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import i64
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant, i64
 from tierup.dialect.ir.structure import forget_results, last_of, read_others, set_signature, signature
 from tierup.dialect.ir.walking import ops_of, symbol_of, walk
 from tierup.dialect.mlir import ir

@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tierup.dialect.ir.attributes import LOCKED, PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import LOCKED, PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, attributes_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS, TERMINATORS, attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, torch_name, walk

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.mlir import ir

@@ -19,8 +19,7 @@ from functools import reduce
 
 from tierup.dialect.base.exceptions import INT_TOO_LARGE, SIZE_TOO_LARGE
 from tierup.dialect.facts.inference.infer import Inference
-from tierup.dialect.ir.attributes import PROMOTION, SATURATES
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import PROMOTION, SATURATES, constant
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.numpy_rules.int_ranges import ALL, MOST, Ranges

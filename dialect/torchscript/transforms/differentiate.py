@@ -39,7 +39,7 @@ from dataclasses import replace
 from tierup.dialect.analysis.alias import AliasAnalysis
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import last_of, read_others
 from tierup.dialect.ir.walking import Notes, backwards, ops_of
 from tierup.dialect.language import ops

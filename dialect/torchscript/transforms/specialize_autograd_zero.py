@@ -39,7 +39,7 @@ from collections.abc import Mapping
 
 from tierup.dialect.facts.profiled import Profiled
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.structure import if_, last_of, yield_
 from tierup.dialect.ir.walking import walk
 from tierup.dialect.language import ops

@@ -17,8 +17,8 @@ import numpy as np
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Value as Fact
-from tierup.dialect.ir import constants, literals, torch_types
-from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION, UNREAD
+from tierup.dialect.ir import literals, torch_types
+from tierup.dialect.ir.attributes import IN_NO_GRAD, PROMOTION, UNREAD, Scalar, constant
 from tierup.dialect.ir.nesting import MAX_REGIONS
 from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
@@ -252,11 +252,11 @@ class Emitter:
 
     # --- constants ---------------------------------------------------------------------------------------------------
 
-    def constant(self, value: constants.Scalar) -> ir.Value:
+    def constant(self, value: Scalar) -> ir.Value:
         """A number, a string or None."""
         key = (type(value), repr(value))  # repr: 0.0 and -0.0 are two constants, NaN is one
         if key not in self._constants:
-            self._constants[key] = made = constants.constant(value, ir.InsertionPoint(self._anchor), self.unknown)
+            self._constants[key] = made = constant(value, ir.InsertionPoint(self._anchor), self.unknown)
             self._made.append(made.owner.operation)
         return self._constants[key]
 

@@ -8,8 +8,7 @@ from itertools import chain
 from tierup.dialect.facts.values import Tensor, joined
 from tierup.dialect.facts.values import Value as Fact
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.attributes import PROMOTION
-from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.attributes import PROMOTION, READERS
 from tierup.dialect.ir.structure import last_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import REFUSALS, Promotion

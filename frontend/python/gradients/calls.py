@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from tierup.dialect.base.spelling import line_of
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import constant
+from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.walking import function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing

@@ -18,7 +18,7 @@ import torch
 
 from tierup.dialect.base.exceptions import INT_TOO_LARGE, SIZE_TOO_LARGE
 from tierup.dialect.ir import literals
-from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.attributes import READERS
 from tierup.dialect.ir.structure import CASTS, COPIES
 from tierup.dialect.ir.torch_types import elements, is_tensor
 from tierup.dialect.ir.walking import function_names, torch_name, walk

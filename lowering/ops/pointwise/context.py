@@ -9,7 +9,7 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir import torch_types
-from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.attributes import READERS
 from tierup.dialect.mlir import ir, passmanager
 from tierup.dialect.optable.kernels.promotion import SCALARS, Strength
 from tierup.lowering.building import builders as b

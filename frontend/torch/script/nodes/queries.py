@@ -16,7 +16,7 @@ from typing import Any
 from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Int, Tensor
-from tierup.dialect.ir.constants import READERS
+from tierup.dialect.ir.attributes import READERS
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
