@@ -1,5 +1,8 @@
 """Formulas: of each the gradient of the ops that it is made of (dialect/optable/formulas). Operands are captured, and no result.
 
+These ops are emitted again, and differentiated one by one. What of them only the value needs is swept away with all else that nobody uses;
+what the forward run computed too, and kept in the same function, CSE finds.
+
 A loss of classes whose rank is not known is taken apart as places x classes x places. That of a probability p is, as in PyTorch,
 (p - target) / (p (1 - p)), whose denominator is bounded, where the formula's logarithms are.
 """
@@ -12,8 +15,8 @@ from typing import Any
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops.gradients.composed import Recorded, through
 from tierup.dialect.ops.gradients.core import Backward, Gradient, Gradients, NoGradient, Rule
+from tierup.dialect.ops.gradients.emitter import Operand
 from tierup.dialect.optable.core import ShapeError
 from tierup.dialect.optable.formulas import FORMULAS
 from tierup.dialect.optable.formulas.classes import likelihood, of_classes, of_probabilities
@@ -24,16 +27,35 @@ Compute = Callable[["_Graph"], Any]
 
 
 class _Graph(Ops[ir.Value]):
-    """The forward run has checked sizes and values."""
+    """Emits through a rule's helpers and notes what; the forward run has checked sizes and values. What follows from `inputs`, tensors,
+    may have a gradient."""
 
-    def __init__(self, recorded: Recorded) -> None:
-        self.recorded = recorded
+    def __init__(self, g: Backward, inputs: Sequence[ir.Value]) -> None:
+        self._g, self._inputs = g, inputs
+        self._active = dict.fromkeys(inputs, True)
+        self._ops: list[ir.Operation] = []
 
     def call(self, name: str, *operands: Any, type_: str = TENSOR) -> ir.Value:
-        return self.recorded.call(name, *operands, type_=type_)
+        made = self._g.call(name, *map(self._operand, operands), type_=type_)
+        op, dtype = made.owner.operation, self._g.tensor(made).dtype
+        follows = any(self._active.get(v, False) for v in op.operands)
+        self._note(made, follows and torch_types.is_tensor(made.type) and (dtype is None or dtype.is_float))
+        return made
+
+    def _operand(self, operand: Operand) -> Operand:
+        """A list of tensors is made of them by an op of its own, through which gradients go."""
+        if not isinstance(operand, (list, tuple)) or not any(self._active.get(v, False) for v in operand if isinstance(v, ir.Value)):
+            return operand
+        made = self._g.value(operand)
+        self._note(made, True)
+        return made
+
+    def _note(self, made: ir.Value, active: bool) -> None:
+        self._ops.append(made.owner.operation)
+        self._active[made] = active
 
     def known(self, x: ir.Value) -> Tensor:
-        return self.recorded.g.tensor(x)
+        return self._g.tensor(x)
 
     def unknown(self) -> Exception:
         return NoGradient("the rank of its input is not known")
@@ -42,11 +64,19 @@ class _Graph(Ops[ir.Value]):
         return isinstance(x, ir.Value) and torch_types.is_tensor(x.type)
 
     def no_gradient_of(self, x: ir.Value, operand: str) -> None:
-        if self.recorded.active.get(x, False):
-            self.recorded.g.leave_to_pytorch(f"PyTorch refuses one of its operand '{operand}': pass it detached")
+        if self._active.get(x, False):
+            self._g.leave_to_pytorch(f"PyTorch refuses one of its operand '{operand}': pass it detached")
 
     def equal(self, x: ir.Value, i: int, y: ir.Value, j: int, what: str) -> None:
         pass
+
+    def gradients(self, results: Sequence[ir.Value]) -> list[Gradient]:
+        """Of the inputs, given the rule's of these results."""
+        reverse = self._g.walk(self._g, self._active)
+        for result, grad in zip(results, self._g.grads, strict=True):
+            reverse.give(result, grad)
+        reverse.run(self._ops)
+        return [reverse.take(v) for v in self._inputs]
 
 
 def _tensors(g: Backward, formula: Formula) -> list[Any]:
@@ -77,7 +107,9 @@ def _of_operands(g: Backward, tensors: Sequence[Any], compute: Compute, skipped:
     wanted = [i for i, x in enumerate(tensors) if x is not None and g.wants(i) and i != skipped]
     given = [x if isinstance(x, list) else [x] for x in (tensors[i] for i in wanted)]
     try:
-        found = iter(through(g, [x for items in given for x in items], lambda r: compute(_Graph(r)), g.grads))
+        graph = _Graph(g, [x for items in given for x in items])
+        made = compute(graph)
+        found = iter(graph.gradients(made if isinstance(made, tuple) else (made,)))
     except (ShapeError, IndexError, TypeError) as e:
         raise NoGradient(f"the program raises: {e}") from e
     each: list[Gradient] = [None] * len(tensors)
