@@ -42,7 +42,7 @@ from tierup.dialect.analysis import points_to as p
 from tierup.dialect.analysis.moving import carry_out, plan_move
 from tierup.dialect.analysis.points_to import NOWHERE, Holds, Location, Locations, PointsTo, inner_ops, is_known, reachable
 from tierup.dialect.ir.structure import TERMINATORS, blocks, handed_over, last_of
-from tierup.dialect.ir.walking import Notes, callee_of
+from tierup.dialect.ir.walking import Notes, callee_name, callee_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind
 from tierup.dialect.optable.rows import row_of
@@ -261,7 +261,7 @@ class AliasAnalysis:
 
     def _callee(self, call: ir.Operation) -> Effects:
         """What a function does for its caller: that it writes something, not what."""
-        name, somewhere = ir.FlatSymbolRefAttr(call.attributes["callee"]).value, frozenset({self._random})
+        name, somewhere = callee_name(call), frozenset({self._random})
         if name not in self._callees:
             self._callees[name] = Effects(writes=somewhere, acts=True, leaves=True)  # a recursive call, and one that nobody knows
             body = callee_of(call)

@@ -20,7 +20,7 @@ from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import REQUIRES_GRAD, facts_of
 from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS
-from tierup.dialect.ir.walking import Notes, callee_of
+from tierup.dialect.ir.walking import Notes, callee_name, callee_of
 from tierup.dialect.language.contracts import STRUCTURE
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
@@ -197,7 +197,7 @@ class RequiresGrad:
             carried = joined
 
     def _call(self, op: ir.Operation, operands: list[State], count: int) -> list[State]:
-        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        name = callee_name(op)
         callee = callee_of(op)
         if callee is None or name in self._calls:
             self._written = self._written or any(s is not False for s in operands)

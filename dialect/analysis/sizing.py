@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tierup.dialect.ir.structure import blocks, handed_over
 from tierup.dialect.ir.torch_types import is_tensor
-from tierup.dialect.ir.walking import symbol_of, walk
+from tierup.dialect.ir.walking import callee_name, symbol_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
@@ -38,7 +38,7 @@ def sizing_arguments(functions: Mapping[str, ir.Operation], entry: str) -> froze
         for op in walk(function):
             pending += sizing(op)
             if op.name == "func.call":
-                calls.setdefault(_callee(op), []).append(op)
+                calls.setdefault(callee_name(op), []).append(op)
     seen: set[ir.Value] = set()
     while pending:
         value = pending.pop()
@@ -60,7 +60,7 @@ def _made_of(value: ir.Value, functions: Mapping[str, ir.Operation], calls: Mapp
         return
     op = owner.operation
     at = list(op.results).index(value)
-    of = functions.get(_callee(op)) if op.name == "func.call" else op if op.name in ("torch.prim.If", "torch.prim.Loop") else None
+    of = functions.get(callee_name(op)) if op.name == "func.call" else op if op.name in ("torch.prim.If", "torch.prim.Loop") else None
     for block in blocks(of) if of is not None else ():
         handed = handed_over(block)
         yield handed[at + len(handed) - len(op.results)]  # a loop's go behind its condition
@@ -68,7 +68,3 @@ def _made_of(value: ir.Value, functions: Mapping[str, ir.Operation], calls: Mapp
         yield op.operands[at + 2]
     elif of is None and not any(is_tensor(v.type) for v in op.operands):
         yield from op.operands
-
-
-def _callee(call: ir.Operation) -> str:
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)

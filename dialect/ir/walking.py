@@ -169,6 +169,11 @@ def symbol_of(op: ir.Operation) -> str:
     return str(ir.StringAttr(op.attributes["sym_name"]).value)
 
 
+def callee_name(call: ir.Operation) -> str:
+    """The name of the function that a func.call calls."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
 def function_names(module: ir.Module | ir.Operation) -> dict[str, ir.Operation]:
     """The functions of a module by name, declarations included."""
     tops = (view.operation for view in module.operation.regions[0].blocks[0].operations)
@@ -180,7 +185,7 @@ def callee_of(call: ir.Operation) -> ir.Operation | None:
     root = call
     while root.parent is not None:
         root = root.parent.operation
-    name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    name = callee_name(call)
     tops = (view.operation for view in root.regions[0].blocks[0].operations) if root.name == "builtin.module" else ()
     found = (op for op in tops if op.name == "func.func" and symbol_of(op) == name)
     return next((op for op in found if len(op.regions[0].blocks)), None)

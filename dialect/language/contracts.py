@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, REQUIRES_GRAD
-from tierup.dialect.ir.walking import function_names, symbol_of, walk
+from tierup.dialect.ir.walking import callee_name, function_names, symbol_of, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
@@ -93,7 +93,7 @@ def _check_op(op: ir.Operation, allowed: frozenset[str], names: dict[str, ir.Ope
     if promotion is not None and str(promotion) != '"numpy"':
         contract.broken(op, f'has {PROMOTION} = {promotion}; it is "numpy", or left out for torch\'s rules')
     if op.name == "func.call":
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee = callee_name(op)
         if callee not in names:
             contract.broken(op, f"calls @{callee}, which is no function of this module")
     if row is not None and len(op.operands) and torch_types.is_tensor(op.operands[0].type):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from tierup.dialect.facts.inference.refined_types import cast
 from tierup.dialect.ir.structure import move_out, take_place
-from tierup.dialect.ir.walking import function_names, symbol_of, unerased, walk
+from tierup.dialect.ir.walking import callee_name, function_names, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.dialect.rewriting import regions
@@ -55,7 +55,7 @@ class DispatchRegions(Pass):
                 names[name] = function_names(module)[name]
                 _forget_types(names[name])
             regions.forget_types(func.regions[0].blocks[0])
-            called = (ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in walk(func) if op.name == "func.call")
+            called = (callee_name(op) for op in walk(func) if op.name == "func.call")
             sites = [name for name in dict.fromkeys(called) if FALLBACK in names[name].attributes]
             if sites:
                 func.attributes[REGIONS] = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in sites])
@@ -73,7 +73,7 @@ def _call_twin(check: ir.Operation, names: dict[str, ir.Operation]) -> None:
     branch = users[0]
     otherwise = [view.operation for view in branch.regions[1].blocks[0].operations]
     calls = [op for op in otherwise if op.name == "func.call"]
-    if len(calls) != 1 or FALLBACK not in names[ir.FlatSymbolRefAttr(calls[0].attributes["callee"]).value].attributes:
+    if len(calls) != 1 or FALLBACK not in names[callee_name(calls[0])].attributes:
         return
     if not all(op is calls[0] or op.name in ("torch.tensor_static_info_cast", "torch.prim.If.yield") for op in otherwise):
         return

@@ -38,7 +38,7 @@ affair: a guard keeps such calls away.
 from __future__ import annotations
 
 from tierup.dialect.ir.structure import LIST_WRITERS, attributes_of, last_of, set_signature
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import callee_name, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import functions, refuse_several_blocks
@@ -76,7 +76,7 @@ def _writers(module: ir.Module) -> frozenset[str]:
         for op in walk(func):
             row = row_of(op)
             if op.name == "func.call":
-                calls[name].add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+                calls[name].add(callee_name(op))
             elif op.name == "torch.overwrite.tensor.contents" or (row is not None and row.writes):
                 found.add(name)
     while more := {name for name, callees in calls.items() if name not in found and callees & found}:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import callee_name, function_names, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import diagnostics
 from tierup.dialect.passes.registry import Pass, PassFailure, functions, parse, register
@@ -61,7 +61,7 @@ def _calls(module: ir.Module) -> dict[str, list[tuple[ir.Operation, str]]]:
     found = {}
     for name, func in function_names(module).items():
         calls = [op for op in walk(func) if op.name == "func.call"]
-        found[name] = [(op, ir.FlatSymbolRefAttr(op.attributes["callee"]).value) for op in calls]
+        found[name] = [(op, callee_name(op)) for op in calls]
     return found
 
 

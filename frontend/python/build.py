@@ -17,7 +17,7 @@ import numpy as np
 
 from tierup.dialect.base.shielded import shielded
 from tierup.dialect.base.stack import has_room
-from tierup.dialect.ir.walking import walk
+from tierup.dialect.ir.walking import callee_name, walk
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.pipelines.pipeline import parse as parse_pipeline
@@ -444,7 +444,7 @@ def _calls(func: ir.Operation) -> set[str]:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "func.call":
-            found.add(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            found.add(callee_name(op))
         return ir.WalkResult.ADVANCE
 
     shielded(lambda: func.walk(visit))  # MLIR would make a RuntimeError of what a signal's handler raises in there

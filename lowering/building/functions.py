@@ -12,11 +12,6 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, of
 
 
-def callee(call: ir.Operation) -> str:
-    """The name of the function that a func.call calls."""
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
-
-
 def declare(name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> ir.Operation:
     """A private function without a body, at the insertion point."""
     type_ = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tierup.dialect.ir.literals import UnreadableLiteral, elements
 from tierup.dialect.ir.structure import handed_over, last_of
-from tierup.dialect.ir.walking import symbol_of
+from tierup.dialect.ir.walking import callee_name, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.artifacts.host_steps import ADDS, NOTHING, NUMBER, TF32, Constant, HostProgram, Step
 from tierup.lowering.base.errors import Unsupported
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building.arith import CmpF, CmpI
 from tierup.lowering.building.origins import Origin, origin
 from tierup.lowering.cuda import launching as gpu
@@ -241,7 +240,7 @@ class _Extraction:
         return [("launch", name, grid, block, shared, tuple(exploded[i] for i in self._parameters[name]))]
 
     def _func_call(self, op: ir.Operation) -> list[Step]:
-        callee = fn.callee(op)
+        callee = callee_name(op)
         if callee in self._exits:
             return [("exit", self._exits[callee], self._all(op.operands))]
         # the other kind that tierup-outline-exits makes

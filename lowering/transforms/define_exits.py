@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.ir.structure import with_more
-from tierup.dialect.ir.walking import symbol_of
+from tierup.dialect.ir.walking import callee_name, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.after_exits import written_after
@@ -52,14 +52,14 @@ class DefineExits(Pass):
         exits = {symbol_of(f) for f in declared if EXIT in f.attributes}
         copied: dict[str, set[int]] = {name: set() for name in exits}
         for op in [op for function in every for op in b.walk(function) if op.name == "func.call"]:
-            name = fn.callee(op)
+            name = callee_name(op)
             if name in exits:
                 copied[name] |= _written(op)
         for function in every:
             if ERROR_SITES in function.attributes:
                 status = function.regions[0].blocks[0].arguments[-1]
                 for op in b.unerased(op for op in b.walk(function) if op.name == "func.call"):
-                    if fn.callee(op) in exits:
+                    if callee_name(op) in exits:
                         with_more(op, [*op.operands, status])
         for function in declared:
             with ir.Location.unknown(function.context):

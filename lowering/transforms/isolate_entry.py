@@ -16,12 +16,11 @@ is refused.
 
 from __future__ import annotations
 
-from tierup.dialect.ir.walking import symbol_of
+from tierup.dialect.ir.walking import callee_name, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.lowering.analysis.stated import ENTRY, entry_of
 from tierup.lowering.building import builders as b
-from tierup.lowering.building import functions as fn
 from tierup.lowering.building.refused import Refused
 
 _CONTINUATION = "continuation"
@@ -41,7 +40,7 @@ class IsolateEntry(Pass):
             name = symbol_of(function)
             for op in b.walk(function):
                 if op.name == "func.call":
-                    called.add(fn.callee(op))
+                    called.add(callee_name(op))
                 elif op.name == "tierup.bailout":
                     bailouts[name] = op
                     if _CONTINUATION in op.attributes:

@@ -50,7 +50,7 @@ import math
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import handed_over, last_of, maker, take_place, with_more
-from tierup.dialect.ir.walking import symbol_of
+from tierup.dialect.ir.walking import callee_name, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.stated import ERROR_SITES, PART, RESULT_KINDS
@@ -116,7 +116,7 @@ def _long_loops(function: ir.Operation) -> list[tuple[ir.Operation, _Work]]:
 
 
 def _calls(function: ir.Operation, names: list[str]) -> list[ir.Operation]:
-    return [op for op in b.walk_unfused(function) if op.name == "func.call" and fn.callee(op) in names]
+    return [op for op in b.walk_unfused(function) if op.name == "func.call" and callee_name(op) in names]
 
 
 def _poll_in(function: ir.Operation) -> None:

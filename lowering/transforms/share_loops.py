@@ -33,7 +33,7 @@ import math
 
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.ir.structure import captured, read_others, users
-from tierup.dialect.ir.walking import symbol_of
+from tierup.dialect.ir.walking import callee_name, symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, functions, register
 from tierup.lowering.analysis.aliasing import VIEWS, base, may_alias
@@ -173,7 +173,7 @@ def _is_row(buffer: ir.Value, loop: ir.Operation) -> bool:
 def _is_harmless(op: ir.Operation, loop: ir.Operation) -> bool:
     """Whether threads may run an op side by side. Only loops that are made of parts say that what they store and call is so."""
     if op.name == "func.call":
-        return PARTS in loop.attributes and fn.callee(op).startswith(blas.PREFIX)
+        return PARTS in loop.attributes and callee_name(op).startswith(blas.PREFIX)
     return op.name in _KNOWN or op.name.startswith(_HARMLESS) or (op.name == "memref.store" and PARTS in loop.attributes)
 
 

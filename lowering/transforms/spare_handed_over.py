@@ -15,7 +15,7 @@ look for buffers which nothing but a loop and a deallocation uses (tierup-fuse-r
 
 from __future__ import annotations
 
-from tierup.dialect.ir.walking import function_names
+from tierup.dialect.ir.walking import callee_name, function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.aliasing import base, may_alias
@@ -42,7 +42,7 @@ class SpareHandedOver(Pass):
         exits = {name for name, f in names.items() if EXIT in f.attributes}
         found = False
         for function in names.values():
-            calls = [op for op in b.walk(function) if op.name == "func.call" and fn.callee(op) in exits]
+            calls = [op for op in b.walk(function) if op.name == "func.call" and callee_name(op) in exits]
             if calls:
                 found |= _spare(function, calls)
         if found:

@@ -14,7 +14,7 @@ from tierup.dialect.facts import profiled
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.ir.attributes import i64, profiled_attr
 from tierup.dialect.ir.structure import maker
-from tierup.dialect.ir.walking import function_names, torch_name, walk
+from tierup.dialect.ir.walking import callee_name, function_names, torch_name, walk
 from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Kind
@@ -172,7 +172,7 @@ def with_regions_apart(module: ir.Module, entry: str, profiled_text: str, text: 
     if REGIONS not in main.attributes:
         raise _no_region(main)
     sites = [ir.FlatSymbolRefAttr(a).value for a in ir.ArrayAttr(main.attributes[REGIONS])]
-    calls = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value: op for op in walk(main) if op.name == "func.call"}
+    calls = {callee_name(op): op for op in walk(main) if op.name == "func.call"}
     regions = tuple(_outlined_region(by_name[site], site, f"{entry}_region", names_of(calls[site].operands, main)) for site in sites)
     return SplitCode(profiled_text, text, text_of(module), regions, _left_in_tier0(main))
 

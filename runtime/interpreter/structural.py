@@ -13,6 +13,7 @@ import numpy as np
 from tierup.dialect import optable
 from tierup.dialect.facts.profiled import unset
 from tierup.dialect.ir import literals, torch_types
+from tierup.dialect.ir.walking import callee_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.runtime.base.errors import UnsupportedOp
@@ -161,7 +162,7 @@ def call_function(reader: Reader, op: ir.Operation, name: str, operands: list[Pi
 
 
 def _call(reader: Reader, op: ir.Operation, operands: list[Piece]) -> None:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_name(op)
     if name in reader.sites:
         reader.let(op, call(reader.constant(name, reader.sites[name]), operands), shares=operands)
         return

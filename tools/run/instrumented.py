@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tierup.dialect.facts import profiled
-from tierup.dialect.ir.walking import function_names, walk
+from tierup.dialect.ir.walking import callee_name, function_names, walk
 from tierup.dialect.language.text import text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes import registry
@@ -36,7 +36,7 @@ def _called(by_name: Mapping[str, ir.Operation], entry: str) -> set[str]:
     pending = [entry]
     while pending:
         calls = (op for op in walk(by_name[pending.pop()]) if op.name == "func.call")
-        new = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in calls} - found
+        new = {callee_name(op) for op in calls} - found
         found |= new
         pending += new
     return found

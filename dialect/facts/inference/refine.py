@@ -34,7 +34,7 @@ from tierup.dialect.ir.structure import (
     take_place,
     values_of,
 )
-from tierup.dialect.ir.walking import callee_of, ops_of, symbol_of, unerased, walk
+from tierup.dialect.ir.walking import callee_name, callee_of, ops_of, symbol_of, unerased, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Tie
 
@@ -338,7 +338,7 @@ def is_called(func: ir.Operation) -> bool:
     if module is None:
         return False
     found = (op for op in walk(module.operation) if op.name == "func.call")
-    return any(ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name for op in found)
+    return any(callee_name(op) == name for op in found)
 
 
 def _may_leave(func: ir.Operation) -> bool:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS, TERMINATORS, attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
-from tierup.dialect.ir.walking import Notes, torch_name, walk
+from tierup.dialect.ir.walking import Notes, callee_name, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.rows import row_of
@@ -239,7 +239,7 @@ class Walker:
             self._parts(op, whole)
         elif name in _INDEX and isinstance(whole, Items) and (at := self._index(op, len(whole.entries))) is not None:
             self.bind(op.results[0], whole.entries[at])
-        elif name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self._writers:
+        elif name == "func.call" and callee_name(op) in self._writers:
             raise PassFailure(op, "calls a function that writes tensors: inline it first (MLIR's pass `inline`)")
         elif row is None and name == "torch.operator" and any(_mutable(v.type) for v in op.operands):
             raise PassFailure(op, f"may write its operands: no part of tierup knows {op.attributes['name']}")

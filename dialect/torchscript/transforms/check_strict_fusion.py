@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tierup.dialect.ir.structure import blocks, maker
-from tierup.dialect.ir.walking import function_names
+from tierup.dialect.ir.walking import callee_name, function_names
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import diagnostics
@@ -74,7 +74,7 @@ def _reason(op: ir.Operation, names: Mapping[str, ir.Operation]) -> str | None:
     if op.name in _CONTROL:
         return None if op.name == "torch.prim.If" and _is_check(op.operands[0]) else "not all in it is in one group"
     if op.name == "func.call":
-        callee = names.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        callee = names.get(callee_name(op))
         return None if callee is not None and FALLBACK in callee.attributes else "it is a call, which no group holds; inline it"
     row = row_of(op)
     if row is None:
