@@ -24,6 +24,7 @@ from tierup.dialect.base.spelling import printable
 from tierup.dialect.mlir import ir
 from tierup.frontend.errors import UnsupportedSyntax, position
 from tierup.frontend.python.flow.names import own_nodes
+from tierup.frontend.python.flow.parts import placed
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda  # an async one is only named in the message that refuses it
 
@@ -103,7 +104,7 @@ def compiled(definition: Definition, like: FunctionType, inside: Mapping[str, Ce
     declared: list[ast.stmt] = [] if name in cells or not name.isidentifier() else [ast.Global([name])]
     statement = ast.Expr(definition) if isinstance(definition, ast.Lambda) else definition
     outer = ast.FunctionDef("_", around, [*declared, statement], [], None, None)
-    module = ast.Module([ast.fix_missing_locations(ast.copy_location(outer, definition))], [])
+    module = ast.Module([placed(outer, definition)], [])
     code = _compiled(module, like.__code__)
     for inner in ("_", name):
         code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == inner)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tierup.frontend.python.flow.names import Names, binds, reads
-from tierup.frontend.python.flow.parts import To, jumps, with_blocks
+from tierup.frontend.python.flow.parts import To, jumps, placed, with_blocks
 
 Loop = ast.For | ast.While
 _BROKEN = -1
@@ -48,9 +48,9 @@ def leaving(loop: Loop) -> Leaving | None:
     found = Leaving(_copy(loop, made.block(loop.body, 0), []), made.left, slots=made.slots)
     for number, returned in enumerate(made.returns, 1):
         only = number == len(made.returns) and not loop.orelse and _ends_by_leaving(loop)
-        found.after.append(returned if only else _at(ast.If(made.test(ast.Eq(), number), [returned], []), returned))
+        found.after.append(returned if only else placed(ast.If(made.test(ast.Eq(), number), [returned], []), returned))
     if loop.orelse:
-        found.after.append(_at(ast.If(made.test(ast.Eq(), 0), loop.orelse, []), loop))
+        found.after.append(placed(ast.If(made.test(ast.Eq(), 0), loop.orelse, []), loop))
     return found
 
 
@@ -90,19 +90,19 @@ class _Rewriting:
         inner = _copy(node, self.block(node.body, depth + 1), self.block(node.orelse, depth))
         if To.RETURN not in jumps(node.body):
             return [inner]
-        return [inner, _at(ast.If(self.test(ast.Gt(), 0), [ast.Break()], []), node)]
+        return [inner, placed(ast.If(self.test(ast.Gt(), 0), [ast.Break()], []), node)]
 
     def returned(self, node: ast.Return) -> list[ast.stmt]:
         if isinstance(node.value, ast.IfExp):
-            arms = [_at(ast.Return(value), node) for value in (node.value.body, node.value.orelse)]
-            return [_at(ast.If(node.value.test, self.returned(arms[0]), self.returned(arms[1])), node)]
+            arms = [placed(ast.Return(value), node) for value in (node.value.body, node.value.orelse)]
+            return [placed(ast.If(node.value.test, self.returned(arms[0]), self.returned(arms[1])), node)]
         if node.value is None or self.may_wait(node.value):
             self.returns.append(node)
             return self.leave(len(self.returns), node)
         slot = f"what return {len(self.slots) + 1} of the loop at line {self.loop.lineno}, column {self.loop.col_offset + 1} gives"
         self.slots.append(slot)
-        self.returns.append(_at(ast.Return(ast.Name(slot, ast.Load())), node))
-        return [_at(ast.Assign([ast.Name(slot, ast.Store())], node.value), node), *self.leave(len(self.returns), node)]
+        self.returns.append(placed(ast.Return(ast.Name(slot, ast.Load())), node))
+        return [placed(ast.Assign([ast.Name(slot, ast.Store())], node.value), node), *self.leave(len(self.returns), node)]
 
     def may_wait(self, value: ast.expr) -> bool:
         """Whether an expression is the same behind the loop: one that nothing computes, of names that the loop does not bind."""
@@ -113,12 +113,7 @@ class _Rewriting:
         return isinstance(value, ast.Constant) or isinstance(value, ast.Name) and not self.bound & reads([value])
 
     def leave(self, how: int, node: ast.stmt) -> list[ast.stmt]:
-        return [_at(ast.Assign([ast.Name(self.left, ast.Store())], ast.Constant(how)), node), _at(ast.Break(), node)]
+        return [placed(ast.Assign([ast.Name(self.left, ast.Store())], ast.Constant(how)), node), placed(ast.Break(), node)]
 
     def test(self, op: ast.cmpop, how: int) -> ast.expr:
         return ast.Compare(ast.Name(self.left, ast.Load()), [op], [ast.Constant(how)])
-
-
-def _at(made: Any, node: ast.stmt) -> Any:
-    """A made-up statement, which stands where `node` does."""
-    return ast.fix_missing_locations(ast.copy_location(made, node))

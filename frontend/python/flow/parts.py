@@ -10,11 +10,17 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
+N = TypeVar("N", bound=ast.AST)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 _HOLDERS = (ast.ExceptHandler, ast.match_case)  # of blocks in a statement
+
+
+def placed(made: N, node: ast.AST) -> N:
+    """A node that was made up, which stands where another does."""
+    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 class To(Enum):

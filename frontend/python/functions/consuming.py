@@ -19,6 +19,7 @@ from tierup.frontend.python.building.branch import each, select
 from tierup.frontend.python.building.frame import Frame, Unjoinable
 from tierup.frontend.python.building.values import NONE, ZERO, Const, Iterable_, OneOf, Value, is_one_of_scalars
 from tierup.frontend.python.flow.names import binds
+from tierup.frontend.python.flow.parts import placed
 from tierup.frontend.python.operations import appending, iteration
 from tierup.frontend.python.operations.scalars import compare, raise_if
 
@@ -57,7 +58,7 @@ def extreme(frame: Frame, node: ast.expr, first: Value, rest: Value, *, larger: 
         body = [_bound(best, item)]
         if key is not None:
             measured = partial(ast.Call, ast.Name(call, ast.Load()), keywords=[])
-            frame.execute([_at(_bound(most, measured(args=[ast.Name(best, ast.Load())])), node)], tail=False)
+            frame.execute([placed(_bound(most, measured(args=[ast.Name(best, ast.Load())])), node)], tail=False)
             found = ast.Name("its measure", ast.Load())
             before = [_bound("its measure", measured(args=[item]))]
         body.append(_bound(most, found))
@@ -120,10 +121,6 @@ def from_start(
     return select(frame, node, is_empty, lambda: start, of_some, choices=True)
 
 
-def _at(made: ast.stmt, node: ast.AST) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(made, node))
-
-
 def value_of(frame: Frame, node: ast.expr, name: str) -> Value:
     """What a name of the loops has after them."""
     return frame.lookup(ast.copy_location(ast.Name(name, ast.Load()), node))
@@ -145,4 +142,4 @@ def loop(frame: Frame, node: ast.expr, first: Value, generators: Generators, bod
                 body = [ast.For(generator.target, generator.iter if i else ast.Name(iterable, ast.Load()), body, [])]
                 if i and left is not None:
                     body.append(ast.If(left, [ast.Break()], []))
-            frame.execute([_at(statement, node) for statement in body], tail=False)
+            frame.execute([placed(statement, node) for statement in body], tail=False)

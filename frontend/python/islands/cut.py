@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.flow.names import NONE, Names, binds, own_nodes, reads
-from tierup.frontend.python.flow.parts import SCOPES, To, blocks_of, jumps, parts_of, with_blocks
+from tierup.frontend.python.flow.parts import SCOPES, To, blocks_of, jumps, parts_of, placed, with_blocks
 
 _PYTHONS_OWN = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Match, ast.Try,
@@ -53,20 +53,20 @@ class Region:
         if not self.returns:
             values: list[ast.expr] = [ast.Name(n, ast.Load()) for n in self.outputs]
             value = None if not values else values[0] if len(values) == 1 else ast.Tuple(values, ast.Load())
-            body.append(_at(ast.Return(value), self.statements[-1]))
+            body.append(placed(ast.Return(value), self.statements[-1]))
         given = ast.arguments([], [ast.arg(n) for n in self.inputs], None, [], [], None, [])
         made = ast.FunctionDef(name, given, body, [], None, None)
-        return ast.fix_missing_locations(ast.copy_location(made, first))
+        return placed(made, first)
 
     def call(self, name: str) -> ast.stmt:
         """The statement that runs the function in the place of the statements."""
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(n, ast.Load()) for n in self.inputs], [])
         if self.returns:
-            return _at(ast.Return(call), self.statements[0])
+            return placed(ast.Return(call), self.statements[0])
         if not self.outputs:
-            return _at(ast.Expr(call), self.statements[0])
+            return placed(ast.Expr(call), self.statements[0])
         names: list[ast.expr] = [ast.Name(n, ast.Store()) for n in self.outputs]
-        return _at(ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call), self.statements[0])
+        return placed(ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call), self.statements[0])
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def cut(
     cutter = _Cutter(name, first, flow, local, local | reads(body), cells, calm, rebound, islands, temporary)
     made = cutter.block(body, end=True)
     elsewhere = sorted(reads(made) & local - arguments - binds(made))  # bound in regions alone: `t: None` says that they are no globals
-    declared = [_at(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
+    declared = [placed(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), body[0]) for n in elsewhere]
     return Cut([*declared, *made], cutter.regions, cutter.asks)
 
 
@@ -186,7 +186,7 @@ class _Cutter:
     def _let_go(self, run: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The end of values that the statements are the last to use."""
         names = sorted(reads(run) & self.temporary & self.flow.bound_before[run[0]] - self.flow.live_after[run[-1]])
-        return [_at(ast.Delete([ast.Name(n, ast.Del()) for n in names]), run[-1])] if names and not jumps(run[-1:]) else []
+        return [placed(ast.Delete([ast.Name(n, ast.Del()) for n in names]), run[-1])] if names and not jumps(run[-1:]) else []
 
     def _needed(self, run: Sequence[ast.stmt], outputs: Names) -> Names:
         """The names whose values the statements take from before them, those that are to be given on among them."""
@@ -202,7 +202,7 @@ class _Cutter:
         ends = end and all(part.then == (To.END,) and not part.raised for part in parts_of(node).values() if part.place)
         made: ast.stmt = with_blocks(node, lambda block: self.block(block, end=ends, watched=seen))
         if isinstance(made, ast.With) and isinstance(node, ast.With) and len(self.regions) > regions:
-            made.body = [_at(ast.If(ast.Call(ast.Name(self.asks, ast.Load()), [], []), node.body, made.body), node.body[0])]
+            made.body = [placed(ast.If(ast.Call(ast.Name(self.asks, ast.Load()), [], []), node.body, made.body), node.body[0])]
         return made
 
 
@@ -240,7 +240,3 @@ def _hears_numbers(node: ast.stmt) -> bool:
 def _asks_frame(node: ast.AST) -> bool:
     """Whether it names what looks at the frame or the first argument of the function that it stands in."""
     return isinstance(node, ast.Name) and node.id in ("super", "__class__", *LOOK_AT_FRAME)
-
-
-def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(made, node))

@@ -20,7 +20,7 @@ from tierup.frontend.errors import Position, UnsupportedSyntax
 from tierup.frontend.python.building.source import Source, compiled, given_source
 from tierup.frontend.python.flow.live import Flow
 from tierup.frontend.python.flow.names import NONE, Names, certainly_binds, own_nodes
-from tierup.frontend.python.flow.parts import blocks_of
+from tierup.frontend.python.flow.parts import blocks_of, placed
 from tierup.frontend.python.islands.cut import LOOK_AT_FRAME, Region, cut
 from tierup.frontend.python.islands.foreign import Scope, foreign_call, found_at, take_out, with_instead
 from tierup.frontend.python.islands.heard import SETS, is_heard
@@ -170,7 +170,7 @@ class Driver:
         if regions:
             assert not isinstance(tree, ast.Lambda)
             definition = type(tree)(tree.name, tree.args, made.body, [], None, None)
-            ast.fix_missing_locations(ast.copy_location(definition, tree))
+            placed(definition, tree)
             inside = {name: self._parts[r.statements].cell for name, r in regions.items()} | {made.asks: CellType(is_heard)}
             self._code = compiled(definition, function, inside)
             self._code.__defaults__, self._code.__kwdefaults__ = function.__defaults__, function.__kwdefaults__

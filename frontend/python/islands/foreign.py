@@ -26,7 +26,7 @@ import numpy as np
 from tierup.frontend.errors import Position, position
 from tierup.frontend.python.building.table import name_of
 from tierup.frontend.python.flow.names import Names, own_nodes
-from tierup.frontend.python.flow.parts import places_of
+from tierup.frontend.python.flow.parts import placed, places_of
 
 _Steps = tuple[str | int, ...]
 
@@ -194,7 +194,7 @@ class _Taking:
             raise _NotInOrder
         name = self.fresh(len(self.before))
         made = ast.Assign([ast.Name(name, ast.Store())], value)
-        self.before.append(ast.fix_missing_locations(ast.copy_location(made, value)))
+        self.before.append(placed(made, value))
         read = ast.Name(name, ast.Load())
         read.stands_for = stands_for or value  # type: ignore[attr-defined]  # nodes hold what they are given
         return ast.copy_location(read, value)

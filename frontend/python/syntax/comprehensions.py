@@ -17,6 +17,7 @@ from tierup.frontend.python.building import table
 from tierup.frontend.python.building.frame import Frame, GrowsList, NeedsStatic
 from tierup.frontend.python.building.values import ONE, ZERO, Const, Iterable_, Mapping_, Sequence, Value, is_none
 from tierup.frontend.python.flow.names import binds, reads
+from tierup.frontend.python.flow.parts import placed
 from tierup.frontend.python.functions import consuming, summing
 from tierup.frontend.python.operations import appending
 from tierup.frontend.python.operations.iteration import iterate, kept, known_length
@@ -107,7 +108,7 @@ def _filtered(frame: Frame, node: ast.Call, taker: Callable[[Frame, ast.Call], V
         generator.iter = ast.Name(items, ast.Load())
         generator.ifs = [item if is_none(function) else ast.Call(ast.Name(test, ast.Load()), [item], [])]
         taken = ast.Call(node.func, [ast.GeneratorExp(item, [generator])], [])
-        return taker(frame, ast.fix_missing_locations(ast.copy_location(taken, node)))
+        return taker(frame, placed(taken, node))
 
 
 def _element(frame: Frame, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, element: ast.expr) -> Value:

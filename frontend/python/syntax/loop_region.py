@@ -41,7 +41,7 @@ from tierup.frontend.python.building.values import (
     is_number,
 )
 from tierup.frontend.python.flow.names import NONE, Names, binds
-from tierup.frontend.python.flow.parts import jumps
+from tierup.frontend.python.flow.parts import jumps, placed
 from tierup.frontend.python.heaps import in_one
 from tierup.frontend.python.operations.scalars import not_, raise_if, to_bool
 from tierup.frontend.python.syntax.conditionals import boundary_end
@@ -196,7 +196,7 @@ def _tested(frame: Frame, test: ast.expr, end: Jump) -> Ends:
     if not isinstance(end.broke, Const):
         frame.env[_BROKE] = end.broke
         statement = ast.If(ast.Name(_BROKE, ast.Load()), [ast.Break()], [statement])
-    return frame.execute([ast.fix_missing_locations(ast.copy_location(statement, test))], tail=True) or boundary_end(frame)
+    return frame.execute([placed(statement, test)], tail=True) or boundary_end(frame)
 
 
 def _again(frame: Frame, body: LoopBody, broke: Value) -> ir.Value:

@@ -34,7 +34,7 @@ from tierup.frontend.python.building.values import (
 )
 from tierup.frontend.python.flow.leaving import leaving
 from tierup.frontend.python.flow.names import own_nodes
-from tierup.frontend.python.flow.parts import To, jumps
+from tierup.frontend.python.flow.parts import To, jumps, placed
 from tierup.frontend.python.operations import arrays, iteration
 from tierup.frontend.python.operations.iteration import MAX_UNROLLED
 from tierup.frontend.python.operations.scalars import of_ints, to_bool
@@ -119,7 +119,7 @@ def for_statement(frame: Frame, node: ast.For, rest: list[Any], tail: bool) -> E
     passes = item if is_none(function) else ast.Call(ast.Name(test, ast.Load()), [item], [])
     body: list[ast.stmt] = [ast.If(passes, [ast.Assign([node.target], item), *node.body], [])]
     made = ast.For(ast.Name("an item", ast.Store()), ast.Name(iterated, ast.Load()), body, node.orelse)
-    return for_(frame, ast.fix_missing_locations(ast.copy_location(made, node)), rest, tail)
+    return for_(frame, placed(made, node), rest, tail)
 
 
 @_left_by_break

@@ -28,7 +28,7 @@ from tierup.frontend.python.building.parameters import captured
 from tierup.frontend.python.building.source import compiled, definition, given_source
 from tierup.frontend.python.building.values import Closure, Mapping_, Sequence, Value, parts_of
 from tierup.frontend.python.flow.names import own_nodes
-from tierup.frontend.python.flow.parts import SCOPES
+from tierup.frontend.python.flow.parts import SCOPES, placed
 
 _ANNOTATIONS = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp, ast.BitOr, ast.expr_context)
 
@@ -146,7 +146,7 @@ def _with_rebound(node: ast.FunctionDef) -> tuple[ast.FunctionDef, tuple[str, ..
     body = [Giving().visit(statement) for statement in copy.deepcopy(node.body)]
     body.append(ast.copy_location(ast.Return(given(ast.Constant(None))), body[-1]))
     made = ast.FunctionDef(node.name, node.args, body, [], node.returns, None)
-    return ast.fix_missing_locations(ast.copy_location(made, node)), names
+    return placed(made, node), names
 
 
 def _refuse(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> None:

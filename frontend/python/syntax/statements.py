@@ -40,7 +40,7 @@ from tierup.frontend.python.building.values import (
     is_one_of_scalars,
 )  # fmt: skip
 from tierup.frontend.python.flow.names import binds
-from tierup.frontend.python.flow.parts import always_leaves, blocks_of
+from tierup.frontend.python.flow.parts import always_leaves, blocks_of, placed
 from tierup.frontend.python.functions import list_methods
 from tierup.frontend.python.operations import appending, array_operators, growing, stores
 from tierup.frontend.python.operations.operators import operate
@@ -215,7 +215,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         return None
     assert isinstance(target, ast.Name)
     if holds_scalar:
-        frame.env[target.id] = evaluate_any(frame, _at(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
+        frame.env[target.id] = evaluate_any(frame, placed(ast.BinOp(ast.Name(target.id, ast.Load()), node.op, node.value), node))
         return None
     current = frame.lookup(ast.copy_location(ast.Name(target.id, ast.Load()), target))
     value = right_operand(frame, node.value, current)
@@ -247,10 +247,6 @@ def _augmented(frame: Frame, node: ast.AugAssign, rest: list[Any], tail: bool) -
         else:
             frame.env[target.id] = new
     return None
-
-
-def _at(made: ast.expr, node: ast.stmt) -> ast.expr:
-    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def _expression(frame: Frame, node: ast.Expr, rest: list[Any], tail: bool) -> Ends | None:
@@ -381,7 +377,7 @@ def _assert(frame: Frame, node: ast.Assert, rest: list[Any], tail: bool) -> Ends
         return None  # python -O
     exc = ast.Call(ast.Constant(AssertionError), [] if node.msg is None else [node.msg], [])  # type: ignore[arg-type]  # evaluates to the class
     failed = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Raise(exc, None)], [])
-    return _if(frame, ast.fix_missing_locations(ast.copy_location(failed, node)), rest, tail)
+    return _if(frame, placed(failed, node), rest, tail)
 
 
 # --- branches and loops --------------------------------------------------------------------------------------------------
