@@ -77,7 +77,7 @@ class TorchFunction:
             if not torch_tensors.is_float32_default():
                 raise LeftToPyTorch(f"{self.__name__} is called where torch.get_default_dtype() is not float32", Reason.DEFAULT_DTYPE)
             if attributes.left is not None:
-                raise LeftToPyTorch(attributes.left)
+                raise LeftToPyTorch(*attributes.left)
             return function(*args, **kwargs)
         except LeftToPyTorch as e:
             program = self._source.eager if e.reason in (Reason.NO_GRADIENT, Reason.NOT_TRANSLATED) else self._source.original
@@ -89,6 +89,7 @@ class TorchFunction:
         """The original program's result, for a call that there may be no graph of."""
         self._left[error.reason] += 1
         self._why[error.reason] = str(error)
+        self._function.note_python()
         action = "ran the original program through PyTorch"
         if events.is_heard():
             count = self._left.total()
@@ -126,6 +127,14 @@ class TorchFunction:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{self!r} is neither copied nor pickled: copy the program that it was made of, and make a function of the copy")
+
+    def reset(self) -> None:
+        """As `Function.reset`, for all that the module's numbers have been."""
+        with self._choosing:
+            self._left.clear()
+            self._why.clear()
+            for function, _ in (*self._others, self._chosen):
+                function.reset()
 
     def explain(self, details: bool = False) -> str:
         """As `Function.explain`, with how calls went whose inputs or parameters require a gradient."""

@@ -12,7 +12,7 @@ class Stats:
     `hits`: a version's guards held. `raised`: of the hits, those that a check in native code made raise, which `explain()` counts apart.
     `misses`: versions exist, none fitted or had an answer, tier 0 had. `profiled_runs`: tier 0 answered before there was a version, and
     recorded. `interpreted`: tier 0 answered for another reason (see `explain()`). `python`: the Python function answered, in a turn that
-    was timed or since it is quicker.
+    was timed or since it is quicker, or the program in PyTorch that the function was made of.
     `bailouts`: of the hits, those that left native code at an exit site, or at an error site where tier 0 raised.
     `fallbacks`: a region's check failed and its unspecialised twin ran. `compiles`, `versions`: made in all, there now.
     `plan_cache_hits`, `plan_cache_misses`: calls of the specialising executor whose argument spec had a plan, and had none.

@@ -311,6 +311,10 @@ class Executor:
         hits = [kind.total_hits() for kind in self._kinds.values()]
         return counts["misses"] + counts["profiled_runs"] + counts["interpreted"] + sum(hits)
 
+    def calls_with_gradients(self) -> int:
+        """`stats_with_gradients().calls`, at less cost."""
+        return self.calls() if self._gradients is None else self.calls() + self._gradients.program_calls()
+
     def stats(self) -> Stats:
         """Counts of what happened to the program since it was made or reset; without its gradients."""
         return sum((kind.stats() for kind in self._kinds.values()), Stats(**self.history.counts))

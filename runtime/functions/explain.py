@@ -44,7 +44,7 @@ def explain(
     `islands`: what is said of a function that is translated in part; `python`: calls that the Python function answered; `facts`: what the
     verdict is found from; `details`: all of what is alike."""
     before, earlier = before or Stats(), Earlier()
-    stats = sum((e.stats() for e in executors), before) + Stats(python=python)
+    stats = sum((e.stats_with_gradients() for e in executors), before) + Stats(python=python)
     raised = f" + {stats.raised} raised" if stats.raised else ""
     by_python = f" + {python} by Python" if python else ""
     lines = [
@@ -91,7 +91,8 @@ def explain(
             lines.append(f"  not compiled: {reason.sentence}" + (f" [{detail}]" if detail else "") + _at(line))
         if executor.program.released:
             lines.append(f"  released: {Reason.RELEASED.sentence}")
-        if not executor.versions and not executor.splits and not executor.refusals:
+        is_called = executor.calls() or not executor.has_gradients  # and not all its calls are those of a gradient
+        if is_called and not executor.versions and not executor.splits and not executor.refusals:
             why = executor.history.last_reason
             lines.append("  no version yet" + (f": {why.sentence}" if why else _not_yet(executor)))
         for (what, why), count in sorted(executor.history.reasons.items(), key=lambda item: -item[1]):

@@ -78,9 +78,7 @@ class Report:
 
     def answered(self) -> int:
         """How many calls it has answered, those whose gradients were wanted and pullbacks included: `stats().calls`, at less cost."""
-        executors = self._executors
-        every = [*executors, *(e for executor in executors for e in executor.gradient_executors)]
-        return self._stats_before.calls + self.calls_in_python + sum([executor.calls() for executor in every])
+        return self._stats_before.calls + self.calls_in_python + sum([executor.calls_with_gradients() for executor in self._executors])
 
     @property
     def seconds_in_tier0(self) -> float:

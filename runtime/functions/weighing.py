@@ -191,7 +191,7 @@ class Weighed(DirectCalls, Report):
 
     @property
     def calls_in_python(self) -> int:
-        """How many calls the Python function answered, in turns or since it is quicker."""
+        """How many calls the Python function answered, in turns or since it is quicker, or the program that it was made of."""
         elsewhere = self.elsewhere
         return self._turns_of_python + (elsewhere.calls() if isinstance(elsewhere, QuickerPython) else 0)
 
@@ -202,7 +202,7 @@ class Weighed(DirectCalls, Report):
         return _RAISING * stats.raised / max(1, stats.calls)
 
     def note_python(self) -> None:
-        """Count a turn that the Python function took."""
+        """Count a call that the Python function answered, in its turn, or the program in PyTorch that the function was made of."""
         with self._linking:
             self._turns_of_python += 1
 

@@ -375,6 +375,29 @@ def test_a_program_without_gradients_is_left_to_pytorch_and_says_so():
     assert "0 calls by tierup's forward and backward programs, 3 by the original program" in ours.explain()
 
 
+class Densified(torch.nn.Module):
+    def forward(self, x):
+        return x.to_sparse().to_dense() * 2
+
+
+@pytest.mark.parametrize(
+    ("program", "by_answer"),
+    [(torch.nn.Linear(4, 4), (6, 2, 0)), (lambda x: torch.linalg.inv(torch.tanh(x) + 3 * torch.eye(4)) * 2, (4, 4, 0)),
+     (lambda x: torch.tanh(torch._standard_gamma(x)), (0, 0, 4)), (Densified(), (0, 0, 4))],
+    ids=["native", "with a part of PyTorch's", "without a gradient", "not translated"],
+)  # fmt: skip
+def test_stats_and_explain_count_the_same_calls(program, by_answer):
+    x = (torch.rand(4, 4) + 1).requires_grad_()
+    ours = from_torchscript(torch.jit.trace(program, x, check_trace=False), compile="blocking")
+    for _ in range(4):
+        ours(x).sum().backward()
+    stats, said = ours.stats(), ours.explain()
+    assert (stats.hits, stats.profiled_runs, stats.python) == by_answer and stats.calls == sum(by_answer) == ours._function.answered()
+    assert f": {stats.calls} calls" in said.splitlines()[0] and "of calls like this there were 0" not in said, said
+    ours.reset()
+    assert not ours.stats().calls and "PyTorch" not in ours.explain()
+
+
 def test_a_program_without_gradients_is_an_error_by_option():
     ours, (x, w) = from_torchscript(without_a_rule, gradients="error"), leaves((3, 4), (2, 4))
     with pytest.raises(tierup.NotDifferentiable, match="aten._standard_gamma"):

@@ -332,3 +332,54 @@ def test_what_is_the_modules_is_asked_of_the_module():
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="Doubling.* is neither copied nor pickled"):
             copied(ours)
+
+
+@torch.jit.ignore
+def sparse(x: torch.Tensor) -> torch.Tensor:
+    return (x * (x > 0)).to_sparse()
+
+
+@torch.jit.ignore
+def listed(x: torch.Tensor) -> list[torch.Tensor]:
+    return [x, torch.complex(x, x)]
+
+
+@torch.jit.script
+def given_back(x: torch.Tensor):
+    return sparse(torch.tanh(x) * 2)
+
+
+@torch.jit.script
+def multiplied(x: torch.Tensor):
+    made = sparse(torch.tanh(x) * 2)
+    return torch.mm(made, x) + 1, made.is_sparse
+
+
+@torch.jit.script
+def in_a_list(x: torch.Tensor):
+    return listed(x * 2)[1].abs()
+
+
+class Remembers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def forward(self, x):
+        self.count += 1
+        return sparse(x)
+
+
+@pytest.mark.parametrize("program", [given_back, multiplied, in_a_list], ids=lambda p: p.name)
+def test_a_program_that_a_python_function_gives_a_tensor_that_no_array_stands_for_is_pytorchs(program):
+    ours, x = from_torchscript(program), torch.tensor([[0.5, -1.0], [0.0, 2.0]])
+    for _ in range(3):
+        torch.testing.assert_close(ours(x), program(x))
+    assert ours.stats().python == 3 and "no array can stand for" in ours.explain(), ours.explain()
+
+
+def test_what_a_module_has_set_by_then_is_not_set_twice():
+    scripted = torch.jit.script(Remembers())
+    with pytest.raises(RuntimeError, match=r"layout torch\.sparse_coo"):
+        from_torchscript(scripted)(torch.ones(2))
+    assert scripted.count == 1

@@ -275,8 +275,8 @@ def test_what_a_worker_has_to_say_of_the_cache_is_an_event_here(monkeypatch: pyt
     class Worker:
         has_answered = True
 
-        def call(self, *request: object, limit: float) -> plans.CompilerOutput:
-            return plans.CompilerOutput(None, None, 0.0, is_new=False, reports=("the disk is full, over there",))
+        def call(self, *request: object, limit: float) -> tuple[plans.CompilerOutput, tuple[()]]:
+            return plans.CompilerOutput(None, None, 0.0, is_new=False, reports=("the disk is full, over there",)), ()
 
     monkeypatch.setattr(store, "_reported", {})
     told: list[tierup.events.Event] = []

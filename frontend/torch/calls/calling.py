@@ -49,7 +49,7 @@ def call(
     if original is not None and who is not None:
         for variant in function.variants[:1]:
             variant.executor.history.emit(EventKind.FALLBACK, Reason.WATCHED, guard=who, action="ran the original program through PyTorch")
-        return through_torch(original, args, kwargs)
+        return _by_the_original(function, original, args, kwargs)
     if torch_tensors.transformed():
         transforms.refuse(function.__name__, (args, kwargs))
     given: dict[int, Any] = {}  # the tensor of each array, by the array's id
@@ -72,18 +72,28 @@ def call(
     program = variant.executor.program
     if writes_last and original is not None and (what := shared_memory.overlap(program.tier0.parameters, program.names, flat)):
         variant.executor.history.emit(EventKind.FALLBACK, Reason.OVERLAP, guard=what, action="ran the original program through PyTorch")
-        return through_torch(original, args, kwargs)
+        return _by_the_original(function, original, args, kwargs)
     if autograd.wanted(tensors):
         why = attributes.why_not(variant.executor.program.names, tensors) if attributes is not None else None
-        return _under_autograd(variant, flat, tensors, why, eager, attributes, args, kwargs)
+        return _under_autograd(function, variant, flat, tensors, why, eager, attributes, args, kwargs)
     try:
         return unflatten(variant.built.output, autograd.plain(variant.executor, flat, tensors))
+    except torch_tensors.NoArray as e:  # of what a Python function gave that the program calls
+        if attributes is None or original is None or attributes.is_set or any(parameter.written for parameter in program.tier0.parameters):
+            raise  # what was done by then is not to be done twice
+        attributes.leave(str(e), Reason.NO_ARRAY)
     except UNANSWERED as e:
         python = function.python_for(e, program)
     return by_python.call(function, python, args, kwargs)
 
 
+def _by_the_original(function: Function, program: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    function.note_python()
+    return through_torch(program, args, kwargs)
+
+
 def _under_autograd(
+    function: Function,
     variant: Variant,
     flat: Sequence[Any],
     tensors: Sequence[Any],
@@ -104,7 +114,7 @@ def _under_autograd(
         if eager is None:
             raise
         executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
-        return through_torch(eager, args, kwargs)
+        return _by_the_original(function, eager, args, kwargs)
     return unflatten(variant.built.output, found)
 
 

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from tierup.dialect.base import dtypes, forking
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.optable.kernels import script_objects, torch_tensors
+from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.runtime.arguments.hidden import Access, HiddenInput
 from tierup.runtime.arguments.trees import Leaf
@@ -78,7 +79,8 @@ class Attributes:
         self._numbers: dict[int, int] = {}  # of modules, by their ids
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
-        self.left: str | None = None  # why PyTorch runs the program as it is, whatever it is called with
+        self.left: tuple[str, Reason] | None = None  # why PyTorch runs the program as it is, whatever it is called with
+        self.is_set = False  # whether a program sets attributes, at once
         self.asked: dict[Question, Any] = {}
         self.lengths: dict[str, int] = {}  # of arguments that are lists of so many items, for which a number may stand
         self._dtypes: dict[str, Any] = {}  # of tensor attributes, by the names of the inputs: those that graphs have asked for
@@ -150,10 +152,10 @@ class Attributes:
         self._gradients.append((owner, name, place, found))
         return found
 
-    def leave(self, why: str) -> None:
+    def leave(self, why: str, reason: Reason = Reason.NO_GRADIENT) -> NoReturn:
         """Let PyTorch run the program as it is from now on. Raises LeftToPyTorch."""
-        self.left = why
-        raise LeftToPyTorch(why)
+        self.left = why, reason
+        raise LeftToPyTorch(why, reason)
 
     def argument_requires_grad(self, name: str, place: tuple[Any, ...] = ()) -> bool:
         """Whether an argument of the call that a graph is made for, or what is at a place in it, requires a gradient, which then is part of

@@ -74,6 +74,7 @@ def set_(builder: Builder, node: Any) -> None:
         return
     if value.type().kind() == "ClassType":
         raise UnsupportedProgram(f"the program sets {node.s('name')!r} to a module")
+    builder.attributes.is_set = True
     _row("prim.SetAttr", "set_attribute", 0)
     builder.emit("prim.SetAttr", [*_place(builder, node, owner), builder.value(value)], [])
 
