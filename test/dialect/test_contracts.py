@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tierup.dialect import optable
-from tierup.dialect.facts.inference import infer
+from tierup.dialect.facts.inference.structure import RULES
+from tierup.dialect.ir.structure import LIST_WRITERS, TERMINATORS
 from tierup.dialect.language import contracts
 from tierup.dialect.language.ops import DEFINITIONS
 from tierup.runtime.interpreter import structural, tierup_ops
@@ -19,8 +20,8 @@ def test_structure_is_what_tier_0_runs_beside_rows() -> None:
 
 
 def test_inference_knows_all_of_structure() -> None:
-    known = set(infer._STRUCTURE) | set(infer.TERMINATORS) | {f"torch.{name}" for name in optable.table()}
-    assert contracts.STRUCTURE - known - {"func.func"} - infer.LIST_WRITERS <= {"torch.prim.Uninitialized", "torch.runtime.assert"}
+    known = set(RULES) | set(TERMINATORS) | {f"torch.{name}" for name in optable.table()}
+    assert contracts.STRUCTURE - known - {"func.func"} - LIST_WRITERS <= {"torch.prim.Uninitialized", "torch.runtime.assert"}
 
 
 def test_every_op_of_the_dialect_runs_in_tier_0() -> None:
