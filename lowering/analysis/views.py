@@ -212,6 +212,12 @@ def _diagonal(c: _Context) -> View:
     return View(c.base.argument, c.base.offset + along, c.sizes, strides)
 
 
+def _unfold(c: _Context) -> View:
+    axis, step = c.axis(1), c.number(3, "how far its windows are apart is")
+    strides = [stride * step if i == axis else stride for i, stride in enumerate(c.base.strides)]
+    return replace(c.base, sizes=c.sizes, strides=(*strides, c.base.strides[axis] if c.base.strides else 1))
+
+
 def _reshape(c: _Context) -> View | None:
     """A view when the old axes can be split and merged where they lie, a copy when they can't."""
     if c.sizes == c.base.sizes:
@@ -334,6 +340,7 @@ _VIEWS: dict[str, Callable[[_Context], View | None]] = {
     "aten.expand_as": _expand,
     "aten.broadcast_to": _expand,
     "aten.diagonal": _diagonal,
+    "aten.unfold": _unfold,
     "aten.contiguous": _contiguous,
     **dict.fromkeys(("aten.to.dtype", "aten.to.dtype_layout", "aten.to.device", "aten.to.prim_Device", "aten.to.other", "aten.type_as"),
                     _converted),

@@ -35,10 +35,12 @@ NATIVE = (
     "abs", "add", "addmv", "argsort", "bmm", "clamp", "cummax", "div.floor_rounding", "erfc", "exp", "fliplr", "index_add", "index_copy", "isin",
     "kron", "kthvalue", "linalg.cross", "linalg.matrix_power", "linspace", "matmul", "mean", "median", "msort", "mul",
     "nn.functional.gelu",
-    "nn.functional.glu", "nn.functional.layer_norm", "nn.functional.linear", "nn.functional.mse_loss", "nn.functional.pad.reflect",
-    "nn.functional.pixel_shuffle", "nn.functional.silu", "quantile", "searchsorted", "softmax", "sort", "sub", "sum", "take", "tanh", "vstack", "where",
+    "nn.functional.glu", "nn.functional.grid_sample", "nn.functional.interpolate.bicubic", "nn.functional.interpolate.linear",
+    "nn.functional.layer_norm", "nn.functional.multi_margin_loss", "nn.functional.unfold", "nn.functional.linear", "nn.functional.mse_loss", "nn.functional.pad.reflect",
+    "nn.functional.pixel_shuffle", "nn.functional.silu", "quantile", "searchsorted", "softmax", "sort", "sub", "sum", "take", "tanh", "tensordot", "trapezoid", "unfold", "vstack", "where",
 )  # fmt: skip
-DERIVED = ("addmv", "cat", "cummin", "diff", "dstack", "median", "nn.functional.cosine_similarity", "nn.functional.glu", "quantile", "vstack")  # made of others, some of lists
+DERIVED = ("addmv", "cat", "cummin", "diff", "dstack", "median", "nn.functional.cosine_similarity", "nn.functional.glu",
+           "nn.functional.grid_sample", "nn.functional.interpolate.bilinear", "nn.functional.unfold", "quantile", "unfold", "vstack")  # made of others, some of lists
 
 
 def _all(cell: str) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.facts.dims import floordiv
 from tierup.dialect.facts.values import Shape, Tensor, Value
 from tierup.dialect.ops.reductions.reduced import replaced
 from tierup.dialect.optable import operands as read
-from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Infer, Kind, Promotion, ShapeError, normalise_dim
+from tierup.dialect.optable.core import EXACT, OF_COMPLEX, Aliasing, Infer, Kind, Promotion, ShapeError, normalise_dim
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.arrays import distinct_axes, in_rows
 from tierup.dialect.optable.kernels.overlap import fills_memory
@@ -230,3 +231,35 @@ def _(x: np.ndarray, dims: Sequence[int]) -> np.ndarray:
 
 
 flip.vjp(reads=("dims",))(lambda g: g.alike("aten.flip", g.grad, g.operands[1]))
+
+
+# --- windows -----------------------------------------------------------------------------------------------------------
+
+
+def _unfold(ctx: Infer, of: Shape, rest: Sequence[Value]) -> Shape:
+    size, step = read.integer(rest[1]), read.integer(rest[2])
+    if size < 0 or step < 1:
+        raise ShapeError(f"unfold expects a size of at least 0 and a step of at least 1, but got {size} and {step}")
+    axis = normalise_dim(read.integer(rest[0]), max(len(of), 1))
+    length = of[axis] if of else 1
+    if isinstance(length, int) and length < size:
+        raise ShapeError(f"maximum size for tensor at dimension {axis} is {length} but size is {size}")
+    return (*of[:axis], floordiv(length - size, step) + 1, *of[axis + 1 :], size) if of else (size,)
+
+
+@op(
+    "aten.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    kind=Kind.VIEW, aliasing=Aliasing.VIEW, tolerance=EXACT, infer=read.of_first(_unfold),
+)  # fmt: skip
+def unfold(x: np.ndarray, dimension: int, size: int, step: int) -> np.ndarray:
+    """All windows of `size` along a dim, `step` apart; the window is the last dim. Of a number there is one, of at most one element."""
+    found = unfold.checked(x, dimension, size, step)
+    if not x.ndim:
+        return x.reshape(1)[:size]
+    axis = dimension % x.ndim
+    strides = [n * step if i == axis else n for i, n in enumerate(x.strides)]
+    return np.lib.stride_tricks.as_strided(x, found.shape, [*strides, x.strides[axis]])
+
+
+unfold.vjp(reads=("dimension", "size", "step"))(lambda g: by_positions(g, *g.operands[1:4]))
+unfold.copied_as("aten.unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor")

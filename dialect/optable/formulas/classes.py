@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tierup.dialect.base import dtypes
 from tierup.dialect.optable.core import ShapeError
@@ -152,3 +153,45 @@ def of_probabilities(o: Ops[T], x: T, target: T, weight: T | None, reduction: in
         return total
     places = o.call("aten.floordiv.int", o.call("aten.numel", x, type_=INT), o.size(x, dim), type_=INT)
     return o.div(total, places)
+
+
+# --- margins -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(o: Ops[T], op: str, x: T, target: T, ranks: Sequence[int]) -> None:
+    if o.is_float(x) is False:
+        raise TypeError(f"{op} is not implemented for integers")
+    if o.known(target).dtype not in (None, dtypes.i64):
+        raise TypeError(f"{op}: expected target dtype to be Long, but got {o.known(target).dtype}")
+    if o.rank(x) not in (0, 1, 2) or o.rank(target) not in ranks or 0 in (o.known(x).shape or ())[-1:]:
+        raise ShapeError(f"{op}: expected a vector or matrix of places and classes that is not empty, and a target for each place")
+
+
+def _mean(o: Ops[T], each: T) -> T:
+    return o.call("aten.mean.dim", each, [-1], False, None)
+
+
+@formula("multi_margin_loss(self, target, =p, =margin, weight; reduction)", raises=True)
+def multi_margin_loss(o: Ops[T], x: T, target: T, p: Any = 1, margin: Any = 1, weight: T | None = None, reduction: int = 1) -> T:
+    """By how much other classes come nearer than the margin to the target's, to the power of p, over the number of classes."""
+    _rows(o, "multi_margin_loss", x, target, (0, 1) if o.rank(x) < 2 else (1,))
+    x = x if o.rank(x) else o.call("aten.reshape", x, [1])
+    if p not in (1, 2):
+        raise ShapeError("multi_margin_loss: Invalid p, expected 1 or 2")
+    index = o.call("aten.reshape", target, [-1, 1]) if o.rank(x) == 2 else o.call("aten.reshape", target, [1])
+    if o.rank(x) == 2:
+        o.equal(x, 0, target, 0, "multi_margin_loss: inconsistent target size")
+    in_range = o.call("aten.logical_and", o.call("aten.ge.Scalar", target, 0), o.call("aten.lt.Scalar", target, o.size(x, -1)))
+    o.check(in_range, "multi_margin_loss: target out of range")
+    over = o.call("aten.clamp_min", o.add(o.sub(x, o.call("aten.gather", x, -1, index, False)), margin), 0)
+    over = over if p == 1 else o.mul(over, over)
+    if weight is not None:
+        o.no_gradient_of(weight, "weight")
+        if o.rank(weight) != 1:
+            raise ShapeError("multi_margin_loss: inconsistent weight size")
+        o.equal(x, o.rank(x) - 1, weight, 0, "multi_margin_loss: inconsistent weight size")
+        taken = o.call("aten.index_select", weight, 0, o.call("aten.reshape", index, [-1]))
+        over = o.mul(over, o.call("aten.reshape", taken, [-1, 1]) if o.rank(x) == 2 else taken)
+    classes = o.call("aten.arange", o.size(x, -1), None, None, None, None)
+    each = _mean(o, o.where(o.call("aten.eq.Tensor", classes, index), 0.0, over))
+    return reduced(o, o.call("aten.reshape", each, [1]) if o.rank(target) > o.rank(each) else each, reduction)

@@ -72,6 +72,32 @@ def inner(o: Ops[T], x: T, y: T) -> T:
     return o.call("aten.unflatten.int", found, -1, [o.size(y, i) for i in range(o.rank(y) - 1)])
 
 
+@formula("tensordot(self, other; dims_self, dims_other)", kind=Kind.PRODUCT)
+def tensordot(o: Ops[T], x: T, y: T, dims_x: Sequence[int], dims_y: Sequence[int]) -> T:
+    """Products summed over pairs of dims; the others follow one another. A dim of 1 goes with any, whose entries are summed."""
+    if len(dims_x) != len(dims_y):
+        raise ShapeError("both dimension lists should have same length")
+    if o.known(x).dtype is not o.known(y).dtype and None not in (o.known(x).dtype, o.known(y).dtype):
+        raise ShapeError("both inputs should have same dtype")
+    over = [normalise_dim(d, o.rank(x)) for d in dims_x], [normalise_dim(d, o.rank(y)) for d in dims_y]
+    for i, j in zip(*over, strict=True):
+        sizes = [(o.known(v).shape or ())[k] for v, k in ((x, i), (y, j))]
+        if 1 in sizes:
+            x = x if sizes[0] == 1 else o.call("aten.sum.dim_IntList", x, [i], True, _code(o, x))
+            y = y if sizes[1] == 1 else o.call("aten.sum.dim_IntList", y, [j], True, _code(o, y))
+        else:
+            o.equal(x, i, y, j, f"contracted dimensions need to match, but dim {i} has size {sizes[0]} and dim {j} {sizes[1]}")
+    rest = [i for i in range(o.rank(x)) if i not in over[0]], [j for j in range(o.rank(y)) if j not in over[1]]
+    sizes_y = [o.size(y, j) for j in rest[1]]
+    x, y = o.call("aten.permute", x, [*rest[0], *over[0]]), o.call("aten.permute", y, [*over[1], *rest[1]])
+    x = o.call("aten.flatten.using_ints", x, len(rest[0]), -1) if over[0] else o.call("aten.unsqueeze", x, -1)
+    y = o.call("aten.flatten.using_ints", y, 0, len(over[1]) - 1) if over[1] else o.call("aten.unsqueeze", y, 0)
+    if not sizes_y:
+        return o.call("aten.matmul", x, y)
+    found = o.call("aten.matmul", x, o.call("aten.flatten.using_ints", y, 1, -1))
+    return found if len(sizes_y) == 1 else o.call("aten.unflatten.int", found, -1, sizes_y)
+
+
 vdot = formula("vdot(self, other; )", kind=Kind.PRODUCT)(lambda o, x, y: o.call("aten.dot", x, y))
 
 

@@ -66,3 +66,53 @@ def std_mean_dim(o: Ops[T], x: T, dim: Sequence[int] | None = None, unbiased: bo
 
 
 std_mean_whole = formula("std_mean(self; unbiased)", results=2)(lambda o, x, unbiased=True: std_mean(o, x, None, int(unbiased)))
+
+
+# --- integrals ---------------------------------------------------------------------------------------------------------
+
+
+def _halves(o: Ops[T], op: str, y: T, dim: int) -> T:
+    """Sums of neighbours."""
+    if o.known(y).dtype is dtypes.bool_:
+        raise ShapeError(f"{op}: received a bool input for `x` or `y`, but bool is not supported")
+    return o.add(*(o.call("aten.slice.Tensor", y, dim, *ends, 1) for ends in ((1, None), (0, -1))))
+
+
+def _steps(o: Ops[T], op: str, y: T, x: T, dim: int) -> T:
+    """How far apart the points are."""
+    axis = normalise_dim(dim, o.rank(y))
+    if o.known(x).dtype is dtypes.bool_:
+        raise ShapeError(f"{op}: received a bool input for `x` or `y`, but bool is not supported")
+    if o.rank(x) == 1:
+        o.equal(x, 0, y, axis, f"{op}: There must be one `x` value for each sample point")
+        x = o.call("aten.reshape", x, [-1, *[1] * (o.rank(y) - 1 - axis)])
+    along = axis - o.rank(y)
+    if o.rank(x) < -along:
+        raise o.unknown()
+    return o.sub(*(o.call("aten.slice.Tensor", x, along, *ends, 1) for ends in ((1, None), (0, -1))))
+
+
+@formula("trapezoid.x(y, x; dim)", "trapz.x(y, x; dim)")
+def trapezoid_x(o: Ops[T], y: T, x: T, dim: int = -1) -> T:
+    """The trapezoid rule, between points x."""
+    areas = o.mul(_halves(o, "trapezoid", y, dim), _steps(o, "trapezoid", y, x, dim))
+    return o.div(o.call("aten.sum.dim_IntList", areas, [dim], False, None), 2.0)
+
+
+@formula("trapezoid.dx(y; dx, dim)", "trapz.dx(y; dx, dim)")
+def trapezoid_dx(o: Ops[T], y: T, dx: Any = 1, dim: int = -1) -> T:
+    """Between points that are `dx` apart."""
+    total = o.call("aten.sum.dim_IntList", _halves(o, "trapezoid", y, dim), [dim], False, None)
+    return o.mul(o.div(total, 2.0), dx)
+
+
+@formula("cumulative_trapezoid.x(y, x; dim)")
+def cumulative_trapezoid_x(o: Ops[T], y: T, x: T, dim: int = -1) -> T:
+    """From the first point to each of the others."""
+    areas = o.mul(_halves(o, "cumulative_trapezoid", y, dim), _steps(o, "cumulative_trapezoid", y, x, dim))
+    return o.div(o.call("aten.cumsum", areas, dim, None), 2.0)
+
+
+@formula("cumulative_trapezoid.dx(y; dx, dim)")
+def cumulative_trapezoid_dx(o: Ops[T], y: T, dx: Any = 1, dim: int = -1) -> T:
+    return o.call("aten.cumsum", o.mul(_halves(o, "cumulative_trapezoid", y, dim), dx / 2.0), dim, None)

@@ -29,6 +29,7 @@ from tierup.frontend.torch.fx import layouts as fx_layouts
 from tierup.frontend.torch.fx import scalars as fx_scalars
 from tierup.frontend.torch.fx.builder import Builder
 from tierup.frontend.torch.fx.nodes import TENSORS, attribute, check, draws_first, for_numbers, leaf_of, place_of
+from tierup.frontend.torch.script.nodes.synonyms import canonical
 from tierup.frontend.torch.script.types import spelled
 from tierup.runtime.arguments.trees import Output, OutputNode, OutputTree
 from tierup.runtime.interpreter.structural import HANDLERS as STRUCTURAL
@@ -170,7 +171,7 @@ class FxBuilder(Builder):
         """A call of an op of ATen, `meta` as its node has it: a value, None, or the list of its results."""
         target = for_numbers(target, args)
         schema = target._schema
-        name = schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else "")
+        name = canonical(schema.name.replace("::", ".") + (f".{schema.overload_name}" if schema.overload_name else ""))
         same = fx_layouts.restrided(name, args, kwargs)
         if same is not None:
             return self.op(*same, {}, meta)

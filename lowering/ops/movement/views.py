@@ -134,6 +134,19 @@ def _narrow(c: Call) -> Tensor:
     return shape.sliced(x, *shape.along(x, axis, sizes.from_end(start, x.length(axis)), length))
 
 
+def _unfold(c: Call) -> Tensor:
+    x, size, step = c.tensor(0), c.integer(2), c.integer(3)
+    if not x.rank:
+        raise NotHandled
+    axis = c.axis(1, x.rank)
+    lengths = c.fitted([*x.lengths, size])
+
+    def body(at: list[ir.Value]) -> Scalar:
+        return tensors.element(x, [p * step + at[-1] if i == axis else p for i, p in enumerate(at[:-1])])
+
+    return tensors.made(lengths, x.dtype, body)
+
+
 def _diagonal(c: Call) -> Tensor:
     x = c.tensor(0)
     return diagonal(c, x, c.integer(1), c.axis(2, x.rank), c.axis(3, x.rank))
@@ -191,6 +204,7 @@ LOWERINGS: dict[str, Lowering] = {
     "aten.slice.Tensor": _slice,
     "aten.narrow": _narrow,
     "aten.diagonal": _diagonal,
+    "aten.unfold": _unfold,
     "aten.atleast_1d": _at_least(1),
     "aten.atleast_2d": _at_least(2),
 }
@@ -208,5 +222,6 @@ _COPIES = (
     "view",
     "t",
     "diagonal",
+    "unfold",
 )
 LOWERINGS |= {"aten." + "_copy.".join(name.split(".")) + ("" if "." in name else "_copy"): LOWERINGS[f"aten.{name}"] for name in _COPIES}

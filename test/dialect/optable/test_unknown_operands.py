@@ -21,6 +21,8 @@ def test_formulas_of_unknown_tensors_are_unknown_tensors(formula: Formula, tenso
     for i, parameter in enumerate(list(inspect.signature(formula.compute).parameters.values())[1 : len(formula.operands) + 1]):
         if "Sequence[T]" in str(parameter.annotation):
             operands.append(tensors)
+        elif "Sequence[int]" == str(parameter.annotation):
+            operands.append(lifted([1]))
         elif i in formula.plain:
             operands.append(lifted(1 if parameter.default is parameter.empty else parameter.default))
         else:

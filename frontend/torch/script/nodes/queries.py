@@ -88,14 +88,18 @@ _MAKES_OTHERS = re.compile(
     r"aten\.(fft_(fft|ifft|rfft|ihfft)[2n]?|complex|polar|stft|view_as_complex|linalg_eig|linalg_eigvals|(_?to_)?sparse_\w+|to_sparse"
     r"|quantize_\w+|_make_per_\w+_quantized_tensor|_nested_\w+)(\.|$)"
 )
+_ROUNDED_BY_PYTORCH = ("aten.upsample_bilinear2d", "aten.upsample_bicubic2d")
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
 
 
 def refuse_results(builder: Builder, name: str, schema: Any, operands: list[ir.Value]) -> None:
-    """Raise UnsupportedProgram for an op that is to make what no array stands for: on another device than the CPU, complex, sparse."""
+    """Raise UnsupportedProgram for an op that is to make what no array stands for, on another device than the CPU, complex, sparse; and for
+    one whose numbers PyTorch alone gives."""
     asked = [] if schema is None else [(a.name, known(builder, v)) for v, a in zip(operands, schema.arguments, strict=False)]
     if _MAKES_OTHERS.match(name) or any(_is_of_no_array(what, number) for what, number in asked):
         raise UnsupportedProgram(f"{name} makes a tensor that no array stands for: a complex, sparse or quantised one, or of a rare dtype")
+    if name.startswith(_ROUNDED_BY_PYTORCH) and getattr(builder.fact(operands[0], with_dtypes=True), "dtype", None) is dtypes.u8:
+        raise UnsupportedProgram(f"{name} of bytes rounds weights and sums as PyTorch's kernel does")
     for value in operands:
         text = known(builder, value) if "Device" in str(under_casts(value).type) else None
         if isinstance(text, str) and text.partition(":")[0] != "cpu" and not name.startswith(_COMPARISONS):

@@ -3,7 +3,7 @@
     aten::multiply(%x, %y)   is   aten::mul(%x, %y)
     aten::mT(%x)             is   aten::transpose(%x, -2, -1)
 
-Traces and TorchScript keep the name that the program used.
+Traces, TorchScript and some of PyTorch's decompositions keep the name that the program used.
 """
 
 from __future__ import annotations

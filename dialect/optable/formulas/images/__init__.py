@@ -1,0 +1,1 @@
+"""Formulas of what is done to images: padded, resized, cut in patches, sampled."""
