@@ -108,6 +108,7 @@ class Function(Weighed, Portable, Generic[P, R]):
     __kwdefaults__ = _of_wrapped("__kwdefaults__")
     __annotations__ = _of_wrapped("__annotations__")
     __code__, __globals__, __closure__ = _shown("__code__").setter(_take_code), _shown("__globals__"), _shown("__closure__")
+    __builtins__, __type_params__ = _shown("__builtins__"), _shown("__type_params__")
 
     is_expected_to_compile = True  # soon: what compiles may be started now
     is_one_plan = True  # a call is one program's, which `runtime.cuda.capture` may be able to repeat

@@ -1,11 +1,14 @@
 """The life of a function: which tier answers which call, what is counted, and what users are told."""
 
 import copy
+import doctest
 import functools
 import gc
 import inspect
 import pickle
+import pydoc
 import threading
+import typing
 import weakref
 from types import MethodType
 
@@ -192,13 +195,42 @@ def test_defaults_are_those_of_the_moment_of_the_call():
     assert f.stats().hits
 
 
-@pytest.mark.parametrize("ask", [inspect.signature, inspect.getfullargspec, inspect.getdoc, inspect.getsource, inspect.getmodule])
+def told_by(ask):
+    """What `help` prints of a function behind the name of its class, or what doctest finds of it."""
+    if ask is help:
+        return lambda function: pydoc.plain(pydoc.render_doc(function)).partition("\n\n")[2]
+    if ask is doctest:
+        return lambda function: [[(e.source, e.want) for e in t.examples] for t in doctest.DocTestFinder().find(function, "it", globs={})]
+    if ask is functools.wraps:
+        return lambda function: [getattr(ask(function)(lambda: None), name) for name in functools.WRAPPER_ASSIGNMENTS]
+    return ask
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [inspect.signature, inspect.getfullargspec, inspect.getdoc, inspect.getsource, inspect.getsourcelines, inspect.getmodule, inspect.getcomments,
+     inspect.get_annotations, inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction, inspect.isroutine,
+     typing.get_type_hints, functools.wraps, help, doctest],
+)  # fmt: skip
 def test_what_inspect_says_of_a_function_it_says_of_the_decorated_one(ask):
     """Libraries ask before they call: scipy.optimize.curve_fit how many parameters a model has."""
 
-    def shown(x, y=2, /, z=VIEWS, *rest, key=3, **more):
-        """Both say it."""
+    def shown(x, y: float = 2, /, z=VIEWS, *rest, key: "int" = 3, **more):
+        """Both say it.
+
+        >>> 1 + 1
+        2
+        """
         return x * y
+
+    def generator(x):
+        yield x
+
+    async def coroutine(x):
+        return x
+
+    async def both(x):
+        yield x
 
     def decorator(*args, **kwargs):
         return shown(*args, **kwargs)
@@ -206,8 +238,9 @@ def test_what_inspect_says_of_a_function_it_says_of_the_decorated_one(ask):
     class Holder:
         method = shown
 
-    for function in (shown, lambda x: x, functools.wraps(shown)(decorator), Holder.method):
-        assert ask(tierup.jit(function)) == ask(function)
+    asked = told_by(ask)
+    for function in (shown, lambda x: x, functools.wraps(shown)(decorator), Holder.method, generator, coroutine, both):
+        assert asked(tierup.jit(function)) == asked(function)
     Holder.method = tierup.jit(bound := Holder().method.__func__)
     assert inspect.getfullargspec(Holder().method) == inspect.getfullargspec(MethodType(bound, Holder()))
 
