@@ -14,8 +14,8 @@ from tierup.dialect.optable.define import DefinedOp
 FAMILIES = (
     "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection",
     "pointwise.comparison", "pointwise.casts", "pointwise.complex_numbers",
-    "scalars.factories", "scalars.ranges", "scalars.numbers", "scalars.bits", "scalars.libm", "scalars.script_math", "scalars.facts",
-    "scalars.lists",
+    "scalars.factories", "scalars.ranges", "scalars.numbers", "scalars.comparisons", "scalars.bits", "scalars.libm", "scalars.script_math",
+    "scalars.facts", "scalars.lists",
     "reductions.sums", "reductions.extremes", "reductions.statistics", "reductions.scans", "reductions.softmax", "reductions.normalisation",
     "reductions.channel_norms", "reductions.ordering",
     "formulas", "products", "linear_algebra",

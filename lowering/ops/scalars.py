@@ -1,4 +1,4 @@
-"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py on i64, f64 and i1. Ints wrap, or
+"""Numbers of the program, and numbers read off tensors: dialect/ops/scalars/numbers.py and comparisons.py on i64, f64 and i1. Ints wrap, or
 saturate where that is asked (`_fits`) and the op says so.
 
 A formula gets Scalars (i64, f64, bool); where ints and floats meet, they meet in f64.
