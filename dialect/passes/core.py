@@ -68,7 +68,8 @@ class PipelineError(ValueError):
 
 
 class Pass:
-    """Base of all passes. A subclass defines `name` and either `run`, or `run_on_function`, or both. `keeps_analyses`: see analyses.py."""
+    """Base of all passes. A subclass defines `name` (ours: see `register`) and either `run`, or `run_on_function`, or both.
+    `keeps_analyses`: see analyses.py."""
 
     name: ClassVar[str]
     keeps_analyses: ClassVar[bool] = False
@@ -128,7 +129,15 @@ P = TypeVar("P", bound="type[Pass]")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def register(cls: P) -> P:
     """Class decorator, outermost: makes a pass a frozen dataclass, where it is none yet, and known by its name. Raises ValueError for a
-    name taken by another class."""
+    name taken by another class. In the files of our own passes that is the file's, and what the pass does is what the file says first:
+
+        \"\"\"tierup-cse: one computation instead of two equal ones, where nobody can tell the results apart.
+    """
+    package, _, stem = cls.__module__.rpartition(".")
+    if package in PACKAGES:
+        cls.name = f"tierup-{stem.replace('_', '-')}"
+        said = (sys.modules[cls.__module__].__doc__ or "").partition("\n")[0].removeprefix(f"{cls.name}: ")
+        cls.__doc__ = said if "." in said.partition(" ")[0] else said[:1].upper() + said[1:]  # torch.prim.If is spelled so
     if "name" not in cls.__dict__:
         raise ValueError(f"pass {cls.__qualname__} has no name")
     if cls.run is Pass.run and not cls.on_functions():

@@ -1,10 +1,9 @@
 """The one place where passes register and pipelines are looked up; what a pass file imports.
 
+    \"\"\"tierup-insert-profiling: one line for --help.\"\"\"
+
     @register
     class InsertProfiling(Pass):
-        \"\"\"One line for --help.\"\"\"
-
-        name = "tierup-insert-profiling"
         uses_only: bool = False
 
         def run(self, module: ir.Module) -> None: ...

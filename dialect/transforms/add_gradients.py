@@ -34,9 +34,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class AddGradients(Pass):
-    """Let a function also give gradients of its result."""
-
-    name = "tierup-add-gradients"
     entry: str = "main"
     wrt: tuple[int, ...] = ()
     results: tuple[int, ...] = (0,)

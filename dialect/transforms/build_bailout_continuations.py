@@ -51,9 +51,6 @@ from tierup.dialect.speculation.continuations import build
 
 @register
 class BuildBailoutContinuations(Pass):
-    """Give bailouts the functions that resume where they stand."""
-
-    name = "tierup-build-bailout-continuations"
     function: str = ""  # only for the bailouts of this function
     index: Annotated[int, AtLeast(-1)] = -1  # only for those of this index
 

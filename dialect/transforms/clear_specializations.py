@@ -30,10 +30,6 @@ from tierup.dialect.rewriting import regions
 
 @register
 class ClearSpecializations(Pass):
-    """Forget dtypes and sizes outside fusion groups, checks and constants."""
-
-    name = "tierup-clear-specializations"
-
     def run(self, module: ir.Module) -> None:
         clear_types(module)
 

@@ -49,10 +49,6 @@ Table = ChainMap[Key, list[ir.Value]]  # innermost scope first
 
 @register
 class CommonSubexpressionElimination(Pass):
-    """Merge equal ops where nobody can tell their results apart."""
-
-    name = "tierup-cse"
-
     def run_on_function(self, func: ir.Operation) -> None:
         merge_equal_ops(func, AliasAnalysis(func))
 

@@ -20,9 +20,6 @@ from tierup.dialect.passes.registry import OneOf, Pass, PassFailure, register
 
 @register
 class CustomPasses(Pass):
-    """Run the passes that users registered for `when`: pre-fusion or post-fusion."""
-
-    name = "tierup-custom-passes"
     when: Annotated[str, OneOf(custom.WHEN)] = "post-fusion"
 
     def run(self, module: ir.Module) -> None:

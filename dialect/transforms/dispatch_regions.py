@@ -38,10 +38,6 @@ _ALIASES = "tierup.result_aliases"
 
 @register
 class DispatchRegions(Pass):
-    """Replace each guarded region by a call of its unspecialised twin."""
-
-    name = "tierup-dispatch-regions"
-
     def run(self, module: ir.Module) -> None:
         for func in list(functions(module.operation)):
             if FALLBACK in func.attributes:

@@ -53,10 +53,6 @@ _CAST = "torch.tensor_static_info_cast"
 
 @register
 class EliminateGuards(Pass):
-    """Move guards up to their values and remove those that others, or shape rules, imply."""
-
-    name = "tierup-eliminate-guards"
-
     def run_on_function(self, func: ir.Operation) -> None:
         _move_all_up(func)
         _coalesce(func)

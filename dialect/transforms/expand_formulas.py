@@ -30,10 +30,6 @@ from tierup.dialect.rewriting.typed import infer_or_remark
 
 @register
 class ExpandFormulas(Pass):
-    """Rewrite composite ops as the ops that they are made of."""
-
-    name = "tierup-expand-formulas"
-
     def run_on_function(self, func: ir.Operation) -> None:
         found = [op for op in walk(func) if is_formula(op)]
         inference = infer_or_remark(func) if found else None

@@ -26,10 +26,6 @@ from tierup.dialect.rewriting.typed import rewrite_typed
 
 @register
 class ExpandSumToSize(Pass):
-    """Rewrite _grad_sum_to_size as a sum and a view."""
-
-    name = "tierup-expand-sum-to-size"
-
     def run(self, module: ir.Module) -> None:
         for func in rewrite_typed(module, {SUM_TO_SIZE: _expand}):
             func.attributes[STALE] = ir.UnitAttr.get(func.context)

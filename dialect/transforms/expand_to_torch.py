@@ -38,10 +38,6 @@ from tierup.dialect.rewriting.core import Rule, create, number, rewrite
 
 @register
 class ExpandToTorch(Pass):
-    """Rewrite selects, constant chunks and batched products as torch ops."""
-
-    name = "tierup-expand-to-torch"
-
     def run_on_function(self, func: ir.Operation) -> None:
         if rewrite(func, _RULES):
             func.attributes[STALE] = ir.UnitAttr.get(func.context)

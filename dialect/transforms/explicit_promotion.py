@@ -32,9 +32,6 @@ from tierup.dialect.rewriting.site import Keep, Site
 
 @register
 class ExplicitPromotion(Pass):
-    """Rewrite ops under NumPy's dtype rules into torch ops with explicit casts."""
-
-    name = "tierup-explicit-promotion"
     groups_only: bool = False  # leave what is outside fusion groups, where types are not known
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -21,10 +21,6 @@ from tierup.dialect.rewriting.core import number, rewrite
 
 @register
 class ExposeStatistics(Pass):
-    """Rewrite layer_norm, group_norm and batch_norm as the ops that also give mean and deviation."""
-
-    name = "tierup-expose-statistics"
-
     def run_on_function(self, func: ir.Operation) -> None:
         rewrite(func, RULES)
 

@@ -55,10 +55,6 @@ ALIASES = "tierup.result_aliases"
 
 @register
 class Functionalize(Pass):
-    """Turn writes into values: new contents of written arguments become results."""
-
-    name = "tierup-functionalize"
-
     def run(self, module: ir.Module) -> None:
         writers = _writers(module)
         for func in functions(module.operation):

@@ -73,9 +73,6 @@ EXCLUDED = "tierup.excluded"  # what a module says beside the option `excluded`;
 
 @register
 class FuseGroups(Pass):
-    """Group ops with native code into regions that are compiled as one kernel."""
-
-    name = "tierup-fuse-groups"
     min_group_size: Annotated[int, AtLeast(1)] = 2
     excluded: tuple[str, ...] = ()  # ops to be taken for not native: by name, aten.sort, or place, file.py:3:4
     policy: Annotated[str, OneOf(POLICIES)] = "native"

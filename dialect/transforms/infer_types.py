@@ -32,9 +32,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class InferTypes(Pass):
-    """Give every value the type that follows from the arguments' types; drop branches that are never taken."""
-
-    name = "tierup-infer-types"
     keep_branches: bool = False  # those never taken stay, untyped
     stale_only: bool = False  # only functions of which a pass left types to be inferred
 

@@ -37,10 +37,6 @@ _NO_INLINE = "no_inline"
 
 @register
 class Inline(Pass):
-    """Inline the calls of a module's functions, with call-site locations; refuse recursion."""
-
-    name = "tierup-inline"
-
     def run(self, module: ir.Module) -> None:
         _refuse_cycles(_calls(module))
         kept = {name: f for name, f in function_names(module).items() if _FALLBACK in f.attributes and _NO_INLINE not in f.attributes}

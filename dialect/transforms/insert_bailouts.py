@@ -33,10 +33,6 @@ from tierup.dialect.speculation.resume_points import live_values
 
 @register
 class InsertBailouts(Pass):
-    """Replace guards by bailouts, which know the values that are live there."""
-
-    name = "tierup-insert-bailouts"
-
     def run_on_function(self, func: ir.Operation) -> None:
         inside = list(walk(func))
         guards = [op for op in inside if op.name == "tierup.guard"]

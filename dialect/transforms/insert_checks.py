@@ -43,10 +43,6 @@ from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked,
 
 @register
 class InsertChecks(Pass):
-    """Guard each fusion group with a check of its inputs, with an unspecialised fallback beside it."""
-
-    name = "tierup-insert-checks"
-
     def run_on_function(self, func: ir.Operation) -> None:
         groups = [op for op in walk(func) if op.name == "tierup.fusion_group"]
         try:

@@ -39,9 +39,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class InsertGuards(Pass):
-    """Replace profiles by guards that ask for what was recorded."""
-
-    name = "tierup-insert-guards"
     scalars: bool = False  # also speculate on numbers that always had one value
     all_facts: bool = False  # also ask for strides, device and requires_grad
     gradients: bool = False  # also ask whether a gradient is required

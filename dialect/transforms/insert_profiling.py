@@ -63,9 +63,6 @@ _GRADIENTS = VALUES - {"tierup.differentiable", "tierup.grad_of", "tierup.yield"
 
 @register
 class InsertProfiling(Pass):
-    """Record arguments, and results whose types inference cannot derive from them; count runs."""
-
-    name = "tierup-insert-profiling"
     all: bool = False
     uses: bool = False  # tensors at each use and at the end of each block, instead of arguments and results
     assumptions: bool = False  # also conditions of branches; of numbers inside, only those that sizes hang on

@@ -51,9 +51,6 @@ FORCED = "tierup.forced_losses"  # the unit attribute of a function in which a t
 
 @register
 class LowerBailouts(Pass):
-    """Turn bailouts into branches around the rest of the program."""
-
-    name = "tierup-lower-bailouts"
     force: bool = False  # let a test make each assumption fail at each of its evaluations
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -34,10 +34,6 @@ FALLBACK = "tierup.fallback"
 
 @register
 class OutlineFallbacks(Pass):
-    """Make each tierup.fallback a private function, and call it."""
-
-    name = "tierup-outline-fallbacks"
-
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
             prefix = f"{symbol_of(func)}_fallback_"

@@ -33,9 +33,6 @@ from tierup.dialect.rewriting.core import LocalRewrites, Rule, create, int_of, i
 
 @register
 class PeepholeListIdioms(LocalRewrites):
-    """Fold lengths, items, slices and sums of lists that are written down."""
-
-    name = "tierup-peephole-list-idioms"
     refine_list_len: bool = False  # also where a comparison decided the length
 
     def rules(self, func: ir.Operation) -> Mapping[str, Rule]:

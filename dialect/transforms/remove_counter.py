@@ -22,10 +22,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class RemoveCounter(Pass):
-    """Remove the op that counts runs."""
-
-    name = "tierup-remove-counter"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in unerased(op for op in walk(func) if op.name == "tierup.count_run"):
             op.erase()

@@ -38,10 +38,6 @@ _APPEND, _INSERT, _SET = "torch.aten.append.t", "torch.aten.insert.t", "torch.at
 
 @register
 class RemoveListMutation(Pass):
-    """Make lists with the items that are put into them right afterwards."""
-
-    name = "tierup-remove-list-mutation"
-
     def run_on_function(self, func: ir.Operation) -> None:
         if any(op.name in (_APPEND, _INSERT, _SET) for op in walk(func)):  # it runs in every compile, and few programs write lists
             _rewrite(func)

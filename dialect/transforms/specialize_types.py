@@ -42,9 +42,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class SpecializeTypes(Pass):
-    """Replace profiles by the types that they recorded."""
-
-    name = "tierup-specialize-types"
     mid_program: bool = False
     numbers: bool = True  # an argument that always had one value becomes a constant, which only entry guards can check
 

@@ -37,9 +37,6 @@ from tierup.dialect.transforms.add_gradients import floats
 
 @register
 class SplitGradient(Pass):
-    """Make a function and its gradient two functions."""
-
-    name = "tierup-split-gradient"
     entry: str = "main"
     wrt: tuple[int, ...] = ()
     results: tuple[int, ...] = ()

@@ -39,10 +39,6 @@ from tierup.dialect.passes.registry import Pass, functions, register
 
 @register
 class StackLists(Pass):
-    """Make lists that grow in loops tensors."""
-
-    name = "tierup-stack-lists"
-
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
             if stack_lists(func, guarded=True):

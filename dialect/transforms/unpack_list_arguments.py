@@ -39,9 +39,6 @@ _FOLD = "builtin.module(func.func(tierup-peephole-list-idioms))"
 
 @register
 class UnpackListArguments(Pass):
-    """Let a function take and give the items of lists of tensors."""
-
-    name = "tierup-unpack-list-arguments"
     entry: str = "main"
     lengths: tuple[int, ...] = ()
 

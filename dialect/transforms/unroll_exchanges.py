@@ -45,10 +45,6 @@ _MOST_OPS = 500  # of a body, in all its copies
 
 @register
 class UnrollExchanges(Pass):
-    """Unroll loops that exchange arrays until each has its own name again."""
-
-    name = "tierup-unroll-exchanges"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for loop in loops_inside(func):
             gets = _gets(loop.regions[0].blocks[0])

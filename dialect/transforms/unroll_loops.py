@@ -47,9 +47,6 @@ from tierup.dialect.rewriting.unrolling import unroll_by, unroll_whole
 
 @register
 class UnrollLoops(Pass):
-    """Unroll small counted loops: whole when the count is known and small, else by a factor."""
-
-    name = "tierup-unroll-loops"
     factor: Annotated[int, AtLeast(2)] = 8
     max_body_size: Annotated[int, AtLeast(0)] = 32  # ops that one round executes
     max_trips: Annotated[int, AtLeast(0)] = 63  # a loop of a known count up to this one goes

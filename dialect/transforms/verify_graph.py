@@ -20,10 +20,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class VerifyGraph(Pass):
-    """Check the contract `graph`: ops that tierup knows, writes to written tensors only, no speculation."""
-
-    name = "tierup-verify-graph"
-
     def run(self, module: ir.Module) -> None:
         contract = Contract("graph")
         check_graph(module, contract)

@@ -33,10 +33,6 @@ _CONJUNCTION = "torch.aten.__and__.bool"
 
 @register
 class VerifyGuarded(Pass):
-    """Check the contract `guarded`: every refined type follows from guards and checks that dominate it."""
-
-    name = "tierup-verify-guarded"
-
     def run(self, module: ir.Module) -> None:
         contract = Contract("guarded")
         for function in functions(module.operation):

@@ -22,10 +22,6 @@ PROFILE, COUNT_RUN = "tierup.profile", "tierup.count_run"
 
 @register
 class VerifyProfiled(Pass):
-    """Check the contract `profiled`: a graph with profile ops whose removal gives the graph back."""
-
-    name = "tierup-verify-profiled"
-
     def run(self, module: ir.Module) -> None:
         contract = Contract("profiled")
         check_graph(module, contract, also=(PROFILE, COUNT_RUN))

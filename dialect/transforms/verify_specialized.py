@@ -30,10 +30,6 @@ _NOT_NATIVE = LIST_WRITERS | {"torch.copy.to_tensor", "torch.overwrite.tensor.co
 
 @register
 class VerifySpecialized(Pass):
-    """Check the contract `specialized`: what lowering accepts, named by the user's op and line where it is broken."""
-
-    name = "tierup-verify-specialized"
-
     def run(self, module: ir.Module) -> None:
         contract = Contract("specialized")
         for function in functions(module.operation):

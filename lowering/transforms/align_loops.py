@@ -24,10 +24,6 @@ from tierup.lowering.building import builders as b
 
 @register
 class AlignLoops(Pass):
-    """Let scf.while carry arrays first, in one order."""
-
-    name = "tierup-align-loops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for loop in [op for op in b.walk(function) if op.name == "scf.while"]:
             before, _ = (region.blocks[0] for region in loop.regions)

@@ -27,10 +27,6 @@ from tierup.lowering.transforms.spare_handed_over import HANDED_OVER_MARK
 
 @register
 class AnnotateKernel(Pass):
-    """Mark entries inline and their pointers noalias, and all functions internal."""
-
-    name = "tierup-annotate-kernel"
-
     def run(self, module: ir.Module) -> None:
         noalias = {"llvm.noalias": ir.UnitAttr.get()}
         pointer, internal = ir.Type.parse("!llvm.ptr"), ir.Attribute.parse("#llvm.linkage<internal>")

@@ -30,10 +30,6 @@ from tierup.lowering.building.origins import Origin, origin
 
 @register
 class AssertsToStatus(Pass):
-    """Replace assertions by stores of an error site to a status slot."""
-
-    name = "tierup-asserts-to-status"
-
     def run_on_function(self, function: ir.Operation) -> None:
         asserts = [op for op in b.walk(function) if op.name == "cf.assert"]
         if RESULT_KINDS not in function.attributes:

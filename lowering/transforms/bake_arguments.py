@@ -27,10 +27,6 @@ _PYTHON = {ArgumentKind.BOOL: bool, ArgumentKind.INT: int, ArgumentKind.FLOAT: f
 
 @register
 class BakeArguments(Pass):
-    """Replace arguments whose value the guards promise by constants."""
-
-    name = "tierup-bake-arguments"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY not in function.attributes:
             return

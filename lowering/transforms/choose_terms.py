@@ -38,10 +38,6 @@ _MOST_OPS = 3  # of an arm, its yield not counted
 
 @register
 class ChooseTerms(Pass):
-    """Add a chosen term in each round, where it was chosen whether to add one."""
-
-    name = "tierup-choose-terms"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             if op.name == "scf.if" and len(op.results):

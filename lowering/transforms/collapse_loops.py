@@ -25,10 +25,6 @@ _MAKERS = frozenset({"memref.alloc", "memref.alloca"})
 
 @register
 class CollapseLoops(Pass):
-    """Make one loop of neighbouring loops of ops on buffers."""
-
-    name = "tierup-collapse-loops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk_unfused(function):
             structured = Structured.of(op)

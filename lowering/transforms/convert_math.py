@@ -19,10 +19,6 @@ from tierup.lowering.building import builders as b
 
 @register
 class ConvertMath(Pass):
-    """Convert math to LLVM's intrinsics and to calls of the C library."""
-
-    name = "tierup-convert-math"
-
     def run(self, module: ir.Module) -> None:
         if b.first(module.operation, lambda op: op.name.startswith("math.")) is not None:
             registry.parse("convert-math-to-llvm,convert-math-to-libm").run(module, verify_each=False)

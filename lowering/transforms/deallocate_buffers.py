@@ -29,10 +29,6 @@ _HAND_ON = frozenset({"cf.br", "cf.cond_br", "func.return", "scf.while"})  # the
 
 @register
 class DeallocateBuffers(Pass):
-    """Free what the functions of a module allocate."""
-
-    name = "tierup-deallocate-buffers"
-
     def run(self, module: ir.Module) -> None:
         if _owns_memory(module):
             registry.parse("buffer-deallocation-pipeline,convert-bufferization-to-memref").run(module, verify_each=False)

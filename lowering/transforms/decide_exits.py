@@ -33,9 +33,6 @@ _MOST = ERROR_BASE - EXIT_BASE
 
 @register
 class DecideExits(Pass):
-    """Decide how what lives on at an exit reaches the caller."""
-
-    name = "tierup-decide-exits"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

@@ -56,9 +56,6 @@ _OWN = (ResultKind.BUFFER, ResultKind.ALLOCATED)
 
 @register
 class DecideResults(Pass):
-    """Decide the kind of each result, and which sizes the kernel checks."""
-
-    name = "tierup-decide-results"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

@@ -42,10 +42,6 @@ _GLOBALS = 0xDEADBEEF  # what memref.get_global says it has allocated
 
 @register
 class DefineExits(Pass):
-    """Give the functions that exits call their bodies."""
-
-    name = "tierup-define-exits"
-
     def run(self, module: ir.Module) -> None:
         every = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
         declared = [f for f in every if not len(f.regions[0].blocks)]

@@ -30,10 +30,6 @@ _RAISE = "torch.prim.RaiseException"
 
 @register
 class DropMessages(Pass):
-    """Give exceptions empty messages, and drop what made them: in the block that raises, and before it what cannot raise."""
-
-    name = "tierup-drop-messages"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             if op.name != _RAISE or str_of(op.operands[0]) is not None:

@@ -27,9 +27,6 @@ LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a libra
 
 @register
 class ExpandMath(Pass):
-    """Expand math functions into arith ops that vectorise."""
-
-    name = "tierup-expand-math"
     fma: bool = True  # the target has fused multiply-add; without it, or in a module with `tierup.no_fma`, no math.fma is made
     functions: tuple[str, ...] = ()  # only these (exp, tanh, ...); all when empty
 

@@ -24,9 +24,6 @@ from tierup.lowering.building import torch_ops as t
 
 @register
 class FoldNumbers(Pass):
-    """Replace numbers that inference knows by constants."""
-
-    name = "tierup-fold-numbers"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

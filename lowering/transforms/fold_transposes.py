@@ -19,10 +19,6 @@ from tierup.lowering.building.generics import NAMED_PRODUCTS, order_of, read_in_
 
 @register
 class FoldTransposes(Pass):
-    """Let matrix products read transposed operands in place."""
-
-    name = "tierup-fold-transposes"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             if op.name in NAMED_PRODUCTS:

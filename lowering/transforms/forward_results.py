@@ -22,10 +22,6 @@ from tierup.lowering.building import builders as b
 
 @register
 class ForwardResults(Pass):
-    """Compute results where they are wanted, not in memory that is copied there."""
-
-    name = "tierup-forward-results"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if RESULT_KINDS not in function.attributes or b.first(function, lambda op: op.name == "func.call") is not None:
             return  # not an entry, or one with exits

@@ -37,10 +37,6 @@ Shape = tuple[int, ...]
 
 @register
 class FusePointwise(Pass):
-    """Pointwise loops over the same elements become one loop."""
-
-    name = "tierup-fuse-pointwise"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             if op.name == "linalg.generic" and _goes_on(op):

@@ -34,9 +34,6 @@ ROWS = "tierup.rows"  # on the loop: its iterations touch nothing of one another
 
 @register
 class FuseRows(Pass):
-    """Ops that work row by row share one loop over the rows."""
-
-    name = "tierup-fuse-rows"
     stack_bytes: Annotated[int, AtLeast(0)] = 4096  # a row's buffer of this size goes on the stack: single elements become registers
     lone_row: Annotated[int, AtLeast(0)] = 0  # where one op alone goes along the rows: fuse only rows known to be no longer; 0: any
     heap: bool = True  # larger rows' buffers shrink too, to memory that all iterations use; else they stay what they are

@@ -33,10 +33,6 @@ from tierup.lowering.transforms.share_loops import SHARED
 
 @register
 class HandToThreads(Pass):
-    """Have threads call the functions that they share."""
-
-    name = "tierup-hand-to-threads"
-
     def run(self, module: ir.Module) -> None:
         shared = {symbol_of(f): f for f in b.ops_of(module.body) if f.name == "llvm.func" and SHARED in f.attributes}
         if not shared:

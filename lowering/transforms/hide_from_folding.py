@@ -70,10 +70,6 @@ _STRIDES = {
 
 @register
 class HideFromFolding(Pass):
-    """Hide from canonicalisation what it would change."""
-
-    name = "tierup-hide-from-folding"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if b.first(function, lambda op: op.name in (HIDDEN, KEPT)) is not None:
             return  # it is hidden already

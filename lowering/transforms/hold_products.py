@@ -24,10 +24,6 @@ KIND = "kind"
 
 @register
 class HoldProducts(Pass):
-    """Keep matrix products out of fusion."""
-
-    name = "tierup-hold-products"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(op for op in b.walk(function) if is_blas_product(op)):
             if not op.results:

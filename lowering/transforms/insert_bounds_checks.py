@@ -68,10 +68,6 @@ def bounds_of_index(op: ir.Operation) -> list[tuple[int, int]]:
 
 @register
 class InsertBoundsChecks(Pass):
-    """Assert that indices are in range and integer divisors are not zero."""
-
-    name = "tierup-insert-bounds-checks"
-
     def run_on_function(self, function: ir.Operation) -> None:
         placed: dict[_Place, ir.Value] = {}  # positions that were checked, as they are safe
         for op in b.unerased(b.walk(function)):

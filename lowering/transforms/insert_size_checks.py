@@ -41,10 +41,6 @@ MOST_ELEMENTS = 1 << 30  # of what native code makes of sizes that the run compu
 
 @register
 class InsertSizeChecks(Pass):
-    """Assert that sizes which the run computes fit the elements."""
-
-    name = "tierup-insert-size-checks"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             name = torch_name(op)

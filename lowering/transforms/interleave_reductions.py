@@ -23,10 +23,6 @@ _INTERLEAVED = "#llvm.loop_annotation<interleave = <count = 4 : i32>>"
 
 @register
 class InterleaveReductions(Pass):
-    """Ask LLVM for four chains where a loop reduces in few operations."""
-
-    name = "tierup-interleave-reductions"
-
     def run_on_function(self, function: ir.Operation) -> None:
         annotation = None
         for op in b.walk(function):

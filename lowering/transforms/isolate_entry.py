@@ -28,10 +28,6 @@ _CONTINUATION = "continuation"
 
 @register
 class IsolateEntry(Pass):
-    """Make every function but the entry one that is inlined or dropped."""
-
-    name = "tierup-isolate-entry"
-
     def run(self, module: ir.Module) -> None:
         if entry_of(module) is None:
             return

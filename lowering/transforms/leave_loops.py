@@ -56,10 +56,6 @@ _OF_MEMORY = ("memref.alloc", "memref.dealloc", "memref.alloca", "memref.realloc
 
 @register
 class LeaveLoops(Pass):
-    """Branch out of loops where the program or a failed check leaves them."""
-
-    name = "tierup-leave-loops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if ERROR_SITES not in function.attributes:
             return

@@ -25,10 +25,6 @@ _EMULATE = "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-
 
 @register
 class LegalizeBf16(Pass):
-    """Compute bf16 in f32, and convert with integer arithmetic."""
-
-    name = "tierup-legalize-bf16"
-
     def run_on_function(self, function: ir.Operation) -> None:
         with function.context, ir.Location.unknown():
             if b.first(function, _touches) is None:

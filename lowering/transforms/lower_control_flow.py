@@ -30,10 +30,6 @@ STEADY = "tierup.steady"  # on loops that carry tensors of the same sizes from r
 
 @register
 class LowerControlFlow(Pass):
-    """Lower torch.prim.If and torch.prim.Loop to scf."""
-
-    name = "tierup-lower-control-flow"
-
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
         for op in reversed(b.walk_unfused(function)):  # inner ones first: their bodies move

@@ -23,10 +23,6 @@ from tierup.lowering.ops.pointwise.context import NotHandled, load_casts, native
 
 @register
 class LowerExits(Pass):
-    """Lower tierup.exit, tierup.forced and torch.prim.Uninitialized out of the torch dialect."""
-
-    name = "tierup-lower-exits"
-
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
         for op in b.unerased(b.walk_unfused(function)):

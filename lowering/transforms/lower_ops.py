@@ -68,10 +68,6 @@ _IN_NO_TABLE = ("torch.constant.", "torch.runtime.", *(f"torch.prim.{name}" for 
 
 @register
 class LowerOps(Pass):
-    """Lower ops on tensors and numbers to linalg, tensor and arith, with tier 0's semantics for every dtype."""
-
-    name = "tierup-lower-ops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         load_casts(function.context)
         for op in b.walk_unfused(function):

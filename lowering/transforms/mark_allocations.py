@@ -26,10 +26,6 @@ ALLOCATES = "tierup.allocates"
 
 @register
 class MarkAllocations(Pass):
-    """Say of a module whether it allocates much, or as much as the run says."""
-
-    name = "tierup-mark-allocations"
-
     def run(self, module: ir.Module) -> None:
         if b.first(module.operation, _may_be_large) is not None:
             module.operation.attributes[ALLOCATES] = ir.UnitAttr.get(module.context)

@@ -62,9 +62,6 @@ MOST_STATIC = 1 << 43  # elements, of up to 16 bytes, of sizes that are numbers:
 
 @register
 class MarkSizes(Pass):
-    """Mark ops of whose sizes inference knows what checks and control flow ask."""
-
-    name = "tierup-mark-sizes"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

@@ -35,10 +35,6 @@ _LIST = "torch.prim.ListConstruct"
 
 @register
 class MatchSizes(Pass):
-    """Check sizes that only the run knows where they must be equal."""
-
-    name = "tierup-match-sizes"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY not in function.attributes:
             return

@@ -30,10 +30,6 @@ from tierup.lowering.building.arith import of
 
 @register
 class MaterializeBoundary(Pass):
-    """Turn tensor arguments and results of functions into buffers given by the caller."""
-
-    name = "tierup-materialize-boundary"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if RESULT_KINDS not in function.attributes:
             return  # not an entry

@@ -36,10 +36,6 @@ _MOST_DECIDED = 6  # conditions that a proof tells apart: each doubles its work
 
 @register
 class MergeKinds(Pass):
-    """Compute with one place of what a loop carries in two."""
-
-    name = "tierup-merge-kinds"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             if op.name == "scf.if" and len(op.results) == 1 and _is_merged(op):

@@ -32,10 +32,6 @@ _DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 @register
 class MergeStores(Pass):
-    """Store into a part of a part at once, and fill constant arrays that are stored into."""
-
-    name = "tierup-merge-stores"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(reversed([op for op in b.walk(function) if op.name == _READ])):  # parts of parts before these
             _store_at_once(op)

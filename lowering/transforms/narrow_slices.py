@@ -43,10 +43,6 @@ _SLICES = {_SLICE: 1, "aten.slice_scatter": 2}  # the operand that says along wh
 
 @register
 class NarrowSlices(Pass):
-    """Make windows of slices that must have a certain length."""
-
-    name = "tierup-narrow-slices"
-
     def run_on_function(self, function: ir.Operation) -> None:
         found = [op for op in b.walk(function) if torch_name(op) in _SLICES]
         if ENTRY not in function.attributes or not any(map(_is_open, found)):

@@ -27,10 +27,6 @@ _REASSOCIATES = "reassoc"
 
 @register
 class OrderLoops(Pass):
-    """Let the loops of each linalg.generic run as its first input lies in memory."""
-
-    name = "tierup-order-loops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             if op.name == "linalg.generic":

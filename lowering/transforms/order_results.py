@@ -40,9 +40,6 @@ _NUMPYS = "jit"
 
 @register
 class OrderResults(Pass):
-    """Say in which order the dims of results lie in memory."""
-
-    name = "tierup-order-results"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

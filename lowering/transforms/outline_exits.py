@@ -36,9 +36,6 @@ EXITS = "tierup.exits"
 
 @register
 class OutlineExits(Pass):
-    """Make each exit of an entry a call of a function that hands over the live values."""
-
-    name = "tierup-outline-exits"
     words: bool = True  # exits write live words, and ask a table what a test wants lost
 
     def run(self, module: ir.Module) -> None:

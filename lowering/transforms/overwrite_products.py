@@ -26,10 +26,6 @@ from tierup.lowering.ops.products.contractions import is_blas_product
 
 @register
 class OverwriteProducts(Pass):
-    """Matrix products that start from zeros overwrite their buffer."""
-
-    name = "tierup-overwrite-products"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for product in b.unerased(op for op in b.walk(function) if is_blas_product(op)):
             start = product.operands[2]

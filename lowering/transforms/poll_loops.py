@@ -81,10 +81,6 @@ class _Work:
 
 @register
 class PollLoops(Pass):
-    """Let the program's long loops give other threads and signals their turn."""
-
-    name = "tierup-poll-loops"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if RESULT_KINDS not in function.attributes or ERROR_SITES not in function.attributes:
             return

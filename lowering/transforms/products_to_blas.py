@@ -73,9 +73,6 @@ _NARROW = 128  # columns
 
 @register
 class ProductsToBlas(Pass):
-    """Call BLAS for matrix products of f32 and f64 buffers."""
-
-    name = "tierup-products-to-blas"
     loops_up_to: Annotated[int, AtLeast(0)] = 4096
 
     def run(self, module: ir.Module) -> None:

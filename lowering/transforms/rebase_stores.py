@@ -30,10 +30,6 @@ _STATIC = ("static_offsets", "static_sizes", "static_strides")
 
 @register
 class RebaseStores(Pass):
-    """Let stores into one part of an array follow one another."""
-
-    name = "tierup-rebase-stores"
-
     def run_on_function(self, function: ir.Operation) -> None:
         last: dict[tuple[object, ...], dict[ir.Block, ir.Value]] = {}  # by array and part, then block: what the last store there gives
         for op in b.walk(function):

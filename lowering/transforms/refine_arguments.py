@@ -27,10 +27,6 @@ from tierup.lowering.building import builders as b
 
 @register
 class RefineArguments(Pass):
-    """Give the arguments of an entry the types of its guards."""
-
-    name = "tierup-refine-arguments"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY not in function.attributes:
             return

@@ -26,10 +26,6 @@ _LIBERTIES = {"arith.addf": "reassoc", "arith.maximumf": "nsz", "arith.minimumf"
 
 @register
 class RelaxReductions(Pass):
-    """Let LLVM take the sums of a reduction in any order, and either zero for a maximum."""
-
-    name = "tierup-relax-reductions"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             if op.name != "linalg.generic" or is_parallel(op):

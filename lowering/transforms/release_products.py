@@ -19,10 +19,6 @@ from tierup.lowering.transforms.hold_products import HELD, KIND
 
 @register
 class ReleaseProducts(Pass):
-    """Matrix products that were held are products again."""
-
-    name = "tierup-release-products"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(op for op in b.walk(function) if op.name == HELD):
             with op.location, ir.InsertionPoint(op):

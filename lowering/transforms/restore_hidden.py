@@ -24,10 +24,6 @@ from tierup.lowering.building import builders as b
 
 @register
 class RestoreHidden(Pass):
-    """Put back what was hidden from canonicalisation."""
-
-    name = "tierup-restore-hidden"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(reversed(list(b.walk(function)))):
             if op.name == copies_kept.HIDDEN:

@@ -26,10 +26,6 @@ from tierup.lowering.building.generics import OVERWRITES, again, is_parallel, ma
 
 @register
 class ReuseProducts(Pass):
-    """Compute what is made of a BLAS product, element by element, in the product's memory."""
-
-    name = "tierup-reuse-products"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk(function)):
             if op.name == "linalg.generic" and len(op.results) == 1 and _is_elementwise(op):

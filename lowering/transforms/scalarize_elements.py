@@ -35,10 +35,6 @@ _DYNAMIC = -(1 << 63)  # ShapedType's mark of an offset that is an operand
 
 @register
 class ScalarizeElements(Pass):
-    """Compute with numbers what loops compute of tensors of rank 0."""
-
-    name = "tierup-scalarize-elements"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in [op for op in b.walk(function) if op.name in _CARRY and _is_in_loop(op)]:
             _carry_numbers(op)

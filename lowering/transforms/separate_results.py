@@ -54,10 +54,6 @@ _SAME_MEMORY = frozenset({"tensor.cast", "tensor.expand_shape", "tensor.collapse
 
 @register
 class SeparateResults(Pass):
-    """Give each result a chain of destinations that nothing else uses."""
-
-    name = "tierup-separate-results"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in [op for op in b.walk(func) if op.name == "tensor.insert_slice" and _is_from_before_a_loop(op.operands[1], op)]:
             with op.location, ir.InsertionPoint(op):

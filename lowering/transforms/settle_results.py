@@ -39,10 +39,6 @@ _COMPUTED = {
 
 @register
 class SettleResults(Pass):
-    """Leave in an entry the results that the kernel computes."""
-
-    name = "tierup-settle-results"
-
     def run_on_function(self, function: ir.Operation) -> None:
         attributes = function.attributes
         if RESULTS not in attributes or RESULT_KINDS in attributes:

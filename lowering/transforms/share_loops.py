@@ -64,10 +64,6 @@ _KNOWN = frozenset({
 
 @register
 class ShareLoops(Pass):
-    """Make functions of loops that threads can share."""
-
-    name = "tierup-share-loops"
-
     def run(self, module: ir.Module) -> None:
         if threads(module) < 2:
             return

@@ -31,10 +31,6 @@ HANDED_OVER, HANDED_OVER_MARK = "tierup_handed_over", "tierup.handed_over"
 
 @register
 class SpareHandedOver(Pass):
-    """Free memory only when no exit has handed it over."""
-
-    name = "tierup-spare-handed-over"
-
     def run(self, module: ir.Module) -> None:
         names = function_names(module)
         if HANDED_OVER in names:

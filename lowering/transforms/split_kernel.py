@@ -45,9 +45,6 @@ _CHEAP = ("arith.constant", "tensor.empty", "linalg.fill", _TO_TENSOR)  # made a
 
 @register
 class SplitKernel(Pass):
-    """Turn a long entry into calls of parts of bounded length."""
-
-    name = "tierup-split-kernel"
     size: Annotated[int, AtLeast(1)] = 32  # loops in a part
 
     def run(self, module: ir.Module) -> None:

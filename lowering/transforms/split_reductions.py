@@ -42,10 +42,6 @@ _NEUTRAL: dict[str, Callable[[ir.Type], float | int]] = {
 
 @register
 class SplitReductions(Pass):
-    """Reduce long arrays part by part."""
-
-    name = "tierup-split-reductions"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk_unfused(function)):
             if op.name == "linalg.generic" and (combining := _combining(op)) is not None:

@@ -24,10 +24,6 @@ from tierup.lowering.transforms.share_loops import SHARED
 
 @register
 class SplitShared(Pass):
-    """Let functions that threads share do a part of their iterations."""
-
-    name = "tierup-split-shared"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if SHARED not in function.attributes:
             return

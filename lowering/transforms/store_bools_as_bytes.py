@@ -23,10 +23,6 @@ from tierup.lowering.building.arith import CmpI
 
 @register
 class StoreBoolsAsBytes(Pass):
-    """Read and write bools in memory as bytes."""
-
-    name = "tierup-store-bools-as-bytes"
-
     def run(self, module: ir.Module) -> None:
         for op in b.unerased(b.walk(module.operation)):
             if op.name == "llvm.load" and _is_bool(op.results[0]):

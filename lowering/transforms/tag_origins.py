@@ -20,10 +20,6 @@ from tierup.lowering.building.origins import tag
 
 @register
 class TagOrigins(Pass):
-    """Write the name of each op of the program into its location."""
-
-    name = "tierup-tag-origins"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk(function):
             tag(op)

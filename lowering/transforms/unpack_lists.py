@@ -31,9 +31,6 @@ Piece = Callable[[ir.Operation, int], "tuple[ir.Value, ir.Value] | None"]  # (op
 
 @register
 class UnpackLists(Pass):
-    """Replace pieces of lists by the values that they are: selects, slices, sizes."""
-
-    name = "tierup-unpack-lists"
     most: Annotated[int, AtLeast(1)] = 4096  # items: a list that would be longer by being joined or repeated is left as it is
 
     def run_on_function(self, function: ir.Operation) -> None:

@@ -26,10 +26,6 @@ _PRODUCT = "arith.mulsi_extended"
 
 @register
 class UseOverflowFlags(Pass):
-    """Ask the overflow flag whether a product fits."""
-
-    name = "tierup-use-overflow-flags"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for product in b.unerased(b.walk(function)):
             if product.name == _PRODUCT and product.operands[0].type == b.integer_type(64):

@@ -15,10 +15,6 @@ _REMEDY = '`tierup-run --repeat 2 --emit=recorded` and f.plan("recorded") print 
 
 @register
 class VerifyEntry(Pass):
-    """Fail where no function is the entry of a version, with guards."""
-
-    name = "tierup-verify-entry"
-
     def run(self, module: ir.Module) -> None:
         if entry_of(module) is None:
             function = next(iter(functions(module.operation)), module.operation)

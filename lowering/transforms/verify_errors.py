@@ -25,9 +25,6 @@ from tierup.lowering.transforms.insert_size_checks import sizes_given
 
 @register
 class VerifyErrors(Pass):
-    """Fail at an unused op that may raise without a check."""
-
-    name = "tierup-verify-errors"
     keeps_analyses = True
 
     def run_on_function(self, function: ir.Operation) -> None:

@@ -21,10 +21,6 @@ _HARMLESS = ("torch.constant.", "torch_c.", "torch.prim.ListConstruct", "torch.p
 
 @register
 class VerifyLowered(Pass):
-    """Fail at an op of the torch dialect that has no lowering."""
-
-    name = "tierup-verify-lowered"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.walk_unfused(function):
             if op.name.startswith("torch.") and not op.name.startswith(_HARMLESS) and not _is_unused(op):

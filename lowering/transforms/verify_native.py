@@ -24,9 +24,6 @@ from tierup.lowering.building.refused import Refused
 
 @register
 class VerifyNative(Pass):
-    """Fail at an op that has no native code, and at a call that could not be inlined."""
-
-    name = "tierup-verify-native"
     on_device: bool = False
 
     def run_on_function(self, function: ir.Operation) -> None:

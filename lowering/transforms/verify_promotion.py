@@ -17,10 +17,6 @@ from tierup.lowering.building.refused import Refused
 
 @register
 class VerifyPromotion(Pass):
-    """Fail at an op that still follows NumPy's dtype rules."""
-
-    name = "tierup-verify-promotion"
-
     def run_on_function(self, function: ir.Operation) -> None:
         op = b.first(function, lambda op: PROMOTION in op.attributes)
         if op is not None:

@@ -37,10 +37,6 @@ class _Inferred(Known):
 
 @register
 class VerifyStrides(Pass):
-    """Fail at a view that may raise for the strides of its operand."""
-
-    name = "tierup-verify-strides"
-
     def run_on_function(self, function: ir.Operation) -> None:
         if ENTRY not in function.attributes:
             return

@@ -33,10 +33,6 @@ from tierup.lowering.ops.products.kernels import BYTES, DEPTH, Kernel, Kind, dec
 
 @register
 class WriteProducts(Pass):
-    """Give the kernels for products their bodies."""
-
-    name = "tierup-write-products"
-
     def run(self, module: ir.Module) -> None:
         for function in b.ops_of(module.body):
             kernel = declared(function) if function.name == "func.func" and not len(function.regions[0].blocks) else None

@@ -253,11 +253,13 @@ def test_registration_refuses_what_no_command_line_could_say(log: list[str]) -> 
             def run(self, module: ir.Module) -> None: ...
 
 
-def test_pass_files_are_named_after_their_flags() -> None:
+def test_a_pass_has_the_name_of_its_file_and_says_what_that_says_first() -> None:
     own = {name: cls for name, cls in registry.passes().items() if cls.__module__.startswith("tierup.")}  # tests register others
     assert own
     for name, cls in own.items():
         assert cls.__module__.rpartition(".")[2] == name.removeprefix("tierup-").replace("-", "_")
+        said = (sys.modules[cls.__module__].__doc__ or "").partition("\n")[0]
+        assert said.startswith(f"{name}: ") and cls.summary().lower() == said.removeprefix(f"{name}: ").lower(), name
 
 
 def test_finding_one_pass_imports_its_file_alone(monkeypatch: pytest.MonkeyPatch) -> None:

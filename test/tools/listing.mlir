@@ -1,6 +1,6 @@
 // RUN: tierup-opt --list-passes | FileCheck %s --check-prefix=PASSES
 // PASSES: tierup's passes
-// PASSES: --tierup-verify-graph Check the contract `graph`
+// PASSES: --tierup-verify-graph The contract of the pristine graph
 // PASSES: MLIR's passes and pass pipelines
 // PASSES: canonicalize
 // PASSES: one-shot-bufferize
@@ -21,7 +21,7 @@
 
 // RUN: tierup-opt --help --tierup-verify-guarded | FileCheck %s --check-prefix=ONE
 // ONE: --tierup-verify-guarded
-// ONE: Check the contract `guarded`
+// ONE: The contract of a speculative graph
 // ONE: error: 'torch.aten.tanh' op breaks the contract 'guarded'
 
 // RUN: tierup-opt --help --tierup-pipeline=compile-cpu | FileCheck %s --check-prefix=PIPELINE

@@ -85,9 +85,11 @@ def _explain(name: str) -> str:
 
 
 def describe(cls: type[Pass]) -> str:
-    """The header of a pass's file, which says what it does, before and after."""
+    """The header of a pass's file, which says what it does, before and after, without the line that is the pass's summary."""
     module = inspect.getmodule(cls)
-    return inspect.cleandoc(module.__doc__ or "") if module is not None else ""
+    text = inspect.cleandoc(module.__doc__ or "") if module is not None else ""
+    first, _, rest = text.partition("\n")
+    return rest.strip("\n") if first.startswith(cls.name) else text
 
 
 def spell_default(value: object) -> str:

@@ -103,9 +103,7 @@ def ancestors_table() -> str:
 
 
 def _pass(name: str, cls: type[Pass]) -> str:
-    text = describe(cls)
-    first, _, rest = text.partition("\n")
-    body = rest.strip("\n") if first.startswith(name) else text  # the first line says again what the summary says
+    body = describe(cls)
     parts = [f"### --{name}", "", cls.summary(), ""]
     if body:
         parts += [_markdown(body), ""]

@@ -54,9 +54,6 @@ from tierup.dialect.passes.registry import AtLeast, Pass, register
 
 @register
 class BatchMatmul(Pass):
-    """Batch sums of matrix products, and products with a common side."""
-
-    name = "tierup-batch-matmul"
     min_tree: Annotated[int, AtLeast(2)] = 4
     min_side: Annotated[int, AtLeast(2)] = 8
     max_elements: Annotated[int, AtLeast(0)] = 65536

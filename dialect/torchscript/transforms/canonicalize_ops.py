@@ -38,9 +38,6 @@ _LITERAL, _NUMBER = "torch.vtensor.literal", "torch.prim.NumToTensor.Scalar"
 
 @register
 class CanonicalizeOps(Pass):
-    """Scalar overloads for constant tensors of rank 0, and constant chunks."""
-
-    name = "tierup-canonicalize-ops"
     chunks: bool = True
 
     def run(self, module: ir.Module) -> None:

@@ -36,10 +36,6 @@ _PLACE = "tierup.place"  # of each op in the text, while the pass runs: the bind
 
 @register
 class CanonicalizeOutputs(Pass):
-    """Order the results of branches and loops by first use, unused ones last."""
-
-    name = "tierup-canonicalize-outputs"
-
     def run_on_function(self, func: ir.Operation) -> None:
         if not any(op.name in (_IF, _LOOP) and len(op.results) > 1 for op in walk(func)):
             return

@@ -20,10 +20,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class CheckInplace(Pass):
-    """Fail at in-place ops that cannot become values."""
-
-    name = "tierup-check-inplace"
-
     def run_on_function(self, func: ir.Operation) -> None:
         found = []
         for op in walk(func):

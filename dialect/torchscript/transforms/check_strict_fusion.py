@@ -39,9 +39,6 @@ _COMPUTING = frozenset({"tierup.autograd_add", "tierup.batched_mm_side", "tierup
 
 @register
 class CheckStrictFusion(Pass):
-    """Fail for every op on tensors that stands in no fusion group."""
-
-    name = "tierup-check-strict-fusion"
     single: bool = False
 
     def run(self, module: ir.Module) -> None:

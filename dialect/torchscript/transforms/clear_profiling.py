@@ -34,10 +34,6 @@ _RECORDS = {"tierup.profile": "profiled", "tierup.count_run": "runs"}
 
 @register
 class ClearProfiling(Pass):
-    """Forget dtypes, sizes, symbols, records and requires_grad everywhere."""
-
-    name = "tierup-clear-profiling"
-
     def run(self, module: ir.Module) -> None:
         clear_types(module, everywhere=True)
         for func in functions(module.operation):

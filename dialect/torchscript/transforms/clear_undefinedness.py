@@ -25,10 +25,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class ClearUndefinedness(Pass):
-    """Drop definedness from what profiles recorded."""
-
-    name = "tierup-clear-undefinedness"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in walk(func):
             if op.name != "tierup.profile" or "profiled" not in op.attributes:

@@ -41,10 +41,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class ConstantPooling(Pass):
-    """Hoist constants to the start of the function and merge equal ones."""
-
-    name = "tierup-constant-pooling"
-
     def run_on_function(self, func: ir.Operation) -> None:
         pool_constants(func, AliasAnalysis(func))
 

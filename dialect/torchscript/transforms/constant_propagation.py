@@ -46,9 +46,6 @@ _SAME_VALUE = frozenset({"torch.derefine", "torch.prim.unchecked_cast"})
 
 @register
 class ConstantPropagation(Pass):
-    """Run ops on constants at compile time; resolve branches and loops that constants decide."""
-
-    name = "tierup-constant-propagation"
     max_elements: Annotated[int, AtLeast(0)] = 16384  # ops that read or make more elements than this stay
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -50,9 +50,6 @@ from tierup.dialect.speculation import CONTINUATION
 
 @register
 class CreateDifferentiableSubgraphs(Pass):
-    """Group differentiable ops into tierup.differentiable."""
-
-    name = "tierup-create-differentiable-subgraphs"
     threshold: Annotated[int, AtLeast(1)] = 2
 
     def run_on_function(self, func: ir.Operation) -> None:

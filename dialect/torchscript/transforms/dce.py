@@ -32,9 +32,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class DeadCodeElimination(Pass):
-    """Remove dead ops, dead results of branches, and dead values that loops carry; writes nobody sees are dead."""
-
-    name = "tierup-dce"
     drop_errors: bool = False  # an unused op goes even if it may raise, as the ancestor has it
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -29,10 +29,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class DecideGradient(Pass):
-    """Note on functions whether records saw a gradient wanted."""
-
-    name = "tierup-decide-gradient"
-
     def run_on_function(self, func: ir.Operation) -> None:
         seen = set(_seen(func))
         if True in seen or True in argument_states(func):

@@ -33,9 +33,6 @@ from tierup.dialect.rewriting.typed import Rule, rewrite_typed
 
 @register
 class DecomposeOps(Pass):
-    """Take addmm, baddbmm, linear, layer_norm and batch_norm apart."""
-
-    name = "tierup-decompose-ops"
     only: tuple[str, ...] = ()
 
     def run(self, module: ir.Module) -> None:

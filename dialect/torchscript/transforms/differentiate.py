@@ -53,9 +53,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class Differentiate(Pass):
-    """Give differentiable groups their gradients."""
-
-    name = "tierup-differentiate"
     undo: bool = False  # a group with an op that has no rule goes back into the graph
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -40,10 +40,6 @@ CHECK = "tierup.check_requires_grad"
 
 @register
 class GuardDifferentiable(Pass):
-    """Guard each differentiable group with a check of requires_grad, with its forward ops as a fallback."""
-
-    name = "tierup-guard-differentiable"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for group in groups(func):
             if not any(maker(v, CHECK) is not None for v in group.operands):

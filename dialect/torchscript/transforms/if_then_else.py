@@ -25,10 +25,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class IfThenElse(Pass):
-    """Turn branches that only choose between two values into selects."""
-
-    name = "tierup-if-then-else"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in reversed([op for op in walk(func) if op.name == "torch.prim.If"]):  # inner ones first
             _select(op)

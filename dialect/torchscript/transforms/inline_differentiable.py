@@ -31,9 +31,6 @@ _TORCH = ("torch.aten.", "torch.prim.", "torch.constant.", "torch.vtensor.litera
 
 @register
 class InlineDifferentiable(Pass):
-    """Undo differentiable groups of fewer than `threshold` ops."""
-
-    name = "tierup-inline-differentiable"
     threshold: Annotated[int, AtLeast(1)] = 2
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -55,9 +55,6 @@ from tierup.dialect.speculation.two_versions import branch, fact_of, is_checked,
 
 @register
 class InsertSymbolicChecks(Pass):
-    """Guard fusion groups with a check of symbolic sizes and stride classes, with an unspecialised fallback beside them."""
-
-    name = "tierup-insert-symbolic-checks"
     contiguous: bool = False  # tensors of unknown strides must be contiguous
 
     def run_on_function(self, func: ir.Operation) -> None:

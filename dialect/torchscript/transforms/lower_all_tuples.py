@@ -43,10 +43,6 @@ _FORWARDING = frozenset({"torch.prim.If", "torch.prim.Loop", "func.call"})
 
 @register
 class LowerAllTuples(Pass):
-    """Replace tuples by their elements everywhere, in signatures too."""
-
-    name = "tierup-lower-all-tuples"
-
     def run(self, module: ir.Module) -> None:
         for func in function_names(module).values():
             _check_function(func)

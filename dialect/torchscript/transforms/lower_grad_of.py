@@ -33,10 +33,6 @@ GRAD_OF = "tierup.grad_of"
 
 @register
 class LowerGradOf(Pass):
-    """Make each tierup.grad_of a branch on whether any of its gradients is defined."""
-
-    name = "tierup-lower-grad-of"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in unerased(op for op in walk(func) if op.name == GRAD_OF):
             _lower(op)

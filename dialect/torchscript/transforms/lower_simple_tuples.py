@@ -23,10 +23,6 @@ CONSTRUCT, UNPACK, INDEX = "torch.prim.TupleConstruct", "torch.prim.TupleUnpack"
 
 @register
 class LowerSimpleTuples(Pass):
-    """Replace the pieces of tuples made in the graph by what they were made of."""
-
-    name = "tierup-lower-simple-tuples"
-
     def run_on_function(self, func: ir.Operation) -> None:
         for op in unerased(walk(func)):
             elements = _elements(op)

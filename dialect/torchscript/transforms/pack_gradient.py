@@ -46,10 +46,6 @@ from tierup.dialect.rewriting.outlining import outline
 
 @register
 class PackGradient(Pass):
-    """Make the two graphs of each differentiable group private functions, and call them."""
-
-    name = "tierup-pack-gradient"
-
     def run(self, module: ir.Module) -> None:
         for func in functions(module.operation):
             name = symbol_of(func)

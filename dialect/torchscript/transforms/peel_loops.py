@@ -46,9 +46,6 @@ PEELED = "tierup.peeled"  # how many rounds were taken from the loop, on both ha
 
 @register
 class PeelLoops(Pass):
-    """Split loops into their first rounds and the rest."""
-
-    name = "tierup-peel-loops"
     count: Annotated[int, AtLeast(1)] = 1
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -21,9 +21,6 @@ from tierup.dialect.transforms.peephole_list_idioms import PeepholeListIdioms
 
 @register
 class Peephole(Pass):
-    """All local simplifications, until none applies."""
-
-    name = "tierup-peephole"
     disable_shape: bool = False  # types are not to be trusted: fold no size, no rank, no dtype
     refine_list_len: bool = False  # fold the length of a list where a comparison decided it
 

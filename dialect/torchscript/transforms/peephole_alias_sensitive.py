@@ -38,9 +38,6 @@ _CONVOLUTIONS = frozenset({"torch.aten.convolution", "torch.aten.conv1d", "torch
 
 @register
 class PeepholeAliasSensitive(LocalRewrites):
-    """Drop arithmetic that gives an operand back, where no write tells the two apart."""
-
-    name = "tierup-peephole-alias-sensitive"
     disable_shape: bool = False  # types are not to be trusted: fold no dtype, no rank
 
     def rules(self, func: ir.Operation) -> Mapping[str, Rule]:

@@ -32,10 +32,6 @@ _CAT = "torch.aten.cat"
 
 @register
 class PeepholeConcat(LocalRewrites):
-    """Merge concatenations along one dim."""
-
-    name = "tierup-peephole-concat"
-
     def apply(self, func: ir.Operation) -> bool:
         aliases, merged = LazyAliases(func), list[ir.Operation]()
         changed = rewrite(func, {"aten.cat": lambda op: _merged(op, aliases, merged)})

@@ -40,9 +40,6 @@ _NUMBER = "torch.prim.NumToTensor.Scalar"
 
 @register
 class PeepholeCore(LocalRewrites):
-    """Fold what types say of tensors; drop pairs of ops that undo each other."""
-
-    name = "tierup-peephole-core"
     disable_shape: bool = False  # types are not to be trusted: fold no size, no rank, no dtype
 
     def rules(self, func: ir.Operation) -> Mapping[str, Rule]:

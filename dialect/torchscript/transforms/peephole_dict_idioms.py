@@ -28,10 +28,6 @@ _READS = frozenset({"aten.__getitem__.Dict_str", "aten.__contains__.str", "aten.
 
 @register
 class PeepholeDictIdioms(LocalRewrites):
-    """Fold lookups in dicts that are written down."""
-
-    name = "tierup-peephole-dict-idioms"
-
     def rules(self, func: ir.Operation) -> Mapping[str, Rule]:
         return {"aten.__getitem__.Dict_str": _item, "aten.__contains__.str": _contains, "aten.keys.str": _keys, _LENGTH: _length}
 

@@ -51,10 +51,6 @@ from tierup.dialect.rewriting.core import (
 
 @register
 class PeepholeNonTensor(LocalRewrites):
-    """Fold what is known of numbers, booleans and optionals."""
-
-    name = "tierup-peephole-non-tensor"
-
     def apply(self, func: ir.Operation) -> bool:
         changed = False
         while _nones(func) | _branches(func) | rewrite(func, _RULES):

@@ -27,10 +27,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class PrintAlias(Pass):
-    """Say in remarks what alias analysis knows of every tensor and container."""
-
-    name = "tierup-print-alias"
-
     def run_on_function(self, func: ir.Operation) -> None:
         _Printer(func, AliasAnalysis(func)).print(func)
 

@@ -26,9 +26,6 @@ _WORDS = {True: "requires a gradient", False: "requires no gradient", None: "may
 
 @register
 class PrintRequiresGrad(Pass):
-    """Say in remarks which tensors and containers of tensors require a gradient."""
-
-    name = "tierup-print-requires-grad"
     profiles: bool = False
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -30,10 +30,6 @@ _OPTIONAL_LIST = "!torch.optional<list<"
 
 @register
 class ProfileAutogradZero(Pass):
-    """Record definedness of the arguments on which gradients depend."""
-
-    name = "tierup-profile-autograd-zero"
-
     def run_on_function(self, func: ir.Operation) -> None:
         inside = list(walk(func))
         block = func.regions[0].blocks[0]

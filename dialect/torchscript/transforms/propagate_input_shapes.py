@@ -28,10 +28,6 @@ from tierup.dialect.passes.registry import Pass, PassFailure, register
 
 @register
 class PropagateInputShapes(Pass):
-    """Give values the types that follow from the arguments' types; leave what cannot run on them."""
-
-    name = "tierup-propagate-input-shapes"
-
     def run_on_function(self, func: ir.Operation) -> None:
         try:
             specialise(func, keep_branches=True, tolerant=True)

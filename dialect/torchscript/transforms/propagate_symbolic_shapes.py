@@ -26,9 +26,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class PropagateSymbolicShapes(Pass):
-    """Print the sizes of all tensors as expressions of the arguments' sizes."""
-
-    name = "tierup-propagate-symbolic-shapes"
     generalize: bool = False
 
     def run_on_function(self, func: ir.Operation) -> None:

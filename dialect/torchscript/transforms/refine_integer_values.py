@@ -37,10 +37,6 @@ from tierup.dialect.rewriting.core import int_of, number
 
 @register
 class RefineIntegerValues(Pass):
-    """Replace a value by the number that a dominating comparison found it to be."""
-
-    name = "tierup-refine-integer-values"
-
     def run_on_function(self, func: ir.Operation) -> None:
         walk = Decisions(_decides, lambda op, scope: _visit(op, scope, walk), lambda op: _collapse(op, walk))
         walk.walk(func)

@@ -31,10 +31,6 @@ EXPAND = "torch.aten.expand"
 
 @register
 class RemoveExpands(Pass):
-    """Remove implicit expands where the op that uses them broadcasts to the same shape."""
-
-    name = "tierup-remove-expands"
-
     def run_on_function(self, func: ir.Operation) -> None:
         found = [op for op in walk(func) if op.name == EXPAND and bool_of(op.operands[2]) is True]
         inference = infer_or_remark(func) if found else None

@@ -23,10 +23,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class RemoveProfiling(Pass):
-    """Remove what tierup-insert-profiling inserted."""
-
-    name = "tierup-remove-profiling"
-
     def run_on_function(self, func: ir.Operation) -> None:
         remove_profiles(func)
 

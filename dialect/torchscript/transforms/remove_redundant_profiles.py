@@ -28,10 +28,6 @@ from tierup.dialect.passes.registry import Pass, register
 
 @register
 class RemoveRedundantProfiles(Pass):
-    """Merge profiles of one value that recorded the same."""
-
-    name = "tierup-remove-redundant-profiles"
-
     def run_on_function(self, func: ir.Operation) -> None:
         order = Order(func)
         kept: dict[ir.Value, list[ir.Operation]] = {}

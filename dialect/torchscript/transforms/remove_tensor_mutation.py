@@ -47,10 +47,6 @@ _MAX_RANK = 3  # for which a twin is tried when the tensor's type says nothing
 
 @register
 class RemoveTensorMutation(Pass):
-    """Replace in-place ops on fresh tensors by functional ones."""
-
-    name = "tierup-remove-tensor-mutation"
-
     def run_on_function(self, func: ir.Operation) -> None:
         try:
             known = infer_function(func).values

@@ -55,9 +55,6 @@ _OUTSIDE = frozenset({"torch.symbolic_int", "torch.bind_symbolic_shape", "tierup
 
 @register
 class SpecializeAutogradZero(Pass):
-    """Version backward graphs by which gradients are defined."""
-
-    name = "tierup-specialize-autograd-zero"
     checks: bool = True
 
     def run_on_function(self, func: ir.Operation) -> None:

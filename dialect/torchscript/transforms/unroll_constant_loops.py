@@ -27,9 +27,6 @@ from tierup.dialect.rewriting.unrolling import unroll_whole
 
 @register
 class UnrollConstantLoops(Pass):
-    """Unroll counted loops of a known, small number of rounds."""
-
-    name = "tierup-unroll-constant-loops"
     max_trips: Annotated[int, AtLeast(0)] = 63
 
     def run_on_function(self, func: ir.Operation) -> None:

@@ -28,9 +28,6 @@ _STATES: dict[str, State] = {"true": True, "false": False, "unknown": None}
 
 @register
 class UpdateRequiresGrad(Pass):
-    """Set requires_grad in the records of differentiable groups, or everywhere."""
-
-    name = "tierup-update-requires-grad"
     to: Annotated[str, OneOf(_STATES)] = "false"
     everywhere: bool = False
 

@@ -43,10 +43,6 @@ _READS = ("memref.load", "memref.dim", "memref.subview", "memref.cast", "vector.
 
 @register
 class AnnotateKernels(Pass):
-    """Say of kernels' parameters which are only read, aligned, and apart from the others."""
-
-    name = "tierup-annotate-kernels"
-
     def run(self, module: ir.Module) -> None:
         launches: dict[str, list[ir.Operation]] = {}
         for op in b.walk(module.operation):

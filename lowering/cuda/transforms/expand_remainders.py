@@ -37,10 +37,6 @@ _FORMATS = {"f32": F32, "f64": F64}
 
 @register
 class ExpandRemainders(Pass):
-    """Compute remainders of floats in kernels by integer arithmetic."""
-
-    name = "tierup-expand-remainders"
-
     def run_on_function(self, function: ir.Operation) -> None:
         launches = [op for op in b.walk(function) if op.name == gpu.LAUNCH]
         for op in [op for launch in launches for op in b.walk(launch) if op.name == "arith.remf" and LIBRARY_CALL not in op.attributes]:

@@ -39,10 +39,6 @@ _ENDS = ("scf.yield", "scf.condition")
 
 @register
 class LoopsToThreads(Pass):
-    """Launch kernels for loops and branches on single elements."""
-
-    name = "tierup-loops-to-threads"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for block in function.regions[0].blocks:  # none, where exits are declared
             self._block(block)

@@ -27,10 +27,6 @@ _WITH_FLAG = ("math.absi", "math.ctlz", "math.cttz")  # whether the one value th
 
 @register
 class MathToIntrinsics(Pass):
-    """Make LLVM's intrinsics of the math that is one instruction of the device."""
-
-    name = "tierup-math-to-intrinsics"
-
     def run(self, module: ir.Module) -> None:
         module.context.get_dialect_descriptor("llvm")
         kernels = [op for op in b.walk(module.operation) if op.name == "gpu.func"]

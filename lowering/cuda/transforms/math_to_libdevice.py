@@ -42,10 +42,6 @@ CALLED = frozenset(
 
 @register
 class MathToLibdevice(Pass):
-    """Leave to NVIDIA's libdevice the math that it computes better."""
-
-    name = "tierup-math-to-libdevice"
-
     def run(self, module: ir.Module) -> None:
         if LIBDEVICE not in module.operation.attributes:
             return

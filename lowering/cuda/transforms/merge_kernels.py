@@ -26,10 +26,6 @@ LAUNCH = "gpu.launch_func"
 
 @register
 class MergeKernels(Pass):
-    """Put all kernels into one gpu.module, each under a name of its own."""
-
-    name = "tierup-merge-kernels"
-
     def run(self, module: ir.Module) -> None:
         modules = [view.operation for view in module.body.operations if view.operation.name == "gpu.module"]
         launches = [op for op in b.walk(module.operation) if op.name == LAUNCH]

@@ -34,10 +34,6 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 
 @register
 class NarrowProducts(Pass):
-    """Let products on tensor cores read f16 and bf16 as they are."""
-
-    name = "tierup-narrow-products"
-
     def run_on_function(self, function: ir.Operation) -> None:
         target = of_function(function)
         narrows = target is not None and has_halves(target)

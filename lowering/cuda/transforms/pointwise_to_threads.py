@@ -31,10 +31,6 @@ _BYTES = 16  # the widest load of a thread
 
 @register
 class PointwiseToThreads(Pass):
-    """Launch a kernel for each elementwise op on buffers."""
-
-    name = "tierup-pointwise-to-threads"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in gpu.host_ops(function):
             structured = Structured.of(op)

@@ -48,10 +48,6 @@ _LETTERS = 26
 
 @register
 class ProductsToLibrary(Pass):
-    """Let the host choose between NVIDIA's library and our kernel for large matrix products."""
-
-    name = "tierup-products-to-library"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]:
             product = product_of(op)

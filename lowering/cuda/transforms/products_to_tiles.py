@@ -48,10 +48,6 @@ from tierup.lowering.cuda.products.schemes import (
 
 @register
 class ProductsToTiles(Pass):
-    """Launch a kernel of tiles for each matrix product on buffers."""
-
-    name = "tierup-products-to-tiles"
-
     def run_on_function(self, function: ir.Operation) -> None:
         target = of_function(function)
         ops = [op for op in gpu.host_ops(function) if op.name.startswith("linalg.")]

@@ -43,10 +43,6 @@ Starts = list[Union[ir.Value, None]]
 
 @register
 class ReductionsToBlocks(Pass):
-    """Launch kernels for each reduction on buffers."""
-
-    name = "tierup-reductions-to-blocks"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in gpu.host_ops(function):
             structured = Structured.of(op)

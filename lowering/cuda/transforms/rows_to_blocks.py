@@ -49,10 +49,6 @@ _PER_THREAD = 4  # elements of a row that a thread takes before another warp is 
 
 @register
 class RowsToBlocks(Pass):
-    """Launch a block of threads for each row of a loop over rows."""
-
-    name = "tierup-rows-to-blocks"
-
     def run_on_function(self, function: ir.Operation) -> None:
         loops = [op for op in gpu.host_ops(function) if op.name == "scf.for" and ROWS in op.attributes]
         for loop in [op for op in loops if not any(b.is_within(op.parent.operation, other) for other in loops)]:

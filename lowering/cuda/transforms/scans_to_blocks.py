@@ -55,10 +55,6 @@ Put = Callable[[Scalar, Scalar], None]
 
 @register
 class ScansToBlocks(Pass):
-    """Launch kernels for running sums along the last axis."""
-
-    name = "tierup-scans-to-blocks"
-
     def run_on_function(self, function: ir.Operation) -> None:
         loops = [op for op in gpu.host_ops(function) if op.name == "scf.for"]
         done: list[ir.Operation] = []

@@ -35,10 +35,6 @@ _MOST_TILES = 4  # of 32 x 33 elements, at most 33 KB
 
 @register
 class TransposesToTiles(Pass):
-    """Launch a kernel of tiles for each elementwise op that transposes."""
-
-    name = "tierup-transposes-to-tiles"
-
     def run_on_function(self, function: ir.Operation) -> None:
         for op in gpu.host_ops(function):
             structured = Structured.of(op)

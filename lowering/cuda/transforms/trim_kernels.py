@@ -22,10 +22,6 @@ PARAMETERS = "tierup.parameters"
 
 @register
 class TrimKernels(Pass):
-    """Drop kernels' unused parameters, and say of the others which point to memory of their own."""
-
-    name = "tierup-trim-kernels"
-
     def run(self, module: ir.Module) -> None:
         with ir.Location.unknown(module.context):
             for op in b.walk(module.operation):
