@@ -104,49 +104,7 @@ _EXPORTS = {
 }
 
 # without "torch", "dask" and "ray": `from tierup import *` must not hide PyTorch, Dask and Ray
-__all__ = [
-    "BundleError",
-    "DriverError",
-    "ExecutedPlan",
-    "NoDevice",
-    "NotDifferentiable",
-    "NotOptimized",
-    "Pass",
-    "PassFailure",
-    "PlanError",
-    "ProgramError",
-    "NoSourceWarning",
-    "RecompileLimitWarning",
-    "SlowEntryWarning",
-    "UnsupportedSyntax",
-    "__version__",
-    "assert_optimized",
-    "capture",
-    "counters",
-    "custom_pass",
-    "device_array",
-    "events",
-    "grad",
-    "jit",
-    "last_executed_plan",
-    "load",
-    "load_plan",
-    "merge_profiles",
-    "metrics",
-    "no_grad",
-    "ops",
-    "options",
-    "register_pass",
-    "report",
-    "spans",
-    "stop_gradient",
-    "testing",
-    "trace",
-    "unregister_pass",
-    "value_and_grad",
-    "vjp",
-    "wait_for_compiles",
-]
+__all__ = ["__version__", *(name for name in _EXPORTS if name not in ("dask", "ray", "torch"))]
 
 
 def __getattr__(name: str) -> Any:

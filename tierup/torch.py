@@ -35,18 +35,7 @@ _EXPORTS = {
     "uninstall": "tierup.frontend.torch.installed",
 }
 
-__all__ = [
-    "CompiledGraph",
-    "FallbackWarning",
-    "TorchFunction",
-    "UnsupportedProgram",
-    "backend",
-    "compiled_graphs",
-    "from_export",
-    "from_torchscript",
-    "install",
-    "uninstall",
-]
+__all__ = list(_EXPORTS)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from graveyard import graveyard
 
 torch = pytest.importorskip("torch")
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -13,8 +13,8 @@ from torch import nn  # noqa: E402 - it may be missing
 from torch_generator import Features, differences, leaves, program, shown  # noqa: E402
 
 import tierup  # noqa: E402
-from tierup.frontend.torch import from_torchscript  # noqa: E402
 from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

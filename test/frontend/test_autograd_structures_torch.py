@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
 from tierup.runtime.base.errors import NotDifferentiable  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402 - it may be missing
 
 pytestmark = pytest.mark.torch
 

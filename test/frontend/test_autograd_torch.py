@@ -16,8 +16,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 - it may be missing
 
 from tierup.dialect.optable.kernels import torch_tensors  # noqa: E402
-from tierup.frontend.torch import from_torchscript  # noqa: E402
 from tierup.runtime.base.events import EventKind  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 F64 = torch.float64

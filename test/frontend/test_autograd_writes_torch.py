@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402 - it may be missing
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

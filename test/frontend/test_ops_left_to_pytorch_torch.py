@@ -8,7 +8,8 @@ import tierup
 
 torch = pytest.importorskip("torch")
 
-from tierup.frontend.torch import by_torch, from_torchscript  # noqa: E402 - it may be missing
+from tierup.frontend.torch import by_torch  # noqa: E402 - it may be missing
+from tierup.torch import from_torchscript  # noqa: E402 - it may be missing
 
 pytestmark = pytest.mark.torch
 

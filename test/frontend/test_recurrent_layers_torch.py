@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor, nn  # noqa: E402 - it may be missing
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402
 from tierup.runtime.dispatching.version import Version  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

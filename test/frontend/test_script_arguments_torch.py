@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from torch._jit_internal import BroadcastingList2  # noqa: E402 - it may be missing
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+from tierup.torch import from_torchscript  # noqa: E402 - it may be missing
 
 pytestmark = pytest.mark.torch
 

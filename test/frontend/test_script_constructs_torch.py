@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import nn  # noqa: E402
 
-from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
 from tierup.runtime.dispatching.version import Version  # noqa: E402
+from tierup.torch import UnsupportedProgram, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor, nn  # noqa: E402 - it may be missing
 
-from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+from tierup.torch import UnsupportedProgram, from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

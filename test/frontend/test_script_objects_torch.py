@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402 - it may be missing
+from tierup.torch import from_torchscript  # noqa: E402 - it may be missing
 
 pytestmark = pytest.mark.torch
 

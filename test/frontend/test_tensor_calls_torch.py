@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 - it may be missing
 
 import tierup  # noqa: E402
-from tierup.frontend.torch import from_torchscript  # noqa: E402
 from tierup.lowering.entry.records import SlowCause  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402 - it may be missing
 
 import tierup  # noqa: E402
-from tierup.frontend.torch import UnsupportedProgram, from_torchscript  # noqa: E402
+from tierup.torch import UnsupportedProgram, from_torchscript  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

@@ -17,7 +17,7 @@ from torch_rows import ROWS, SEED, Row, scripted  # noqa: E402
 
 from tierup.dialect import optable  # noqa: E402
 from tierup.dialect.optable.kernels.torch_tensors import to_tensors  # noqa: E402
-from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

@@ -14,7 +14,7 @@ from torch import nn
 from benchmarks import torch_networks as networks
 from tierup.dialect.optable.kernels.torch_tensors import to_arrays, to_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.torch import from_torchscript
+from tierup.torch import from_torchscript
 
 SEED = 11  # of the generator, before each call
 
