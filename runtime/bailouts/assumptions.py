@@ -11,7 +11,6 @@ as the user should see it; no op that programs have does anything outside of its
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -28,6 +27,7 @@ from tierup.runtime.bailouts.continuations import Continuations, Tally
 from tierup.runtime.bailouts.site_log import SiteLog
 from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.code.plans import CompilerOutput, NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.new_version import Produce, make_version
@@ -55,7 +55,7 @@ class Assumptions:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._lock = forking.lock()
-        self._facts: OrderedDict[Shapes, Facts] = OrderedDict()
+        self._facts: Recent[Shapes, Facts] = Recent()
         self._continuations: WeakKeyDictionary[VersionRecord, Continuations] = WeakKeyDictionary()
         self._untyped: WeakSet[NotCompiled] = WeakSet()
         self._tallies: list[Tally] = []  # of all versions there ever were: as many as the strategy allows
@@ -85,11 +85,9 @@ class Assumptions:
         if given is None:
             return self._context.program.run(flat)
         with self._lock:
-            before = self._facts.setdefault(signature.shapes, {})
-            self._facts.move_to_end(signature.shapes)
+            before = self._facts.get(signature.shapes, {})
             _merge(before, seen)
-            if len(self._facts) > _SHAPES_KEPT:
-                self._facts.popitem(last=False)
+            self._facts.keep(signature.shapes, before, _SHAPES_KEPT)
         results = publication.results(flat, *given)
         last_plan.note(self._context.program)
         return results

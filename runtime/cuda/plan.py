@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import weakref
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from tierup.dialect.facts.dims import evaluate
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import walk
 from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout, ResultKind, ResultSpec
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, Memory, copy_of, empty, put
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
@@ -56,7 +57,7 @@ class CudaPlan:
         self.artifact, self.on = artifact, on
         self.kernels = Kernels(on, artifact.host, image_for(artifact, on.driver.capability, cubins or {}), libraries=libraries)
         self.free_numbers = free_numbers(artifact.host)
-        self._flats: OrderedDict[tuple[Any, ...], Ready | None] = OrderedDict()
+        self._flats: Recent[tuple[Any, ...], Ready | None] = Recent()
         self._exits = {site.index: site for site in artifact.exits}
         self._lost = (-1, 0)
         self.reads: Counter[int] = Counter()  # how often the host waited for a number, by the number that the read gives
@@ -160,15 +161,12 @@ class CudaPlan:
         free = self.free_numbers
         key = tuple([(v.sizes, v.strides) if isinstance(v, Buffer) else None if i in free else repr(v) for i, v in enumerate(values)])
         if key in self._flats:
-            self._flats.move_to_end(key)
-            ready = self._flats[key]
-        else:
-            flat = flatten(self.artifact.host, values, free, self.kernels.has_library)
-            ready = self._flats[key] = None if flat is None else Ready(self.kernels, flat)
-            while len(self._flats) > _FLATS_KEPT:
-                _, dropped = self._flats.popitem(last=False)
-                if dropped is not None:
-                    dropped.close()
+            return self._flats.use(key)
+        flat = flatten(self.artifact.host, values, free, self.kernels.has_library)
+        ready = None if flat is None else Ready(self.kernels, flat)
+        for _, dropped in self._flats.keep(key, ready, _FLATS_KEPT):
+            if dropped is not None:
+                dropped.close()
         return ready
 
     # --- what comes out ---------------------------------------------------------------------------------------------

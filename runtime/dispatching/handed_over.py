@@ -9,7 +9,7 @@ came with come again, a version is made for them: its code knows which way the p
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +21,7 @@ from tierup.lowering.base.abi import ERROR_BASE, ArgumentSpec
 from tierup.lowering.entry.records import VersionRecord
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.speculations import SPECULATED_KINDS, Speculation
@@ -37,7 +38,7 @@ class HandedOver:
     def __init__(self, context: Context, table: VersionTable) -> None:
         self._context, self._history, self._table = context, context.history, table
         self._lock = forking.lock()
-        self._calls: OrderedDict[Specs, deque[tuple[Any, ...]]] = OrderedDict()  # by the version's guards: values, the last call last
+        self._calls: Recent[Specs, deque[tuple[Any, ...]]] = Recent()  # by the version's guards: values, the last call last
         self._made_of: dict[Specs, Specs] = {}  # guards with values -> those without, of which they were made
         self._in_vain: set[Specs] = set()  # guards that values do not help
         self._template, self._too_large = (
@@ -83,10 +84,9 @@ class HandedOver:
         """Native code had no answer for a call that does not raise."""
         specs = record.arguments
         with self._lock:
-            self._calls.setdefault(specs, deque(maxlen=_CALLS_KEPT)).append(_values(specs, flat))
-            self._calls.move_to_end(specs)
-            if len(self._calls) > _VERSIONS_KEPT:
-                self._calls.popitem(last=False)
+            calls = self._calls.get(specs, deque(maxlen=_CALLS_KEPT))
+            calls.append(_values(specs, flat))
+            self._calls.keep(specs, calls, _VERSIONS_KEPT)
             if specs in self._made_of:
                 self._in_vain.add(self._made_of[specs])
         self._table.hand_over(record)

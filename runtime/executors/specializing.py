@@ -7,7 +7,6 @@ The ancestor is TorchScript's GraphExecutorImpl, which kept a plan for each Argu
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from tierup.runtime.arguments.signature import Unsupported
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.base.protocols import Flat
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling import steps
 from tierup.runtime.compiling.scheduling.backoff import Postponing
@@ -45,7 +45,7 @@ class SpecializingExecutor:
     def __init__(self, context: Context) -> None:
         self.context, self.program, self.history = context, context.program, context.history
         self._lock = forking.lock()
-        self._plans: OrderedDict[tuple[CallSpec, bool], Plan] = OrderedDict()
+        self._plans: Recent[tuple[CallSpec, bool], Plan] = Recent()
         self._hits = self._misses = 0
         self._ending: list[SpecializedPlan] = []  # dropped, with calls in them
         self._retired = Stats()
@@ -58,12 +58,11 @@ class SpecializingExecutor:
     def _call(self, flat: Flat, options: Options) -> Flat:
         key = self.context.place.spec_of(flat), options.optimize
         with self._lock:
-            plan = self._plans.get(key)
+            plan = self._plans.use(key)
             if plan is None:
                 self._misses += 1
             else:
                 self._hits += 1
-                self._plans.move_to_end(key)
                 plan = self._begin(plan)
         if plan is None:
             reason = self._refusal(self.context.place.copies(flat))
@@ -136,18 +135,17 @@ class SpecializingExecutor:
 
     def _keep(self, key: tuple[CallSpec, bool], made: Plan, options: Options) -> Plan:
         """Put a plan in the cache; another thread may have made it first. What was used longest ago goes."""
-        gone: list[tuple[CallSpec, Plan]] = []
         with self._lock:
-            plan = self._begin(self._plans.setdefault(key, made))
-            while len(self._plans) > options.max_versions:
-                (spec, _), old = self._plans.popitem(last=False)
-                gone.append((spec, old))
+            kept = self._plans.get(key, made)
+            plan = self._begin(kept)
+            gone = self._plans.keep(key, kept, options.max_versions)
+            for _, old in gone:
                 if isinstance(old, SpecializedPlan):
                     old.close()
                     self._ending.append(old)
                     if not old.users:
                         self._retire(old)
-        for spec, _ in gone:
+        for (spec, _), _ in gone:
             self.history.emit(EventKind.EVICTED, Reason.PLAN_EVICTED, guard=spec.describe(self.program.names))
         return plan
 

@@ -18,7 +18,6 @@ The log keeps what calls looked like and which speculations were made, both boun
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,6 +27,7 @@ from tierup.lowering.base.abi import MOST_BY_NAME, ArgumentKind, ArgumentSpec
 from tierup.runtime.arguments.signature import ArgumentClass, Signature
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.programs.speculations import (
     NAMED,
@@ -49,11 +49,8 @@ Shapes = tuple[Classes, tuple[tuple[int, ...], ...]]
 Seen = tuple[Classes, tuple[tuple[int, ...], ...], dict[int, int]]
 
 
-def _count(seen: OrderedDict[Any, int], key: Any) -> None:
-    seen[key] = seen.get(key, 0) + 1
-    seen.move_to_end(key)
-    if len(seen) > _SIGNATURES_KEPT:
-        seen.popitem(last=False)
+def _count(seen: Recent[Any, int], key: Any, before: int = 0) -> None:
+    seen.keep(key, seen.get(key, before) + 1, _SIGNATURES_KEPT)
 
 
 class Underway:
@@ -87,16 +84,16 @@ class SpeculationLog:
         self._sizing = sizing
         self._ints: dict[int, int | None] = {}  # of these: the value that all calls had, None where they had several
         self._leaves_ints_open = False  # an assumption on one had no code
-        self._seen: OrderedDict[Shapes, int] = OrderedDict()
+        self._seen: Recent[Shapes, int] = Recent()
         self._varied: dict[tuple[int, int], set[int]] = {}  # (argument, rank) -> dims that had more than one size
         self._first_sizes: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._novel: OrderedDict[Classes, int] = OrderedDict()  # kinds of arguments -> shapes beyond the first
+        self._novel: Recent[Classes, int] = Recent()  # kinds of arguments -> shapes beyond the first
         self._classes_tried: set[Classes] = set()
         self._made: set[tuple[ArgumentSpec, ...]] = set()
         self._underway = Underway()
         self._evicted: set[tuple[ArgumentSpec, ...]] = set()
         self._valued: set[tuple[ArgumentSpec, ...]] = set()  # speculations that need values
-        self._seen_values: OrderedDict[tuple[Any, ...], int] = OrderedDict()
+        self._seen_values: Recent[tuple[Any, ...], int] = Recent()
         self.within_strategy = 0  # within the strategy
         self.beyond_strategy = 0  # beyond it
 
@@ -111,10 +108,7 @@ class SpeculationLog:
         _count(self._seen, key)
         if not is_new:
             return
-        self._novel[classes] = self._novel.get(classes, -1) + 1
-        self._novel.move_to_end(classes)
-        if len(self._novel) > _SIGNATURES_KEPT:
-            self._novel.popitem(last=False)
+        _count(self._novel, classes, -1)
         for argument, (klass, sizes) in enumerate(zip(classes, signature.sizes, strict=True)):
             if klass.kind is not ArgumentKind.ARRAY:
                 continue

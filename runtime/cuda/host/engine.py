@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from tierup.dialect.base import switches
 from tierup.lowering.artifacts.host_steps import HostProgram
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.cuda.device.cublas import Cublas
 from tierup.runtime.cuda.device.devices import Device
 from tierup.runtime.cuda.errors import DriverError
@@ -179,7 +179,7 @@ class Ready:
         self._addresses: list[tuple[Parameters, int, int]] = []  # which of the arguments each is
         self._numbers: list[tuple[Parameters, int, int]] = []
         self._temporaries: list[tuple[Parameters, int, Temporary]] = []
-        self._graphs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()  # by addresses; None when they were seen once
+        self._graphs: Recent[tuple[Any, ...], Any] = Recent()  # by addresses; None when they were seen once
         self.graph_launches = 0
         self.is_closed = False
         for op in flat.launches:
@@ -214,9 +214,8 @@ class Ready:
         arena = on.fresh(self.flat.bytes) if self.flat.bytes else 0
         try:
             key = (arena, *[repr(v) if type(v) is float else v for v in given])  # -0.0 is not 0.0
-            graph = self._graphs.get(key)
+            graph = self._graphs.use(key)
             if graph is not None:
-                self._graphs.move_to_end(key)
                 on.driver.launch_graph(graph)
                 self.graph_launches += 1
                 return
@@ -228,7 +227,8 @@ class Ready:
                 return
             self._put(arena, given)
             if len(self.flat.ops) > 1:
-                self._remember(key)
+                for _, dropped in self._graphs.keep(key, None, _GRAPHS_KEPT):
+                    self._drop(dropped)
         finally:
             if arena:
                 on.allocator.free(arena)
@@ -283,11 +283,6 @@ class Ready:
             driver.abandon_capture()
             raise
         return driver.end_capture()
-
-    def _remember(self, key: tuple[Any, ...]) -> None:
-        self._graphs[key] = None
-        while len(self._graphs) > _GRAPHS_KEPT:
-            self._drop(self._graphs.popitem(last=False)[1])
 
     def _drop(self, graph: Any) -> None:
         if graph is not None:

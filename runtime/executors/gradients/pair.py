@@ -31,11 +31,11 @@ from tierup.runtime.arguments.nesting import Nesting, takes_list
 from tierup.runtime.base.errors import NotDifferentiable
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.protocols import ProgramExecutor
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.code.plans import NotCompiled, is_passing
 from tierup.runtime.compiling import steps
 from tierup.runtime.executors.gradients.list_leaves import ListPullback
 from tierup.runtime.executors.gradients.pullback import Array, Captured, Pullback, own, shape_of
-from tierup.runtime.executors.gradients.recent import Recent
 from tierup.runtime.faults import faults
 from tierup.runtime.programs.program import Program
 
@@ -115,7 +115,7 @@ class Pair:
         executor = owner.executor_of(f"{owner.name} (backward of {describe})", halves.backward)
         self.backward = Backward(owner, executor, tuple(range(len(self.captures))), halves.split.gradients)
         self._making = forking.lock()
-        self._from_fewer: Recent[Backward] = Recent()
+        self._from_fewer: Recent[tuple[int, ...], Backward] = Recent()
 
     def run(self, flat: tuple[Any, ...], order: int) -> tuple[tuple[Any, ...], Pullback]:
         """The flat results of a call by the forward program, and what gives the gradients. `order`: as of the function `forward`."""
@@ -139,16 +139,16 @@ class Pair:
         zeros stand for the others then."""
         if len(seeds) == len(self.seeds):
             return self.backward
-        found = self._from_fewer.get(seeds)
+        found = self._from_fewer.use(seeds)
         if found is not None:
             return found
         start, which = time.perf_counter(), ", ".join(f"result {k}" for k in seeds)
         with self._making:
-            found = self._from_fewer.get(seeds)
+            found = self._from_fewer.use(seeds)
             if found is not None:
                 return found
             found = self._make(seeds, which)
-            self._from_fewer.put(seeds, found, _PATTERNS_KEPT)
+            self._from_fewer.keep(seeds, found, _PATTERNS_KEPT)
         action = "zeros stand for the others" if found is self.backward else "made a backward program for them"
         self._owner.differentiated(f"cotangents of {which} alone", action, start)
         return found
@@ -189,8 +189,8 @@ class Gradients:
         self.takes_lists = any(map(takes_list, executor.program.tier0.parameters))
         self.writes = any(parameter.written for parameter in executor.program.tier0.parameters)
         self._making, self._counting = forking.lock(), forking.lock()
-        self._pairs: Recent[Pair] = Recent()
-        self._refused: Recent[str] = Recent()
+        self._pairs: Recent[Key, Pair] = Recent()
+        self._refused: Recent[Key, str] = Recent()
         self._counts = dict.fromkeys(("plain", "hits", "misses", "refused", "pullbacks"), 0)
         self._retired = Stats()  # what the programs of pairs that are gone have done
         self._forget()
@@ -235,10 +235,10 @@ class Gradients:
             self.count("hits")
             return known[0]
         key = (wrt, tuple([kind_of(leaf) for leaf in flat]), lengths, False) if known is None else known[1]
-        pair = self._pairs.get(key)
+        pair = self._pairs.use(key)
         if pair is not None and not are_equal(pair.equal, flat):
             key = (*key[:3], True)
-            pair = self._pairs.get(key)
+            pair = self._pairs.use(key)
         if pair is None:
             pair = self._new_pair(key, flat, given)
         else:
@@ -255,7 +255,7 @@ class Gradients:
         start, made = time.perf_counter(), None
         with self._making:
             known = self._pairs.all()
-            pair, refused = self._pairs.get(key), self._refused.get(key)
+            pair, refused = self._pairs.use(key), self._refused.use(key)
             if pair is not None and not are_equal(pair.equal, flat):
                 return self._new_pair((*key[:3], True), flat, given)
             if pair is not None:
@@ -263,12 +263,12 @@ class Gradients:
             elif refused is None:
                 try:
                     pair = made = self._make(key, flat)
-                    gone = self._pairs.put(key, pair, self._executor.options.max_versions)
+                    gone = [old for _, old in self._pairs.keep(key, pair, self._executor.options.max_versions)]
                     self.count("misses")
                 except NotDifferentiable as e:
                     refused = str(e)
                     if not isinstance(e, Postponed):
-                        self._refused.put(key, refused, self._executor.options.max_versions)
+                        self._refused.keep(key, refused, self._executor.options.max_versions)
         if made is not None:
             reason, expected, actual = difference(made.names, known[-1].key, key) if known else (None, "", "")
             what, action = f"gradients of {made.describe}", "made a forward and a backward program"

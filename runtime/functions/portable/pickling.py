@@ -25,7 +25,7 @@ import sys
 import types
 import weakref
 import zlib
-from collections import ChainMap, OrderedDict
+from collections import ChainMap
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from types import CodeType, FunctionType
@@ -37,6 +37,7 @@ from tierup.dialect.base import forking
 from tierup.lowering.artifacts import cache as artifacts
 from tierup.lowering.artifacts.places import placed
 from tierup.lowering.objects import store
+from tierup.runtime.base.recent import Recent
 from tierup.runtime.code import plans
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.programs import starts
@@ -255,21 +256,18 @@ def _packed(function: Pickled) -> tuple[Any, ...]:
 
 
 _lock = forking.lock()
-_there: OrderedDict[object, Any] = OrderedDict()  # functions that came, the last used last
+_there: Recent[object, Any] = Recent()  # functions that came, the last used last
 
 
 def _kept(key: object, make: Callable[[], Any]) -> Any:
     """The function that came by this key, made where it is not among the last ones."""
     with _lock:
-        found = _there.get(key)
-        if found is not None:
-            _there.move_to_end(key)
+        if (found := _there.use(key)) is not None:
             return found
     made = make()  # imports, and unpickles: under no lock
     with _lock:
-        made = _there.setdefault(key, made)
-        if len(_there) > _MOST:
-            _there.popitem(last=False)
+        made = _there.get(key, made)
+        _there.keep(key, made, _MOST)
     return made
 
 
