@@ -12,8 +12,8 @@ from tierup.lowering.artifacts import bundle
 from tierup.lowering.artifacts.bundle import Bundle, BundleError
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram, Step, walk
-from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ErrorSite, ResultKind, ResultSpec
-from tierup.lowering.service.request_json import spec_of
+from tierup.lowering.base.abi import ErrorSite, ResultKind, ResultSpec
+from tierup.lowering.service.request_json import spec_of, spec_to_dict
 from tierup.runtime.cuda.host.interpreter import STEPS
 
 KIND = "cuda"
@@ -83,7 +83,7 @@ def _version(version: PackedVersion, blobs: _Blobs) -> dict[str, Any]:
         "target": a.target,
         "ptx": blobs.add(a.ptx.encode()),
         "cubins": {target: blobs.add(code) for target, code in sorted(version.cubins.items())},
-        "arguments": [_argument(spec) for spec in a.arguments],
+        "arguments": [spec_to_dict(spec) for spec in a.arguments],
         "results": [_result(spec) for spec in a.results],
         "error_sites": [[site.op, site.location] for site in a.error_sites],
         "ties": [[_dim(left), _dim(right)] for left, right in a.ties],
@@ -98,12 +98,6 @@ def _version(version: PackedVersion, blobs: _Blobs) -> dict[str, Any]:
             "constants": {n: [c.dtype, list(c.sizes), blobs.add(c.data)] for n, c in host.constants.items()},
         },
     }
-
-
-def _argument(spec: ArgumentSpec) -> dict[str, Any]:
-    if spec.kind is ArgumentKind.ARRAY:
-        return {"kind": "array", "dtype": spec.dtype, "sizes": list(spec.sizes), "layout": spec.layout.value}
-    return {"kind": spec.kind.value} | ({} if spec.assumed is None else {"value": _number(spec.assumed)})
 
 
 def _result(spec: ResultSpec) -> dict[str, Any]:
@@ -129,11 +123,6 @@ def _terms(dim: Dim) -> Any:
 
 def _atom(a: Symbol | Call) -> Any:
     return [a.name, a.low] if isinstance(a, Symbol) else {"call": a.fn, "of": [_terms(d) for d in a.args]}
-
-
-def _number(value: float) -> Any:
-    """Floats as `float.hex`, since JSON has no infinity."""
-    return value.hex() if isinstance(value, float) else value
 
 
 def _step(step: Any) -> Any:

@@ -26,7 +26,7 @@ from tierup.dialect.facts import dims
 from tierup.lowering.artifacts.bundle import BundleError
 from tierup.lowering.artifacts.gpu import CudaArtifact
 from tierup.lowering.artifacts.host_steps import Constant, HostProgram
-from tierup.lowering.base.abi import ErrorSite, ResultKind, ResultSpec, stride_symbol
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, ErrorSite, Layout, ResultKind, ResultSpec, stride_symbol
 from tierup.runtime.base.errors import PlanError
 from tierup.runtime.cuda import bundle_file
 from tierup.runtime.cuda.arrays.arrays import DeviceArray, put
@@ -80,7 +80,11 @@ def test_every_kind_of_part_is_read_as_it_was(tmp_path: Path) -> None:
         ResultSpec(ResultKind.SCALAR, "int"), ResultSpec(ResultKind.ALIAS, argument=1), ResultSpec(ResultKind.NONE), ResultSpec(ResultKind.ARGUMENT, "f32", (s,), 0),
         ResultSpec(ResultKind.BUFFER, "f32", (s, 3, 4), order=(2, 0, 1), read_only=True),
     )  # fmt: skip
-    made = CudaArtifact("ptx ä", "sm_70", host, (), results, (ErrorSite("op", "f.py:1"),), ((s, t * 2),))
+    arguments = (
+        ArgumentSpec(ArgumentKind.ARRAY, "f32", ("s0", 3), Layout.STRIDED), ArgumentSpec(ArgumentKind.INT, value="s0"), ArgumentSpec(ArgumentKind.INT, value=3),
+        ArgumentSpec(ArgumentKind.FLOAT, value=float("-inf")), ArgumentSpec(ArgumentKind.FLOAT, value=0.1), ArgumentSpec(ArgumentKind.BOOL, value=True), ArgumentSpec(ArgumentKind.INT),
+    )  # fmt: skip
+    made = CudaArtifact("ptx ä", "sm_70", host, arguments, results, (ErrorSite("op", "f.py:1"),), ((s, t * 2),))
     bundle_file.write(tmp_path / "b", [_program(made), _program(made, name="g")])
     found = bundle_file.read(tmp_path / "b")
     assert [p.name for p in found] == ["f", "g"] and found[0].versions[0].artifact == made
