@@ -11,13 +11,14 @@ from tierup.dialect.base.records import cached_property
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.optable.kernels import torch_tensors
 from tierup.dialect.speculation.reasons import Reason
-from tierup.frontend.graph import built
+from tierup.frontend.graph import GraphResult, built
 from tierup.frontend.torch import overloads
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.frontend.torch.function import TorchFunction
+from tierup.frontend.torch.script.builder import OutOfSight
 from tierup.frontend.torch.script.graph import GraphBuilder
 from tierup.frontend.torch.script.inlining import inlined
-from tierup.frontend.torch.script.module import Attributes
+from tierup.frontend.torch.script.module import Attributes, Question
 from tierup.frontend.torch.script.results import finisher
 from tierup.runtime.arguments.trees import FIXED, CallShape, Leaf, Node, Tree
 from tierup.runtime.functions.function import Function
@@ -132,6 +133,7 @@ class _Script:
     ) -> None:
         self.original: Callable[..., Any] | None = original
         self.writes_last = False
+        self.sizes: dict[Question, set[Any]] = {}
         self.name, self.graph, self.module, self.foreign, self.options = name, graph, module, foreign, options
         self.arguments = schema.arguments if module is None else schema.arguments[1:]
         self.names = _different([a.name for a in self.arguments])
@@ -142,6 +144,7 @@ class _Script:
     def make(self) -> tuple[Function, Attributes]:
         """A function, and the attributes that it reads, which are known once it has been called."""
         attributes = Attributes(None if self.module is None else self.module._c, self.module, self.signature)
+        attributes.sizes = self.sizes
         attributes.lengths = {n: a.N for n, a in zip(self.names, self.arguments, strict=True) if a.N is not None}
         left: dict[CallShape, LeftToPyTorch] = {}  # why PyTorch answers calls of these structures
 
@@ -150,11 +153,19 @@ class _Script:
             if shape in left:
                 raise left[shape].saying(str(left[shape]))
             with context, _remembered(left, shape, self.eager is not None and self.foreign == "torch"):
-                graph = GraphBuilder(context, self.name, self.graph, attributes, self.foreign).build(shape)
-                return built(graph, self.name, f"TorchScript {self.name}")
+                return built(self._graph(context, attributes, shape), self.name, f"TorchScript {self.name}")
 
         function = Function(self.name, self.signature, build, lambda: build(self.shape()), self.options)
         return function, attributes
+
+    def _graph(self, context: Any, attributes: Attributes, shape: CallShape) -> GraphResult:
+        """The graph for calls of a structure, built again where a list turns out to be none of which is known what is in it."""
+        hidden: frozenset[str] = frozenset()
+        while True:
+            try:
+                return GraphBuilder(context, self.name, self.graph, attributes, self.foreign, hidden).build(shape)
+            except OutOfSight as e:
+                hidden |= {e.name}
 
     def shape(self) -> CallShape:
         """Of a call not seen yet: tensors of any rank."""

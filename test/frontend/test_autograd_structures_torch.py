@@ -107,7 +107,7 @@ def test_a_list_that_a_loop_makes_stays_a_list_with_gradients():
         return x * 2, made
 
     ours = from_torchscript(torch.jit.script(program))
-    for n in (2, 2, 0, 3):
+    for n in (2, 2, 0, 3, 5, 6, 6):  # graphs for four numbers of rounds, and one for all others
         x = torch.randn(2, requires_grad=True)
         y, made = ours(x, n)
         assert type(made) is list and len(made) == n

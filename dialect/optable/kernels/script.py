@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tierup.dialect.base import dtypes
 from tierup.dialect.optable.kernels import torch_tensors
 
 _MISSING = object()
@@ -155,6 +156,9 @@ def to_list(tensor: np.ndarray[Any, Any], dim: int, element: int) -> Any:
     """prim.tolist: nested lists of numbers, for a tensor of rank 0 a number. `dim` and `element` say the type that the program states."""
     if tensor.ndim != dim:
         raise RuntimeError(f"tolist(): the program states {dim} dimensions, the tensor has {tensor.ndim}")
+    dtype = dtypes.from_numpy(tensor.dtype)
+    if not (dtype is dtypes.i64, dtype is not None and dtype.is_float, dtype is dtypes.bool_)[element]:
+        raise RuntimeError("Output annotation element type and runtime tensor element type must match for tolist()")
     return tensor.tolist()
 
 

@@ -28,7 +28,7 @@ def build(site: Site) -> tuple[ir.Value, ...]:
     """What stands for the results of a formula, built before it. Raises Keep where types do not say what that is."""
     formula = FORMULAS[torch_name(site.op)]
     try:
-        tensors = [_items(site, i) if isinstance(v, List) else under_casts(site.operands[i]) for i, v in enumerate(site.values)]
+        tensors = [_operand(site, i) if i not in formula.plain else None for i in range(len(site.values))]
         made = formula.compute(_Built(site), *operands_of(formula, site.values, tensors))
     except Unknown as e:
         raise Keep("the formula needs more than is known") from e
@@ -42,6 +42,10 @@ def build(site: Site) -> tuple[ir.Value, ...]:
         if wanted.shape is None or not same_shape(wanted, found, site.inference.ties):
             raise Keep("the sizes of the result are not known")
     return results
+
+
+def _operand(site: Site, i: int) -> ir.Value | list[ir.Value]:
+    return _items(site, i) if isinstance(site.values[i], List) else under_casts(site.operands[i])
 
 
 def _items(site: Site, i: int) -> list[ir.Value]:

@@ -41,12 +41,22 @@ class Contents:
         return self.element
 
 
+class OutOfSight(Exception):
+    """What is in a list is not known when the graph is built, as it seemed to be: `name` is that of the value that TorchScript gave it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 class Builder:
     """One module of MLIR in the making. `foreign`: "torch" to leave ops that no row knows to PyTorch, "error" to refuse them."""
 
     handlers: ClassVar[Mapping[str, Callable[[Any, Any], None]]]  # by kind of node: (builder, node); others are ops
 
-    def __init__(self, context: ir.Context, name: str, graph: Any, attributes: Attributes, foreign: str) -> None:
+    def __init__(
+        self, context: ir.Context, name: str, graph: Any, attributes: Attributes, foreign: str, hidden: frozenset[str] = frozenset()
+    ) -> None:
         self.em = Emitter(context, mutable=True)
         self.type = self.em.type
         self.name, self.graph, self.attributes, self.foreign = name, graph, attributes, foreign
@@ -62,6 +72,9 @@ class Builder:
         self.carried: dict[int, list[Any]] = {}  # by an argument of a loop's body, what it is in the first round and in later ones
         self.ranks: dict[ir.Value, int] = {}  # of arguments: another rank is another structure
         self._typed = Notes[ir.Value, Fact]()  # what is known of values with the dtypes of arguments and attributes
+        self._sized = Notes[ir.Value, Fact]()  # with the sizes of arguments
+        self.handed_on: set[str] = set()  # by branches that are taken for certain, by the names that TorchScript gave them
+        self.out_of_sight = hidden  # lists that are values, whatever changes them
         self._lists: dict[ir.Value, Any] = {}  # lists that nodes write down, and the nodes' outputs
         self.contents: dict[int, Contents] = {}  # what is by now in lists and dicts that are changed where that is seen
         self._wholes: Notes[ir.Value, None] = Notes()  # new ones of these
@@ -136,6 +149,15 @@ class Builder:
         """What the rules of ops say of a value, from the ranks of arguments and attributes. `with_dtypes`: from their dtypes, too, which
         are then part of the graph."""
         return fact_of(self.em, value, self._typed if with_dtypes else self.em.facts, lambda given: self._of_input(given, with_dtypes))
+
+    def fact_of_sizes(self, value: ir.Value) -> Fact:
+        """The same with the sizes and dtypes of arguments, which then are part of the graph."""
+        return fact_of(self.em, value, self._sized, self._of_sized)
+
+    def _of_sized(self, value: ir.Value) -> Fact:
+        found = self._of_input(value, True)
+        sizes = self.attributes.argument_size(self.arguments[value]) if value in self.arguments else None
+        return Tensor(found.dtype, sizes) if isinstance(found, Tensor) and isinstance(sizes, tuple) else found
 
     def _of_input(self, value: ir.Value, with_dtypes: bool) -> Fact:
         if value.owner != self._block or not torch_types.is_tensor(value.type):

@@ -29,8 +29,8 @@ from tierup.frontend.torch.script.nodes import constants as script_constants
 from tierup.frontend.torch.script.nodes import containers as script_containers
 from tierup.frontend.torch.script.nodes import dropout as script_dropout
 from tierup.frontend.torch.script.nodes import flow as script_flow
+from tierup.frontend.torch.script.nodes import lists as script_lists
 from tierup.frontend.torch.script.nodes import mkldnn as script_mkldnn
-from tierup.frontend.torch.script.nodes import modules as script_modules
 from tierup.frontend.torch.script.nodes import norms as script_norms
 from tierup.frontend.torch.script.nodes import objects as script_objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
@@ -141,6 +141,7 @@ class GraphBuilder(Builder):
         if constant is None:
             made = self.create(name, schema, operands, self.result_types(node))
             self.bind(node, [script_queries.settled(self, v) for v in made])
+            script_lists.open_result(self, node)
         else:
             self.bind(node, [constant])
 
@@ -278,10 +279,9 @@ class GraphBuilder(Builder):
         "prim::TupleUnpack": _unpack,
         "prim::TupleIndex": _index,
         "prim::Uninitialized": _primitive,
-        **script_containers.HANDLERS,
+        **script_lists.HANDLERS,
         **script_flow.HANDLERS,
         **script_mkldnn.HANDLERS,
-        **script_modules.HANDLERS,
         **script_norms.HANDLERS,
         **script_state.HANDLERS,
         **script_synonyms.HANDLERS,

@@ -44,13 +44,17 @@ def _holder() -> None:
 class Question:
     """What a graph asks of a call's arguments: whether one ("": any), or what is at a place in it, requires a gradient; with `other`
     whether the two are one object; with `dtype` which it has; with `counts` whether a number, or the size of the dim that `place` says, is
-    above 0."""
+    above 0; with `size` which number it is, or which sizes it has."""
 
     name: str
     place: tuple[Any, ...] = ()
     other: str | None = None
     dtype: bool = False
     counts: bool = False
+    size: bool = False
+
+
+_MOST_SIZES = 4  # graphs for sizes of one argument, before one is made for all
 
 
 class Attributes:
@@ -82,6 +86,7 @@ class Attributes:
         self.left: tuple[str, Reason] | None = None  # why PyTorch runs the program as it is, whatever it is called with
         self.is_set = False  # whether a program sets attributes, at once
         self.asked: dict[Question, Any] = {}
+        self.sizes: dict[Question, set[Any]] = {}  # those that graphs of the program were made for
         self.lengths: dict[str, int] = {}  # of arguments that are lists of so many items, for which a number may stand
         self._dtypes: dict[str, Any] = {}  # of tensor attributes, by the names of the inputs: those that graphs have asked for
         self.call = threading.local()  # of the call that a graph is made for: `tensors`, by the ids of their arrays; `given`, its arguments
@@ -170,6 +175,18 @@ class Attributes:
         """Whether an argument of that call, a number, or the size of a dim of it is above 0, which then is part of the graph."""
         return bool(self._ask(Question(name, place, counts=True)))
 
+    def argument_size(self, name: str) -> Any:
+        """The sizes of an argument of that call, or the int that it is, which then is part of the graph. None for anything else, for a
+        graph that is made for no call, and once there are graphs for several."""
+        question = Question(name, size=True)
+        answer = self._answer(question, *getattr(self.call, "given", ((), {})))
+        with self._noting:
+            known = self.sizes.setdefault(question, set())
+            if answer is None or answer not in known and len(known) >= _MOST_SIZES:
+                return None
+            known.add(answer)
+        return self._ask(question)
+
     def argument_dtype(self, name: str) -> DType | None:
         """The dtype of an argument of that call, which then is part of the graph. None for what is no tensor, and where the graph is made
         for no call."""
@@ -193,7 +210,7 @@ class Attributes:
 
     def suits(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether arguments are those that the graph was made for, as far as it asked: what requires gradients, is one, has a dtype."""
-        return all(self._answer(question, args, kwargs) is answer for question, answer in self.asked.items())
+        return all(self._answer(question, args, kwargs) == answer for question, answer in self.asked.items())
 
     def _ask(self, question: Question) -> Any:
         answer = self._answer(question, *getattr(self.call, "given", ((), {})))
@@ -209,6 +226,9 @@ class Attributes:
             found = bound.get(question.name)
             found = getattr(found, "shape", (0,))[question.place[0]] if question.place else found
             return isinstance(found, (int, float)) and found > 0
+        if question.size:
+            given: Any = bound.get(question.name)
+            return given if type(given) is int else tuple(given.shape) if torch_tensors.is_tensor(given) else None
         if question.dtype:
             return getattr(bound.get(question.name), "dtype", None)
         if question.other is not None:

@@ -4,8 +4,9 @@
     %d = prim::DictConstruct("h", %a); prim::Loop { aten::_set_item(%d, "h", %b) }              a loop that carries %a, then %b
 
 Who reads one as a whole gets a new list or dict of what is in it then. Such is one that has no second name, and is changed in its own
-block at places and under keys that the text says; in the branches and loops of this block items are set alone, those that it began with.
-So are the items of `x.unbind()`, which loops over tensors read: `aten::__getitem__(%items, %i)` is `torch.aten.select.int`.
+block at places and under keys that the text says; in the branches and loops of this block items are set alone, those that it began with. A
+list of no tensors, or that is a result, may also be appended to there: then branches have to be taken for certain and loops written out,
+else `OutOfSight` has the graph built again without.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script.builder import Builder, Contents, nodes_of
@@ -28,7 +27,6 @@ _READ = frozenset({
     "aten::__contains__", "aten::__getitem__", "aten::get", "aten::items", "aten::keys", "aten::len", "aten::values", "prim::ListUnpack",
 })  # fmt: skip
 _RESULTS = frozenset({"prim::DictConstruct", "prim::ListConstruct", "prim::Return", "prim::TupleConstruct"})
-_UNPACKED = "torch.aten.unbind.int"
 
 
 # --- which ------------------------------------------------------------------------------------------------------------
@@ -46,12 +44,15 @@ def is_in_sight(builder: Builder, value: Any, keys: Sequence[Any]) -> bool:
     for use in _uses(value):
         user, kind = use.user, use.user.kind()
         if use.offset != 0 or kind not in _CHANGES:
-            if not _reads(user, use.offset):
+            if not _reads(builder, user, use.offset):
                 return False
             continue
         if not _is_said(user):
             return False
         changed = True
+        if kind == "aten::append" and user.owningBlock() is not here and _is_inside(user, here) and _is_kept(builder, value):
+            moves = True
+            continue
         if user.owningBlock() is not here:
             key = list(user.inputs())[1].toIValue() if kind == "aten::_set_item" else None
             if key is None or key not in keys:
@@ -62,6 +63,33 @@ def is_in_sight(builder: Builder, value: Any, keys: Sequence[Any]) -> bool:
         else:
             moves = moves or kind not in ("aten::_set_item", "aten::add_", "aten::append")
     return changed and not (inside and (moves or inside & removed))
+
+
+def _is_inside(user: Any, here: Any) -> bool:
+    """Whether a node stands in branches and loops of a block."""
+    block = user.owningBlock()
+    while block is not here and block.owningNode() is not None:
+        block = block.owningNode().owningBlock()
+    return block is here
+
+
+def grown_in(builder: Builder, node: Any) -> Any:
+    """A list in sight to which the branches or the loop of a node append: which do has to be known when the graph is built."""
+    appended = (next(n.inputs()) for block in node.blocks() for n in nodes_of(block) if n.kind() == "aten::append")
+    return next((v for v in appended if v.unique() in builder.contents), None)
+
+
+def _is_kept(builder: Builder, value: Any) -> bool:
+    """Whether a list to which branches and loops append is better known item by item: one of no tensors, or a result."""
+    if value.debugName() in builder.out_of_sight:
+        return False
+    return value.type().kind() == "ListType" and (value.type().getElementType().kind() != "TensorType" or is_result(value))
+
+
+def is_result(value: Any) -> bool:
+    """Whether the program gives a list to its caller, as it is or in something else."""
+    users = [use.user for use in value.uses()]
+    return any(u.kind() == "prim::Return" or u.kind() in _RESULTS and any(map(is_result, u.outputs())) for u in users)
 
 
 def _uses(value: Any) -> Iterator[Any]:
@@ -90,18 +118,47 @@ def _is_constant(value: Any) -> bool:
     return bool(value.node().kind() == "prim::Constant")
 
 
-def _reads(user: Any, position: int) -> bool:
-    """Whether a node looks at a list or dict and keeps no name of it: a result of the program is what it is in the end."""
+def _reads(builder: Builder, user: Any, position: int) -> bool:
+    """Whether a node looks at a list or dict and keeps no name of it: a result of the program is what it is in the end, and one of a branch
+    that is taken for certain what it is there."""
     kind = user.kind()
     if kind in _READ:
         return position == 0
+    if kind == "prim::Return" and user.owningBlock().owningNode() is not None:
+        output = _handed_on(user, position)
+        return output is not None and output.debugName() in builder.handed_on and _is_left(builder, output, set())
     if kind in _RESULTS:
-        return _is_in_the_end(user) and all(_reads(use.user, use.offset) for value in user.outputs() for use in value.uses())
+        return _is_in_the_end(user) and all(_reads(builder, use.user, use.offset) for value in user.outputs() for use in value.uses())
     import torch  # here: optional, and whoever has a graph has it
 
     if not kind.startswith("aten::") or user.schema() == "(no schema)":
         return False
     return torch._C.parse_schema(user.schema()).arguments[position].alias_info is None
+
+
+def _handed_on(user: Any, position: int) -> Any:
+    """The result of a branch that a result of an arm is."""
+    branch = user.owningBlock().owningNode()
+    return list(branch.outputs())[position] if branch.kind() == "prim::If" else None
+
+
+def _is_left(builder: Builder, value: Any, seen: set[str]) -> bool:
+    """Whether nobody changes a list under the name that a branch gave it, or those that it gets later."""
+    if value.debugName() in seen:
+        return True
+    seen.add(value.debugName())
+    for use in value.uses():
+        if use.user.kind() == "prim::unchecked_cast":
+            names = [use.user.output()]
+        elif use.user.kind() == "prim::Return" and use.user.owningBlock().owningNode() is not None:
+            names = [_handed_on(use.user, use.offset)]
+        else:
+            names = []
+            if not _reads(builder, use.user, use.offset):
+                return False
+        if any(name is None or not _is_left(builder, name, seen) for name in names):
+            return False
+    return True
 
 
 def _is_in_the_end(node: Any) -> bool:
@@ -127,11 +184,12 @@ def change(builder: Builder, node: Any) -> bool:
     """Translate a node that changes or asks one of these; whether it is one, and what it asks for is there."""
     first = next(node.inputs(), None)
     contents = None if first is None else builder.contents.get(first.unique())
-    handler = None if contents is None else {**_CHANGES, **_QUESTIONS}.get(node.kind())
+    handler = None if contents is None else {**_CHANGES, **QUESTIONS}.get(node.kind())
     return contents is not None and handler is not None and handler(builder, node, contents)
 
 
-def _operand(builder: Builder, node: Any, i: int) -> Any:
+def operand(builder: Builder, node: Any, i: int) -> Any:
+    """What is known of an operand of a node."""
     return known(builder, builder.value(list(node.inputs())[i]))
 
 
@@ -166,7 +224,7 @@ def _update(builder: Builder, node: Any, contents: Contents) -> bool:
 
 
 def _set_default(builder: Builder, node: Any, contents: Contents) -> bool:
-    key, value = _operand(builder, node, 1), builder.operands(node)[2]
+    key, value = operand(builder, node, 1), builder.operands(node)[2]
     assert isinstance(contents.items, dict)
     builder.bind(node, [contents.items.setdefault(key, builder.derefined(value, contents.element))])
     return True
@@ -174,12 +232,12 @@ def _set_default(builder: Builder, node: Any, contents: Contents) -> bool:
 
 def _insert(builder: Builder, node: Any, contents: Contents) -> bool:
     assert isinstance(contents.items, list)
-    contents.items.insert(_operand(builder, node, 1), builder.derefined(builder.operands(node)[2], contents.element))
+    contents.items.insert(operand(builder, node, 1), builder.derefined(builder.operands(node)[2], contents.element))
     return True
 
 
 def _set(builder: Builder, node: Any, contents: Contents) -> bool:
-    key = _operand(builder, node, 1)
+    key = operand(builder, node, 1)
     if isinstance(contents.items, list):
         key = _place(contents, key)
         if key is None:
@@ -189,7 +247,7 @@ def _set(builder: Builder, node: Any, contents: Contents) -> bool:
 
 
 def _pop(builder: Builder, node: Any, contents: Contents) -> bool:
-    key = _place(contents, _operand(builder, node, 1))
+    key = _place(contents, operand(builder, node, 1))
     if key is None or len(list(node.inputs())) > 2:
         return False
     builder.bind(node, [contents.items.pop(key)])
@@ -197,7 +255,7 @@ def _pop(builder: Builder, node: Any, contents: Contents) -> bool:
 
 
 def _delete(builder: Builder, node: Any, contents: Contents) -> bool:
-    key = _place(contents, _operand(builder, node, 1))
+    key = _place(contents, operand(builder, node, 1))
     if key is not None:
         del contents.items[key]
     return key is not None
@@ -210,20 +268,27 @@ def _reverse(builder: Builder, node: Any, contents: Contents) -> bool:
 
 
 def _sort(builder: Builder, node: Any, contents: Contents) -> bool:
-    """Of ints: each is exchanged with those before it."""
-    items, em = contents.items, builder.em
+    """Of ints."""
+    items = contents.items
     assert isinstance(items, list)
-    for i in range(len(items)):
-        for j in range(i, 0, -1):
-            pair = [items[j - 1], items[j]]
-            items[j - 1], items[j] = (em.scalar(f"prim.{which}.int", pair, em.types.int) for which in ("min", "max"))
-    if _operand(builder, node, 1):
+    in_order(builder, items)
+    if operand(builder, node, 1):
         items.reverse()
     return True
 
 
+def in_order(builder: Builder, items: list[ir.Value]) -> list[ir.Value]:
+    """Ints from the least to the largest: each is exchanged with those before it."""
+    em = builder.em
+    for i in range(len(items)):
+        for j in range(i, 0, -1):
+            pair = [items[j - 1], items[j]]
+            items[j - 1], items[j] = (em.scalar(f"prim.{which}.int", pair, em.types.int) for which in ("min", "max"))
+    return items
+
+
 def _item(builder: Builder, node: Any, contents: Contents) -> bool:
-    key = _place(contents, _operand(builder, node, 1))
+    key = _place(contents, operand(builder, node, 1))
     if key is not None:
         builder.bind(node, [builder.derefined(contents.items[key], builder.result_types(node)[0])])
     return key is not None
@@ -231,7 +296,7 @@ def _item(builder: Builder, node: Any, contents: Contents) -> bool:
 
 def _get(builder: Builder, node: Any, contents: Contents) -> bool:
     """An item, or what is asked for in its place."""
-    key = _operand(builder, node, 1)
+    key = operand(builder, node, 1)
     if key is UNKNOWN or isinstance(key, list) or isinstance(contents.items, list):
         return False
     default = builder.operands(node)[2] if len(list(node.inputs())) > 2 else builder.em.none
@@ -245,7 +310,7 @@ def _length(builder: Builder, node: Any, contents: Contents) -> bool:
 
 
 def _has(builder: Builder, node: Any, contents: Contents) -> bool:
-    key = _operand(builder, node, 1)
+    key = operand(builder, node, 1)
     if not isinstance(contents.items, dict) or key is UNKNOWN:
         return False
     builder.bind(node, [builder.em.bool(key in contents.items)])
@@ -278,7 +343,7 @@ _CHANGES: dict[str, Handler] = {
     "aten::sort": _sort,
     "aten::update": _update,
 }
-_QUESTIONS: dict[str, Handler] = {
+QUESTIONS: dict[str, Handler] = {
     "aten::__contains__": _has,
     "aten::__getitem__": _item,
     "aten::get": _get,
@@ -341,114 +406,3 @@ def set_in(builder: Builder, node: Any) -> Set:
             if isinstance(owner, Record):
                 found[id(owner), inner.s("name")] = owner, inner.s("name")
     return Set(builder, list(found.values()))
-
-
-# --- of those that stay as they are --------------------------------------------------------------------------------------
-
-
-def _ask(builder: Builder, node: Any) -> None:
-    """A question to a list, a dict or a string."""
-    of = next(node.inputs())
-    contents = _of_dict(builder, of) if of.type().kind() == "DictType" else None
-    if contents is not None and _QUESTIONS[node.kind()](builder, node, contents):
-        return
-    _OF_LISTS.get(node.kind(), type(builder).op)(builder, node)
-
-
-def _of_dict(builder: Builder, of: Any) -> Contents | None:
-    """What is in a dict that is written down; None where that is not known, or changes."""
-    made = None if builder.is_written(of) else maker(builder.value(of), "torch.prim.DictConstruct")
-    if made is None:
-        return None
-    parts, count = list(made.operands), len(made.operands) // 2  # keys, then values
-    keys = [known(builder, key) for key in parts[:count]]
-    if any(key is UNKNOWN or isinstance(key, list) for key in keys) or len(set(keys)) < count:
-        return None
-    return Contents(dict(zip(keys, parts[count:], strict=True)), builder.type(spelled(of.type().getValueType())))
-
-
-def _of_list(builder: Builder, node: Any) -> None:
-    """An item of a list, or how many there are: of one that is written down, and of what `unbind` gave."""
-    of, *index = node.inputs()
-    objects = builder.object_or_none(of)
-    if isinstance(objects, list):
-        _of_objects(builder, node, objects)
-        return
-    first, *index = builder.operands(node)
-    items = builder.items_of(first) if index and of.type().kind() == "ListType" else None
-    at = known(builder, index[0]) if items is not None else None
-    if items is not None and isinstance(at, int) and -len(items) <= at < len(items):
-        builder.bind(node, [builder.derefined(items[at], builder.result_types(node)[0])])
-        return
-    made = maker(first, _UNPACKED)
-    if made is None or builder.is_written(next(node.inputs())):
-        builder.op(node)
-        return
-    x, dim = made.operands
-    name, operands = ("torch.aten.select.int", [x, dim, *index]) if index else ("torch.aten.size.int", [x, dim])
-    builder.bind(node, list(builder.em.create(name, operands, builder.result_types(node)).results))
-
-
-def _of_objects(builder: Builder, node: Any, objects: list[Any]) -> None:
-    if node.kind() == "aten::len":
-        builder.bind(node, [builder.em.int(len(objects))])
-        return
-    at = known(builder, builder.value(list(node.inputs())[1]))
-    if not isinstance(at, int) or not -len(objects) <= at < len(objects):
-        raise UnsupportedProgram("which object of a list is meant is known at run time only")
-    builder.put_object(node.output(), objects[at])
-
-
-def _from_list(builder: Builder, node: Any) -> None:
-    """A new list or dict of what is in a list that is known, the sum or an extreme of its numbers, how often one is there."""
-    of = next(node.inputs())
-    items = builder.items_of(builder.value(of)) if of.type().kind() == "ListType" and not builder.object_or_none(of) else None
-    made = None if items is None else _FROM_ITEMS[node.kind()](builder, node, items)
-    builder.op_unless(node, made)
-
-
-def _copied(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
-    return None if builder.is_written(node.output()) else builder.whole(items, builder.result_types(node)[0])
-
-
-def _paired(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
-    pairs = [maker(item, "torch.prim.TupleConstruct") for item in items]
-    if builder.is_written(node.output()) or any(p is None for p in pairs):
-        return None
-    keys, values = zip(*(list(p.operands) for p in pairs if p is not None), strict=True) if pairs else ((), ())
-    return builder.dict_of(keys, values, node.output().type())
-
-
-def _numbers(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
-    """From the first to the last, as TorchScript does it: so NaN goes."""
-    kind = str(builder.result_types(node)[0]).removeprefix("!torch.")
-    if kind not in ("int", "float") or {str(v.type) for v in items} != {f"!torch.{kind}"}:
-        return None
-    if all(known(builder, v) is not UNKNOWN for v in items):
-        return None  # the op says which number it is
-    em, op = builder.em, node.kind().replace("::", ".").replace("aten.sum", "aten.add")
-    found = items[0]
-    for item in items[1:]:
-        found = em.scalar(f"{op}.{kind}", [item, found], found.type)
-    return found
-
-
-def _count(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
-    em, wanted = builder.em, builder.operands(node)[1]
-    if not items or str(wanted.type) not in ("!torch.int", "!torch.float") or {v.type for v in items} != {wanted.type}:
-        return None
-    name = f"aten.eq.{str(wanted.type).removeprefix('!torch.')}"
-    same = [em.scalar("aten.Int.bool", [em.scalar(name, [v, wanted], em.types.bool)], em.types.int) for v in items]
-    return reduce(lambda a, b: em.scalar("aten.add.int", [a, b], em.types.int), same)
-
-
-_FROM_ITEMS: dict[str, Callable[[Builder, Any, Sequence[ir.Value]], ir.Value | None]] = {
-    "aten::count": _count,
-    "aten::dict": _paired,
-    "aten::list": _copied,
-    "aten::sum": _numbers,
-    "prim::max": _numbers,
-    "prim::min": _numbers,
-}
-_OF_LISTS = {"aten::__getitem__": _of_list, "aten::len": _of_list}
-HANDLERS = dict.fromkeys(_QUESTIONS, _ask) | dict.fromkeys(_FROM_ITEMS, _from_list)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tierup.dialect.facts.values import Int
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import maker
 from tierup.dialect.mlir import ir
@@ -15,9 +16,10 @@ from tierup.dialect.optable.rows import row_of
 from tierup.dialect.rewriting.core import bool_of, int_of, is_none, under_casts
 from tierup.frontend.torch.errors import UnsupportedProgram
 from tierup.frontend.torch.script import by_script
-from tierup.frontend.torch.script.builder import Builder, nodes_of
-from tierup.frontend.torch.script.nodes import containers, objects
+from tierup.frontend.torch.script.builder import Builder, OutOfSight, nodes_of
+from tierup.frontend.torch.script.nodes import objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
+from tierup.frontend.torch.script.nodes.containers import grown_in, is_result, set_in
 from tierup.frontend.torch.script.nodes.values import cast
 from tierup.frontend.torch.script.places import place_of
 from tierup.frontend.torch.script.types import spelled
@@ -90,11 +92,14 @@ def _branch(builder: Builder, node: Any) -> None:
     taken = bool_of(builder.operands(node)[0])
     if taken is not None:
         block = list(node.blocks())[0 if taken else 1]
+        builder.handed_on.update(o.debugName() for o in node.outputs())
         builder.nodes(block)
         for output, given in zip(node.outputs(), block.outputs(), strict=True):
             _hold(builder, output, _held(builder, given))
         return
-    outputs, items = [o.type() for o in node.outputs()], containers.set_in(builder, node)
+    if (appended := grown_in(builder, node)) is not None:
+        raise OutOfSight(appended.debugName())
+    outputs, items = [o.type() for o in node.outputs()], set_in(builder, node)
     flat = [t for type_ in outputs for t in _item_types(builder, type_) or [builder.type(spelled(type_))]] + items.types
     before = items.now()
     made = builder.em.create("torch.prim.If", builder.operands(node), flat, regions=2)
@@ -150,13 +155,29 @@ def _rounds(builder: Builder, node: Any) -> int | None:
     """How often a loop goes round over a list of which the items are known, if it is better written out: None for any other."""
     trip, condition = [script_queries.known(builder, builder.value(v)) for v in list(node.inputs())[:2]]
     (block,) = node.blocks()
+    grown = grown_in(builder, node)
+    if grown is not None and type(trip) is not int:
+        trip = _asked(builder, builder.value(next(node.inputs())), grown)
     goes_on, inner = list(block.outputs())[0], list(nodes_of(block))
     if type(trip) is not int or condition is not True or goes_on.node().kind() != "prim::Constant" or goes_on.toIValue() is not True:
         return None
     at = next(block.inputs()).unique()
     read = [next(n.inputs()) for n in inner if n.kind() == "aten::__getitem__" and list(n.inputs())[1].unique() == at]
     is_known = any(v.type().kind() == "ListType" and builder.has_items(v) for v in read)
-    return max(trip, 0) if is_known and trip * len(inner) <= _MOST_NODES else None
+    return max(trip, 0) if (is_known or grown is not None) and trip * len(inner) <= _MOST_NODES else None
+
+
+def _asked(builder: Builder, trip: ir.Value, grown: Any) -> int | None:
+    """How often a loop goes round that makes a result, from the sizes or numbers among the arguments, which then are part of the graph."""
+    if not is_result(grown):
+        return None
+    name = builder.arguments.get(under_casts(trip))
+    if name is not None:
+        found = builder.attributes.argument_size(name)
+    else:
+        fact = builder.fact_of_sizes(trip)
+        found = fact.value if isinstance(fact, Int) else None
+    return found if type(found) is int else None
 
 
 def _written_out(builder: Builder, node: Any, rounds: int) -> None:
@@ -196,7 +217,7 @@ def _is_none_at_first(builder: Builder, node: Any) -> bool:
     known = script_queries.known(builder, builder.value(list(node.inputs())[1]))
     counts = known is True and goes_on.node().kind() == "prim::Constant" and goes_on.toIValue() is True
     turned = all(_is_a_tensor(v) for v, none in zip(given, at_first, strict=True) if none)
-    plain = not containers.set_in(builder, node).types and not any(objects.is_object(v.type()) for v in given)
+    plain = not set_in(builder, node).types and not any(objects.is_object(v.type()) for v in given)
     return any(at_first) and counts and turned and plain and 2 * len(list(nodes_of(block))) <= _MOST_NODES
 
 
@@ -251,7 +272,11 @@ def _loop(builder: Builder, node: Any) -> None:
     rounds = _rounds(builder, node)
     if rounds is not None:
         _written_out(builder, node, rounds)
-    elif _is_none_at_first(builder, node):
+        return
+    grown = grown_in(builder, node)
+    if grown is not None:
+        raise OutOfSight(grown.debugName())
+    if _is_none_at_first(builder, node):
         _first_round_apart(builder, node)
     else:
         _rounds_of(builder, node)
@@ -259,7 +284,7 @@ def _loop(builder: Builder, node: Any) -> None:
 
 def _rounds_of(builder: Builder, node: Any, trip: ir.Value | None = None, carried: list[ir.Value] | None = None) -> None:
     """A loop: all of its rounds, or from the second on `trip` of them, which begin with other values."""
-    items = containers.set_in(builder, node)
+    items = set_in(builder, node)
     given = list(node.inputs())
     widths = [_carried_types(builder, o.type()) for o in node.outputs()] if carried is None else [[v.type] for v in carried]
     types = [*(t for each in widths for t in each), *items.types]
