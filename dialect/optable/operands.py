@@ -192,10 +192,7 @@ def sizes_or_none(value: Value) -> tuple[Dim | None, ...]:
 
 def product(dims: Shape) -> Dim:
     """The number of elements of a shape."""
-    total: Dim = 1
-    for dim in dims:
-        total = total * dim
-    return total
+    return math.prod(dims)
 
 
 def given(operands: Sequence[Value], i: int | None, default: int | None = None) -> Value:

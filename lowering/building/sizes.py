@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Union
 
@@ -45,7 +46,4 @@ def known(lengths: Sequence[Size]) -> tuple[int | None, ...]:
 
 def product(lengths: Sequence[Size]) -> Size:
     """All sizes multiplied: 1 for none."""
-    total: Size = 1
-    for length in lengths:
-        total = total * length
-    return total
+    return math.prod(lengths)

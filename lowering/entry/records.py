@@ -6,6 +6,7 @@ Free of MLIR and LLVM: the native entry (`table.py`) and its pure-Python twin (`
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum, IntEnum
@@ -348,10 +349,4 @@ def work_of(record: VersionRecord) -> Dim:
     shapes: list[tuple[Dim, ...]] = [tuple(symbol(s) if isinstance(s, str) else s for s in a.sizes)
                                      for a in record.arguments if a.kind is ArgumentKind.ARRAY]  # fmt: skip
     shapes += [r.sizes for r in record.results if r.kind is ResultKind.BUFFER]
-    total: Dim = 0
-    for shape in shapes:
-        count: Dim = 1
-        for size in shape:
-            count = count * size
-        total = total + count
-    return total
+    return sum(map(math.prod, shapes))

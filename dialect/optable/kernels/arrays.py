@@ -69,10 +69,7 @@ def distinct_axes(dims: Sequence[int], rank: int) -> tuple[int, ...]:
 
 def count(shape: Sequence[int], axes: Sequence[int]) -> int:
     """How many elements one result element is reduced from."""
-    total = 1
-    for axis in axes:
-        total *= shape[axis]
-    return total
+    return math.prod(shape[axis] for axis in axes)
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:
