@@ -31,6 +31,10 @@ KEPT = {
     "an item of it": "return zip(x, x)[0]",
     "by :=": "return list(z := zip(x, x)), list(z)",
     "as a default": "g = lambda z=iter([1.0, 2.0]): sum(z)\nreturn g(), g(), x",
+    "of a string": "return list(iter('abc')), next(iter('abc')), x",
+    "of bytes": "return list(iter(b'abc')), x",
+    "of None": "return list(iter(None)), x",
+    "of a NumPy scalar": "return list(iter(np.float64(2.0))), x",
     "given to a function": "def g(z):\n    return sum([a for a in z]), sum([a for a in z])\nreturn g(iter([1.0, 2.0])), x",
 }  # fmt: skip
 USED_AT_ONCE = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beside_python import both, ending
+from beside_python import alike, both, ending
 
 import tierup
 
@@ -125,3 +125,79 @@ def test_an_item_of_a_kind_of_tuple_is_what_its_class_gives(make: Any) -> None:
         p = make(np.ones(3) * n, 2.5)
         np.testing.assert_array_equal(jitted(p, np.arange(3.0)), some(p, np.arange(3.0)))
     assert make is not Pair or jitted.stats().hits >= 2, jitted.explain()
+
+
+class Plain:
+    """Its methods are decorated in `Decorated`."""
+
+    def __init__(self, factor: float = 2.0) -> None:
+        self.factor = factor
+
+    def scaled(self, x: Any = 3.0) -> Any:
+        return np.tanh(x) * self.factor
+
+    @classmethod
+    def next_to(cls, x: float = 1.0) -> float:
+        return x + 1
+
+
+class Decorated(Plain):
+    scaled = tierup.jit(Plain.scaled)  # type: ignore[assignment]
+    next_to = classmethod(tierup.jit(Plain.next_to.__func__))  # type: ignore[attr-defined]
+
+
+BOUND, OF_THE_CLASS = Decorated().scaled, Decorated.next_to
+
+
+def of_the_module(x):
+    return BOUND(x) + OF_THE_CLASS(2.0)
+
+
+def kept_in_a_name(x, of):
+    step, total = of.scaled, x * 0
+    for _ in range(3):
+        total = total + step(x)
+    return total
+
+
+def given(x, of):
+    return called(of.scaled, x) + called_without(of.scaled) + called_without(of.next_to)
+
+
+@tierup.jit
+def called(step, x):
+    return step(x) * 2
+
+
+@tierup.jit
+def called_without(step):
+    return step()
+
+
+def in_a_list(x, of):
+    return [step(v) for step in (of.scaled, of.next_to) for v in (1.0, 2.0)], list(map(of.scaled, [1.0, 2.0])), x
+
+
+def beside_a_set(x, of):
+    step, seen, total = of.scaled, set(), x * 0  # a set is Python's: the loop's region is given the method
+    for i in range(3):
+        total = total + step(x + i)
+        seen.add(i)
+    return total, sorted(seen)
+
+
+@pytest.mark.parametrize("function", [of_the_module, kept_in_a_name, given, in_a_list, beside_a_set])
+def test_a_bound_method_of_a_decorated_function_that_is_kept_has_its_object(function: Any) -> None:
+    jitted, x = tierup.jit(function), np.arange(3.0)
+    for _ in range(4):
+        for of in (Decorated(), Decorated(3.0), Plain()):
+            arguments = (x,) if function is of_the_module else (x, of)
+            assert alike(ending(jitted, *arguments), ending(function, *arguments)), jitted.explain()
+
+
+def test_a_bound_method_of_a_decorated_function_that_is_an_argument_has_its_object() -> None:
+    x, call, call_without = np.arange(3.0), tierup.jit(lambda step, x: step(x) * 2), tierup.jit(lambda step: step() + 1)
+    for _ in range(3):
+        for of in (Decorated(), Decorated(3.0), Plain()):
+            assert alike(call(of.scaled, x), of.scaled(x) * 2) and alike(call_without(of.scaled), of.scaled() + 1)
+            assert call_without(of.next_to) == 3.0

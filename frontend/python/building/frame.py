@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -402,7 +402,7 @@ class Frame:
             return Const(value, access)
         if value is NOT_GIVEN:
             return Const(value)
-        comes_anew = access.root == "argument" and kind is FunctionType and not hasattr(value, "__tierup_function__")
+        comes_anew = access.root == "argument" and kind in (FunctionType, MethodType)
         if callable(value) and not isinstance(value, ModuleType) and not comes_anew and not _has_state(value):
             self.outside.constant(access, "identity", value)
             return Const(value, access)

@@ -54,8 +54,13 @@ function(reversed)(iteration.reversed_)
 
 @function(iter)
 def iter_(frame: Frame, node: ast.AST, object: Value) -> Value:
-    if isinstance(object, (Const, Scalar)):
-        raise WillRaise(TypeError(f"{type(object.value).__name__ if isinstance(object, Const) else object.kind!r} object is not iterable"))
+    if isinstance(object, Scalar):
+        raise WillRaise(TypeError(f"{object.kind!r} object is not iterable"))
+    if isinstance(object, Const) and not hasattr(type(object.value), "__iter__"):
+        try:
+            iter(object.value)
+        except TypeError as e:
+            raise WillRaise(e) from None
     return replace(iteration.iterate(frame, node, object), once=True)
 
 

@@ -30,6 +30,9 @@ def call(frame: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs:
     """A call of a NumPy function, a builtin, an array method or another tierup function."""
     if isinstance(callee, Method):
         return attributes.call_method(frame, node, callee, args, kwargs)
+    method = helpers.bound(frame, node, callee)
+    if method is not None:
+        return attributes.call_method(frame, node, method, args, kwargs)
     if isinstance(callee, Closure):
         return nested.call(frame, node, callee, args, kwargs)
     if isinstance(callee, Object) and callable(callee.value):

@@ -28,7 +28,10 @@ def _libraries() -> tuple[str, ...]:
 
 
 def code_of(frame: Frame, function: Any) -> Any:
-    """What a call of a function builds: a FunctionType or a GradientSpec; None where that is nothing that is translated."""
+    """What a call of a function builds: a FunctionType or a GradientSpec; None where that is nothing that is translated. A bound method, which
+    has its function's attributes, is none: it has an argument more (`bound`)."""
+    if isinstance(function, MethodType):
+        return None
     target = getattr(function, "__tierup_function__", None)
     return function if target is None and isinstance(function, FunctionType) and _is_users(frame.source.function, function) else target
 
@@ -74,6 +77,15 @@ def parts_of_partial(frame: Frame, node: ast.AST, callee: Object) -> tuple[Value
     function, positional, named = parts
     assert isinstance(positional, Sequence) and isinstance(named, Mapping_)
     return function, list(positional.items), dict(named.items)
+
+
+def bound(frame: Frame, node: ast.AST, callee: Value) -> Method | None:
+    """A bound method of the user's that was kept and is called now (`m = self.step`, `m(x)`). None for another value."""
+    if not isinstance(callee, (Const, Object)) or not isinstance(callee.value, MethodType) or callee.access is None:
+        return None
+    if code_of(frame, callee.value.__func__) is None:
+        return None
+    return method(frame, node, callee, callee.access, callee.value, callee.value.__name__)
 
 
 def method(frame: Frame, node: ast.AST, owner: Value, of: Access, bound: MethodType, name: str) -> Method:
