@@ -28,8 +28,8 @@ def _libraries() -> tuple[str, ...]:
 
 
 def code_of(frame: Frame, function: Any) -> Any:
-    """What a call of a function builds: a FunctionType or a GradientSpec; None where that is nothing that is translated. A bound method, though
-    it has its function's attributes, is none: it has an argument more (`bound`)."""
+    """What a call of a function builds: a FunctionType or a GradientSpec; None where that is nothing that is translated. A bound method is
+    none, though it has its function's attributes: it has an argument more (`bound`)."""
     if isinstance(function, MethodType):
         return None
     target = getattr(function, "__tierup_function__", None)
