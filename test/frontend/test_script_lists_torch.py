@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 import torch.nn.functional as F  # noqa: E402 - it may be missing
 from torch import Tensor  # noqa: E402
 
-from tierup.frontend.torch import from_torchscript  # noqa: E402
+from tierup.torch import from_torchscript  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -223,6 +223,37 @@ def test_numbers_of_another_type_than_the_program_states_are_refused():
         else:
             with pytest.raises(RuntimeError):
                 ours(given)
+
+
+def test_a_flag_decides_which_path_a_graph_is_for():
+    """By the flags of the call, or their defaults: results of several ranks, or none, are native."""
+
+    def program(x: Tensor, weighted: bool = True, averaged: bool = False):
+        found = torch.softmax(x, 1)
+        if not weighted and not averaged:
+            return x + found, None
+        return x + found, found.mean(1) if averaged else found
+
+    ours, scripted = from_torchscript(torch.jit.script(program)), torch.jit.script(program)
+    for flags in ((), (True, True), (False,), (False, True), ()):
+        for _ in range(3):
+            hits = ours.stats().hits
+            (a, b), (c, d) = ours(X, *flags), scripted(X, *flags)
+            torch.testing.assert_close(a, c)
+            assert b is d is None or torch.equal(torch.isclose(b, d), torch.ones_like(d, dtype=torch.bool))
+        assert ours.stats().hits == hits + 1 and ours.stats().versions == 1
+
+
+def test_attention_with_its_flags_is_native():
+    torch.manual_seed(0)
+    layer = torch.nn.MultiheadAttention(8, 2).eval()
+    ours, x = from_torchscript(torch.jit.script(layer)), torch.randn(5, 2, 8)
+    with torch.no_grad():
+        for flags in ({}, {"need_weights": False}):
+            for _ in range(3):
+                hits = ours.stats().hits
+                torch.testing.assert_close(ours(x, x, x, **flags), layer(x, x, x, **flags))
+            assert ours.stats().hits == hits + 1 and "native" in ours.explain()
 
 
 def test_parts_have_gradients():

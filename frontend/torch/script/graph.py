@@ -115,6 +115,7 @@ class GraphBuilder(Builder):
         schema = by_torch.schema_of(node)
         name, operands = self._numbers(script_synonyms.canonical(by_torch.name_of(node, schema)), schema, self.operands(node))
         script_queries.refuse_results(self, name, schema, operands)
+        operands = script_queries.with_flags(self, name, operands)
         if node.kind() == "aten::tensor":
             operands = script_constants.of_tensor(self, node, operands)
         same = script_dropout.identity(name, operands)

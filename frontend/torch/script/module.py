@@ -176,8 +176,8 @@ class Attributes:
         return bool(self._ask(Question(name, place, counts=True)))
 
     def argument_size(self, name: str) -> Any:
-        """The sizes of an argument of that call, or the int that it is, which then is part of the graph. None for anything else, for a
-        graph that is made for no call, and once there are graphs for several."""
+        """The sizes of an argument of that call, or the int or bool that it is, which then is part of the graph. None for anything else,
+        for a graph that is made for no call, and once there are graphs for several."""
         question = Question(name, size=True)
         answer = self._answer(question, *getattr(self.call, "given", ((), {})))
         with self._noting:
@@ -227,8 +227,8 @@ class Attributes:
             found = getattr(found, "shape", (0,))[question.place[0]] if question.place else found
             return isinstance(found, (int, float)) and found > 0
         if question.size:
-            given: Any = bound.get(question.name)
-            return given if type(given) is int else tuple(given.shape) if torch_tensors.is_tensor(given) else None
+            given: Any = bound.get(question.name, self._signature.parameters[question.name].default)
+            return given if type(given) in (bool, int) else tuple(given.shape) if torch_tensors.is_tensor(given) else None
         if question.dtype:
             return getattr(bound.get(question.name), "dtype", None)
         if question.other is not None:

@@ -90,6 +90,8 @@ def _cast(builder: Builder, node: Any) -> None:
 
 def _branch(builder: Builder, node: Any) -> None:
     taken = bool_of(builder.operands(node)[0])
+    if taken is None:
+        taken = script_queries.flag(builder, builder.operands(node)[0])
     if taken is not None:
         block = list(node.blocks())[0 if taken else 1]
         builder.handed_on.update(o.debugName() for o in node.outputs())

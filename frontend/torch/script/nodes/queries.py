@@ -17,11 +17,11 @@ from tierup.dialect import optable
 from tierup.dialect.base import dtypes
 from tierup.dialect.facts.values import Bool, Int, Tensor
 from tierup.dialect.ir.attributes import READERS
-from tierup.dialect.ir.structure import maker
+from tierup.dialect.ir.structure import last_of, maker
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable import kernels
 from tierup.dialect.optable.core import Kind
-from tierup.dialect.rewriting.core import under_casts
+from tierup.dialect.rewriting.core import bool_of, under_casts
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.frontend.torch.script import gradients as script_gradients
@@ -90,6 +90,31 @@ _MAKES_OTHERS = re.compile(
 )
 _ROUNDED_BY_PYTORCH = ("aten.upsample_bilinear2d", "aten.upsample_bicubic2d")
 _COMPARISONS = ("aten.eq", "aten.ne", "aten.__is__", "aten.__isnot__", "prim.type", "aten.str", "aten.format")
+
+
+def flag(builder: Builder, value: ir.Value) -> bool | None:
+    """The bool that flags among the arguments make, which then are part of the graph; None for anything else."""
+    value = under_casts(value)
+    if value in builder.arguments:
+        found = builder.attributes.argument_size(builder.arguments[value]) if str(value.type) == "!torch.bool" else None
+        return found if isinstance(found, bool) else None
+    op = maker(value)
+    if op is None:
+        return None
+    if op.name == "torch.aten.__not__":
+        found = flag(builder, op.operands[0])
+        return None if found is None else not found
+    if op.name == "torch.prim.If" and (taken := flag(builder, op.operands[0])) is not None:
+        return flag(builder, last_of(op.regions[0 if taken else 1].blocks[0]).operands[ir.OpResult(value).result_number])
+    return bool_of(value)
+
+
+def with_flags(builder: Builder, name: str, operands: list[ir.Value]) -> list[ir.Value]:
+    """The operands of an op, which is another one by a flag among them: of flags that are arguments, what they are."""
+    if name != "aten.scaled_dot_product_attention":
+        return operands
+    flags = [flag(builder, v) for v in operands]
+    return [v if known is None else builder.em.bool(known) for v, known in zip(operands, flags, strict=True)]
 
 
 def refuse_results(builder: Builder, name: str, schema: Any, operands: list[ir.Value]) -> None:
