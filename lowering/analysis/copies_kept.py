@@ -23,7 +23,7 @@ from tierup.dialect.ir.walking import torch_name
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY
+from tierup.dialect.passes.functional.views import PERHAPS_READ_ONLY
 from tierup.lowering.analysis.own_memory import is_made
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t

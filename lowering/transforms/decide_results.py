@@ -26,7 +26,7 @@ from tierup.dialect.facts.inference.infer import Inference
 from tierup.dialect.facts.values import NoneValue, Tensor
 from tierup.dialect.ir import torch_types
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.passes.functional.views import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.passes.registry import Pass, register
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.dialect.transforms.dispatch_regions import VALUES

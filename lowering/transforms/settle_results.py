@@ -20,7 +20,7 @@ from __future__ import annotations
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import hand_over, is_used, set_signature
 from tierup.dialect.mlir import ir
-from tierup.dialect.passes.functional.read_only import PERHAPS_READ_ONLY, READ_ONLY
+from tierup.dialect.passes.functional.views import PERHAPS_READ_ONLY, READ_ONLY
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.signature import ALIASES, WRITEBACKS, terminator
 from tierup.lowering.analysis.stated import LAYOUT, RESULT_KINDS, RESULTS, guards, records

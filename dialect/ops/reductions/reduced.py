@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+from tierup.dialect.base import dtypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Union
 
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from tierup.dialect.mlir import ir
     from tierup.dialect.ops.gradients.core import Backward
     from tierup.dialect.ops.gradients.emitter import Operand
+
 
 Which = Union[int, str]
 Dims = Union["list[int]", None]
@@ -98,3 +101,18 @@ def replaced(g: Backward, size: ir.Value, dim: int, by: Sequence[Operand]) -> ir
     """A list of sizes with others, or none, in the place of one; `dim` counts from the end when negative."""
     parts = [_slice(g, size, None, dim), g.value(by)]
     return _joined(g, parts if dim == -1 else [*parts, _slice(g, size, dim + 1, None)])
+
+
+def has_zero(g: Backward, x: ir.Value) -> ir.Value:
+    """Whether an element of x is zero: a `!torch.bool`."""
+    return g.call("aten.Bool.Tensor", g.call("aten.any", g.compare("eq", x, 0)), type_="!torch.bool")
+
+
+def moved_last(g: Backward, x: ir.Value, dim: int) -> ir.Value:
+    """x with dim and the last one exchanged: done twice it is x again."""
+    return x if dim == -1 else g.call("aten.transpose.int", x, dim, -1)
+
+
+def places(g: Backward, x: ir.Value) -> ir.Value:
+    """0, 1, 2, ... along the last dim."""
+    return g.call("aten.arange", g.size_of(x, -1), dtypes.i64.code, None, None, None)

@@ -15,7 +15,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.ops.reductions.factors import has_zero, moved_last, places
+from tierup.dialect.ops.reductions.reduced import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import DTypeRule, numpy_result, result_dtype, widened
 from tierup.dialect.optable.core import EXACT, NO_RULE, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op

@@ -5,18 +5,19 @@ Each inverse makes, from the viewed tensor `whole`, the view's operands and the 
 
 from __future__ import annotations
 
+from tierup.dialect.analysis.showing import Shown, reached, shown
+from tierup.dialect.mlir import ir
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
 from tierup.dialect.ir.attributes import LOCKED, PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, attributes_of, maker
-from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.functional.memory import Entry, Ref, Step, value_type
 from tierup.dialect.rewriting.core import int_of, ints_of
+
 
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
@@ -232,3 +233,11 @@ _INVERSES: dict[str, Callable[[_Write], ir.Value]] = {
         for name in ("squeeze", "squeeze.dim", "view", "_reshape_alias", "unflatten.int", "atleast_1d", "atleast_2d")
     },
 }
+
+
+READ_ONLY, PERHAPS_READ_ONLY = "tierup.read_only", "tierup.perhaps_read_only"
+
+
+def perhaps_read_only(value: ir.Value, shown: Shown = shown) -> bool:
+    """Whether some path makes a value read-only, or puts what is read-only into it."""
+    return any(not isinstance(v.owner, ir.Block) and is_read_only(v.owner.operation) for v in reached([value], shown))

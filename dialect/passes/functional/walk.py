@@ -28,7 +28,7 @@ from tierup.dialect.passes.functional.memory import (
     taken_from_lists,
     value_type,
 )
-from tierup.dialect.passes.functional.read_only import perhaps_read_only
+from tierup.dialect.passes.functional.views import perhaps_read_only
 from tierup.dialect.rewriting.core import int_of
 
 _TUPLE = "torch.prim.TupleConstruct"  # nothing changes it

@@ -97,6 +97,7 @@ REARRANGED: list[Case] = [
     *(case("aten.repeat_interleave.self_int", x, n, d, None) for x, n, d in ((X, 2, None), (X, 3, 0), (LETTERS, 2, -2), (TURNED, 2, 2), (EMPTY, 2, 0), (POINT, 3, None), (X, 0, 1))),
     case("aten.repeat_interleave.self_int", X, 2, 1, 6),
     *(case("aten.roll", x, n, d) for x, n, d in ((X, [1], [1]), (X, [1], []), (LETTERS, [1, -2], [0, -1]), (TURNED, [5], [0]), (POINT, [1], []), (EMPTY, [1], [0]))),
+    *(case("aten.unfold", x, d, n, step) for x, d, n, step in ((X, 1, 2, 1), (X, 0, 1, 1), (LETTERS, -1, 2, 2), (POINT, 0, 1, 1))),
     *(case("aten.flip", x, d) for x, d in ((X, [0]), (LETTERS, [0, -1]), (POINT, []), (TURNED, [1]), (EMPTY, [0]))),
     *(case("aten.constant_pad_nd", x, p, 0.5) for x, p in ((X, [1, 2]), (X, [-1, 0, 1, -1]), (POINT, []), (EMPTY, [1, 1]), (TURNED, [0, 1, 0, 0, 2, 0]))),
     *(case("aten.pad", x, p, mode, None) for x, p, mode in (
