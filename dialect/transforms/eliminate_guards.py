@@ -30,8 +30,7 @@ from dataclasses import replace
 
 from tierup.dialect.analysis.requires_grad import RequiresGrad
 from tierup.dialect.facts.inference.infer import infer_function
-from tierup.dialect.facts.inference.refined_types import cast, refined_type, value_of_fact
-from tierup.dialect.facts.inference.refined_types import replace_uses
+from tierup.dialect.facts.inference.refined_types import cast, refined_type, replace_uses, value_of_fact
 from tierup.dialect.facts.profiled import Fact, Profiled, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types

@@ -43,9 +43,8 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import functions, refuse_several_blocks
 from tierup.dialect.passes.functional.memory import Entry, Ref, holds_tensors, value_type
-from tierup.dialect.passes.functional.views import PERHAPS_READ_ONLY, READ_ONLY, perhaps_read_only
 from tierup.dialect.passes.functional.regions import regions
-from tierup.dialect.passes.functional.views import identity, is_new, read_only
+from tierup.dialect.passes.functional.views import PERHAPS_READ_ONLY, READ_ONLY, identity, is_new, perhaps_read_only, read_only
 from tierup.dialect.passes.functional.walk import Walker
 from tierup.dialect.passes.registry import Pass, register
 

@@ -25,8 +25,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tierup.dialect.facts.inference.infer import InferenceError
-from tierup.dialect.facts.inference.refined_types import refined_type, value_of_fact
-from tierup.dialect.facts.inference.refined_types import replace_uses
+from tierup.dialect.facts.inference.refined_types import refined_type, replace_uses, value_of_fact
 from tierup.dialect.facts.profiled import TOP, Fact, ProfiledScalar
 from tierup.dialect.facts.values import Tensor
 from tierup.dialect.ir import torch_types

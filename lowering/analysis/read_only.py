@@ -14,8 +14,7 @@ from tierup.dialect.ir.walking import Notes
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.passes.functional.views import perhaps_read_only
-from tierup.dialect.passes.functional.views import is_read_only
+from tierup.dialect.passes.functional.views import is_read_only, perhaps_read_only
 from tierup.dialect.speculation.exits import where_control_stayed
 from tierup.lowering.analysis.own_memory import Paths, is_view
 from tierup.lowering.analysis.views import Unknown, View, view_of

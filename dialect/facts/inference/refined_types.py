@@ -1,17 +1,18 @@
-"""Types that say what is known of a value, casts between the types of one value, and constants of known value."""
+"""Types that say what is known of a value, casts between the types of one value and who may see which, and constants of known value."""
 
 from __future__ import annotations
 
-from tierup.dialect.language.contracts import STRUCTURE
-from tierup.dialect.mlir import ir
-from tierup.dialect.optable.rows import row_of
 from typing import Any
+
 from tierup.dialect.facts.dims import symbol
 from tierup.dialect.facts.inference.infer import InferenceError
 from tierup.dialect.facts.profiled import Fact, ProfiledScalar
 from tierup.dialect.facts.values import Bool, Float, Int, NoneValue, Str, Tensor, Value
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import TYPES, constant
+from tierup.dialect.language.contracts import STRUCTURE
+from tierup.dialect.mlir import ir
+from tierup.dialect.optable.rows import row_of
 
 
 def refined_type(op: ir.Operation, type_: ir.Type, value: Value) -> ir.Type:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from tierup.dialect.base import dtypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Union
+
+from tierup.dialect.base import dtypes
 
 if TYPE_CHECKING:
     from tierup.dialect.mlir import ir
@@ -101,6 +101,9 @@ def replaced(g: Backward, size: ir.Value, dim: int, by: Sequence[Operand]) -> ir
     """A list of sizes with others, or none, in the place of one; `dim` counts from the end when negative."""
     parts = [_slice(g, size, None, dim), g.value(by)]
     return _joined(g, parts if dim == -1 else [*parts, _slice(g, size, dim + 1, None)])
+
+
+# --- of products: each factor's gradient is the product of the others, which is divided out where no factor is zero -----------
 
 
 def has_zero(g: Backward, x: ir.Value) -> ir.Value:

@@ -15,8 +15,8 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType
 from tierup.dialect.facts.values import Shape, Tensor, Value
-from tierup.dialect.ops.reductions.reduced import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import DTypeRule, numpy_result, result_dtype, widened
+from tierup.dialect.ops.reductions.reduced import has_zero, moved_last, places
 from tierup.dialect.optable.core import EXACT, NO_RULE, Combine, Infer, InferRule, Kind, Promotion, Tolerance, normalise_dim
 from tierup.dialect.optable.define import DefinedOp, op
 from tierup.dialect.optable.kernels.arrays import accumulator, cast, dtype_named, in_rows, quiet, rounded

@@ -16,9 +16,8 @@ from tierup.dialect.base import dtypes
 from tierup.dialect.base.dtypes import DType, scalar_type
 from tierup.dialect.facts.values import Tensor, Value
 from tierup.dialect.ops.reductions import reduced
-from tierup.dialect.ops.reductions.reduced import has_zero, moved_last, places
 from tierup.dialect.ops.reductions.over_axes import NONE, SUMMED, added, int64, numpy_of, reduction, result_dtype, widened
-from tierup.dialect.ops.reductions.reduced import dims_of, keepdims, kept
+from tierup.dialect.ops.reductions.reduced import dims_of, has_zero, keepdims, kept, moved_last, places
 from tierup.dialect.optable.core import EITHER, EXACT, KEPT_COMPLEX, OF_COMPLEX, Aliasing, Combine, Infer, Kind, Promotion, ShapeError
 from tierup.dialect.optable.define import op
 from tierup.dialect.optable.kernels.arrays import accumulated_dtype, accumulator, axes_of, cast, count, dtype_named, in_rows, quiet, rounded

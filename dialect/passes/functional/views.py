@@ -5,19 +5,19 @@ Each inverse makes, from the viewed tensor `whole`, the view's operands and the 
 
 from __future__ import annotations
 
-from tierup.dialect.analysis.showing import Shown, reached, shown
-from tierup.dialect.mlir import ir
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from tierup.dialect.analysis.showing import Shown, reached, shown
 from tierup.dialect.ir.attributes import LOCKED, PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, attributes_of, maker
+from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Promotion
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.functional.memory import Entry, Ref, Step, value_type
 from tierup.dialect.rewriting.core import int_of, ints_of
-
 
 _READ_ONLY = ("torch.aten.broadcast_to", "torch.aten.diagonal")  # in NumPy
 _MAY_COPY = ("torch.aten.reshape", "torch.aten.contiguous", "torch.aten.flatten.using_ints")
@@ -235,6 +235,10 @@ _INVERSES: dict[str, Callable[[_Write], ir.Value]] = {
 }
 
 
+# --- what NumPy lets nobody write, views by np.broadcast_to and np.diagonal ---------------------------------------------------
+
+
+# the user's results that are such on all paths, and those that may be on some
 READ_ONLY, PERHAPS_READ_ONLY = "tierup.read_only", "tierup.perhaps_read_only"
 
 
