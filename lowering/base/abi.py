@@ -107,6 +107,7 @@ class ResultKind(Enum):
     BUFFER = "buffer"  # a fresh array of sizes known from the arguments
     ALLOCATED = "allocated"  # a fresh array whose sizes the kernel found at run time
     ARGUMENT = "argument"  # new contents for argument `argument`: copied over it when done; no result for the user
+    WRITTEN = "written"  # ... which the kernel writes itself, and puts back where it fails
     ALIAS = "alias"  # the user gets argument `argument` itself
     VIEW = "view"  # the user gets a view of argument `argument`, described by offset and strides
     SCALAR = "scalar"
@@ -115,16 +116,17 @@ class ResultKind(Enum):
 
 @dataclass(frozen=True)
 class ResultSpec:
-    """One result, in the order of the program's results; write-backs (ARGUMENT) come after them."""
+    """One result, in the order of the program's results; write-backs (ARGUMENT, WRITTEN) come after them."""
 
     kind: ResultKind
     dtype: str = ""  # DType.name; for SCALAR: int, float or bool
     sizes: tuple[Dim, ...] = ()  # ints and expressions over the argument symbols; ALLOCATED: only its length counts
-    argument: int = -1  # ARGUMENT, ALIAS, VIEW
+    argument: int = -1  # ARGUMENT, WRITTEN, ALIAS, VIEW
     offset: Dim = 0  # VIEW: elements from the argument's element 0; `stride_symbol`s allowed
     strides: tuple[Dim, ...] = ()  # VIEW: in elements; `stride_symbol`s allowed
     order: tuple[int, ...] = ()  # BUFFER: its dims from the outermost in memory to the innermost; () where that is their own order
     read_only: bool = False  # BUFFER, ALLOCATED, VIEW: an array that cannot be written
+    in_place: bool = False  # ARGUMENT: the array lies as its new contents do, so that the kernel may write there
 
 
 def dense_strides(sizes: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:

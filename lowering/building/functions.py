@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tierup.dialect.ir.structure import set_signature
@@ -10,6 +11,12 @@ from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import Scalar, of
+
+
+def plain(name: str) -> str:
+    """A function's name as LLVM IR takes it without quotes, and PTX at all: `größe` -> `gr__e`. Python's may have letters of any alphabet,
+    MLIR's anything; what is no letter, digit, underscore or dollar of ASCII becomes an underscore."""
+    return re.sub(r"[^A-Za-z0-9_$]", "_", name)
 
 
 def declare(name: str, inputs: Sequence[ir.Type], results: Sequence[ir.Type] = (), **attributes: ir.Attribute) -> ir.Operation:

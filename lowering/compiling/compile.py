@@ -11,7 +11,7 @@ from tierup.dialect.mlir import ir
 from tierup.lowering.analysis.stated import state_cpu
 from tierup.lowering.base import llvm
 from tierup.lowering.base.abi import Artifact, Request
-from tierup.lowering.building.symbol_names import plain
+from tierup.lowering.building.functions import plain
 from tierup.lowering.compiling.adapter import FORCED, adapter
 from tierup.lowering.compiling.driver import Driver, Keep
 from tierup.lowering.compiling.pipelines import LLVM, STAGES

@@ -232,6 +232,7 @@ class Inputs:
 
 
 _serials = itertools.count(1)
+_WRITE_BACKS = (ResultKind.ARGUMENT, ResultKind.WRITTEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,22 +265,22 @@ class VersionRecord:
 
     def __post_init__(self) -> None:
         kinds = [r.kind for r in self.results]
-        n_user = sum(k is not ResultKind.ARGUMENT for k in kinds)
-        if any(k is ResultKind.ARGUMENT for k in kinds[:n_user]):
+        n_user = sum(k not in _WRITE_BACKS for k in kinds)
+        if any(k in _WRITE_BACKS for k in kinds[:n_user]):
             raise ValueError("write-backs must come after the program's results")
         if self.form is Form.SINGLE and n_user != 1 or self.form is Form.NONE and n_user:
             raise ValueError(f"form {self.form.value} with {n_user} results")
         if isinstance(self.form, Made) and _count(self.form) > n_user:
             raise ValueError(f"{n_user} results for a tree of {_count(self.form)}")
         for r in self.results:
-            if r.kind in (ResultKind.ARGUMENT, ResultKind.ALIAS, ResultKind.VIEW):
+            if r.kind in (*_WRITE_BACKS, ResultKind.ALIAS, ResultKind.VIEW):
                 if not 0 <= r.argument < len(self.arguments):
                     raise ValueError(f"a result names argument {r.argument} of {len(self.arguments)}")
                 if r.kind is not ResultKind.ALIAS and self.arguments[r.argument].kind is not ArgumentKind.ARRAY:
                     raise ValueError(f"argument {r.argument} is a scalar: it cannot be written or viewed")
             if r.kind is ResultKind.VIEW and len(r.strides) != len(r.sizes):
                 raise ValueError(f"a view of rank {len(r.sizes)} with {len(r.strides)} strides")
-        written = tuple(r.argument for r in self.results if r.kind is ResultKind.ARGUMENT)
+        written = tuple(r.argument for r in self.results if r.kind in _WRITE_BACKS)
         if len(set(written)) != len(written):
             raise ValueError("an argument is written back twice")
         object.__setattr__(self, "written", written)
@@ -292,7 +293,7 @@ class VersionRecord:
     def hands_over_scalar(self, index: int) -> bool:
         """Whether a result comes back as the NumPy scalar in it, views and arguments too: they are copies then."""
         result = self.results[index]
-        if result.kind in (ResultKind.SCALAR, ResultKind.NONE, ResultKind.ARGUMENT):
+        if result.kind in (ResultKind.SCALAR, ResultKind.NONE, *_WRITE_BACKS):
             return False
         if not (self.scalars[index] if isinstance(self.scalars, tuple) else self.scalars):
             return False

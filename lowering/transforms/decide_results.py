@@ -44,7 +44,7 @@ from tierup.lowering.analysis.signature import (
 )
 from tierup.lowering.analysis.stated import ENTRY, LIMITS, RESULTS, TIES, attribute, dim, guards
 from tierup.lowering.analysis.views import Unknown, View, view_of
-from tierup.lowering.base.abi import ArgumentSpec, ResultKind, ResultSpec
+from tierup.lowering.base.abi import ArgumentSpec, Layout, ResultKind, ResultSpec
 from tierup.lowering.building import builders as b
 from tierup.lowering.building import torch_ops as t
 from tierup.lowering.building.refused import Refused
@@ -100,7 +100,8 @@ def _results(function: ir.Operation, arguments: tuple[ArgumentSpec, ...], infere
             specs[i] = replace(specs[i], read_only=True)
         elif not read_only.ensure_writable(value):
             raise _at(value, "a result is read-only on some of the paths through the program")
-    specs += [_writeback(value, argument, inference, known) for value, argument in zip(returned[users:], writebacks, strict=True)]
+    for value, argument in zip(returned[users:], writebacks, strict=True):
+        specs.append(_writeback(value, argument, arguments[argument], inference, known))
     return tuple(specs)
 
 
@@ -178,11 +179,12 @@ def _result(value: ir.Value, stated: str, roots: dict[ir.Value, View], inference
     return ResultSpec(ResultKind.VIEW, _dtype(value, inference), view.sizes, view.argument, view.offset, view.strides)
 
 
-def _writeback(value: ir.Value, argument: int, inference: Inference, known: set[str]) -> ResultSpec:
+def _writeback(value: ir.Value, argument: int, guard: ArgumentSpec, inference: Inference, known: set[str]) -> ResultSpec:
     fresh = _fresh(value, inference, known)
     if fresh.kind is not ResultKind.BUFFER:
         raise _at(value, f"the sizes of what is written to argument {argument} are not known")
-    return ResultSpec(ResultKind.ARGUMENT, fresh.dtype, fresh.sizes, argument)
+    lies_alike = guard.layout is Layout.CONTIGUOUS and list(map(str, guard.sizes)) == list(map(str, fresh.sizes))
+    return ResultSpec(ResultKind.ARGUMENT, fresh.dtype, fresh.sizes, argument, in_place=lies_alike)
 
 
 def _fresh(value: ir.Value, inference: Inference, known: set[str]) -> ResultSpec:

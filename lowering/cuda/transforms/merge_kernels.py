@@ -18,7 +18,7 @@ from tierup.dialect.ir.walking import symbol_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.symbol_names import plain
+from tierup.lowering.building.functions import plain
 
 MODULE = "kernels"
 LAUNCH = "gpu.launch_func"

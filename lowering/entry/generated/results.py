@@ -337,7 +337,8 @@ def assemble(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value) -> 
 
 @function(I1, PTR, PTR, PTR, I1)
 def publish(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value, exclusive: ir.Value) -> None:
-    """i1 publish(version, flat, frame, exclusive): copy the new contents over the written arguments; false with an exception set.
+    """i1 publish(version, flat, frame, exclusive): copy new contents over the arguments that the kernel did not write itself; false with
+    an exception set.
 
     Not exclusive: the GIL was released meanwhile and another thread may have given an argument another shape, so NumPy copies.
     """
@@ -350,7 +351,7 @@ def publish(f: Emitter, version: ir.Value, flat: ir.Value, frame: ir.Value, excl
         scratch = f.load(f.item(objects, i), 0, PTR)
         target = f.load(f.item(flat, f.get(record, ResultRecord, "argument")), 0, PTR)
         contiguous = f.differ(f.b.and_(f.load(target, layout.ARRAY_FLAGS, I32), I32(layout.CONTIGUOUS)), I32(0))
-        with f.b.if_else(f.b.and_(exclusive, contiguous)) as (plain, strided):
+        with f.when(f.differ(target, scratch)), f.b.if_else(f.b.and_(exclusive, contiguous)) as (plain, strided):
             with plain:
                 size = f.variable(I64, f.get(record, ResultRecord, "itemsize"))
                 sizes = f.load(scratch, layout.ARRAY_DIMS, PTR)

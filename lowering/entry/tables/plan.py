@@ -17,6 +17,7 @@ from tierup.lowering.entry.records import RELEASE_WORK, Form, Made, VersionRecor
 
 _LAYOUTS = {Layout.CONTIGUOUS: layout.CONTIGUOUS, Layout.COLUMNS: layout.COLUMNS, Layout.STRIDED: 0}
 _RETURNED = {ResultKind.BUFFER: layout.Returned.BUFFER, ResultKind.ARGUMENT: layout.Returned.SCRATCH,
+             ResultKind.WRITTEN: layout.Returned.ALIAS,
              ResultKind.ALLOCATED: layout.Returned.ALLOCATED, ResultKind.ALIAS: layout.Returned.ALIAS,
              ResultKind.VIEW: layout.Returned.VIEW, ResultKind.NONE: layout.Returned.NONE}  # fmt: skip
 _SCALARS = {"int": layout.Returned.INT, "float": layout.Returned.FLOAT, "bool": layout.Returned.BOOL}
@@ -202,7 +203,7 @@ class NativeRow:
         target.kind, target.argument = _RETURNED[spec.kind], max(0, spec.argument)
         target.as_scalar = record.hands_over_scalar(index)
         target.flags = ~layout.WRITEABLE if spec.read_only else -1
-        if spec.kind in (ResultKind.ALIAS, ResultKind.NONE):
+        if spec.kind in (ResultKind.WRITTEN, ResultKind.ALIAS, ResultKind.NONE):
             return at
         written = record.arguments[spec.argument] if spec.kind is ResultKind.ARGUMENT else None
         dtype = dtypes.BY_NAME[written.dtype if written else spec.dtype].numpy

@@ -6,7 +6,7 @@
 // CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = ["s0", 4]},
 // CHECK-SAME: {argument = 0 : i64, dtype = "f32", kind = "view", sizes = [4, "s0"], strides = [1, 4]},
 // CHECK-SAME: {argument = 0 : i64, kind = "alias"}, {dtype = "int", kind = "scalar"}, {kind = "none"},
-// CHECK-SAME: {argument = 0 : i64, dtype = "f32", kind = "argument", sizes = ["s0", 4]}]
+// CHECK-SAME: {argument = 0 : i64, dtype = "f32", in_place = true, kind = "argument", sizes = ["s0", 4]}]
 // CHECK-SAME: tierup.ties = []
 func.func @kinds(%x: !torch.vtensor<[?,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = ["s0", 4]}})
     -> (!torch.vtensor<[?,4],f32>, !torch.vtensor<[4,?],f32>, !torch.vtensor<[?,4],f32>, !torch.int, !torch.none, !torch.vtensor<[?,4],f32>)
