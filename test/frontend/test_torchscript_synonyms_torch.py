@@ -37,6 +37,10 @@ PROGRAMS = {
     "ravel": lambda x: x.ravel(),
     "view_as": lambda x: x.view_as(Y),
     "squeeze from the front": lambda x: x[None, :, None].squeeze((0, 2)),
+    "rrelu": lambda x: torch.rrelu(x - 0.4, 0.1, 0.3),
+    "norm": lambda x: torch.stack([torch.linalg.norm(x), torch.linalg.norm(x[0]), torch.linalg.matrix_norm(x), torch.linalg.norm(x, "fro")]),
+    "norm along a dim": lambda x: torch.linalg.norm(x, 1, dim=1),
+    "norm of several dims": lambda x: torch.linalg.norm(x, dim=(0, 1), keepdim=True),
     "squeeze from behind": lambda x: x[None, :, None].squeeze((-2, -4)),
 }
 
@@ -49,6 +53,22 @@ def test_a_second_name_is_the_op(name):
     ours = from_torchscript(program, foreign="error", num_profiled_runs=0, strict=True)
     torch.testing.assert_close(ours(X), PROGRAMS[name](X))
     assert ours.stats().hits == 1
+
+
+def test_whether_all_is_close_is_native_and_other_norms_are_pytorchs():
+    @torch.jit.script
+    def program(x, y):
+        z = x * 2
+        if torch.allclose(x, y, atol=0.1):
+            z = z + 1
+        return z, torch.allclose(x, y, equal_nan=True)
+
+    ours = from_torchscript(program)
+    for y in (X, X, X + 0.05, X + 1, X * float("nan"), Y):
+        torch.testing.assert_close(ours(X, y), program(X, y))
+    assert ours.stats().hits == 5
+    norms = torch.jit.trace(lambda x: (torch.linalg.norm(x, 2), torch.linalg.matrix_norm(x, 1)), (X,))
+    torch.testing.assert_close(from_torchscript(norms)(X), norms(X))
 
 
 def test_views_stay_views():

@@ -1,7 +1,8 @@
-"""PyTorch's second names of ops, and views that are a view of ours with some operands filled in.
+"""PyTorch's second names of ops, and ops that are some of ours with operands filled in.
 
     aten::multiply(%x, %y)   is   aten::mul(%x, %y)
     aten::mT(%x)             is   aten::transpose(%x, -2, -1)
+    aten::linalg_norm(%x)    is   aten::linalg_vector_norm(%x, 2)
 
 Traces, TorchScript and some of PyTorch's decompositions keep the name that the program used.
 """
@@ -11,8 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from tierup.dialect import optable
+from tierup.dialect.facts.values import Tensor
 from tierup.dialect.rewriting.core import ints_of, under_casts
 from tierup.frontend.torch.script.builder import Builder
+from tierup.frontend.torch.script.nodes.queries import UNKNOWN, known
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
@@ -81,7 +84,42 @@ def _squeeze(builder: Builder, node: Any) -> None:
     builder.bind(node, [x])
 
 
+def _all_close(builder: Builder, node: Any) -> None:
+    em = builder.em
+    (close,) = builder.emit("aten.isclose", builder.operands(node), [em.types.tensor])
+    (every,) = builder.emit("aten.all", [close], [em.types.tensor])
+    builder.bind(node, builder.emit("aten.Bool.Tensor", [every], [em.types.bool]))
+
+
+def _leaky(builder: Builder, node: Any) -> None:
+    """The leaky rectifier whose slope is drawn in training alone: otherwise it is the mean of the bounds."""
+    x, *bounds = builder.operands(node)
+    lower, upper, training = (known(builder, v) for v in bounds[:3])
+    if training is not False or not all(isinstance(n, (int, float)) for n in (lower, upper)):
+        builder.op(node)
+        return
+    slope = builder.em.constant((float(lower) + float(upper)) / 2)
+    builder.bind(node, builder.emit("aten.leaky_relu", [x, slope], [builder.em.types.tensor]))
+
+
+def _norm(builder: Builder, node: Any) -> None:
+    """Of a matrix the root of all squares, where no other is asked for; that of a vector of any order."""
+    x, order, dim, *rest = builder.operands(node)
+    asked, dims, fact = known(builder, order), known(builder, dim), builder.fact(x)
+    count = fact.rank if dims is None and isinstance(fact, Tensor) else len(dims) if isinstance(dims, list) else None
+    is_all = asked is None and dims is not UNKNOWN or asked == "fro" and count == 2
+    if not is_all and not (isinstance(asked, (int, float)) and count == 1):
+        builder.op(node)
+        return
+    operands = [x, builder.em.int(2) if is_all else order, dim, *rest]
+    builder.bind(node, builder.emit("aten.linalg_vector_norm", operands, [builder.em.types.tensor]))
+
+
 HANDLERS = {
+    "aten::allclose": _all_close,
+    "aten::linalg_matrix_norm": _norm,
+    "aten::linalg_norm": _norm,
+    "aten::rrelu": _leaky,
     **{f"aten::{name}": _same for name in _SAME},
     **{f"aten::{name}": _transposed for name in ("mT", "mH", "adjoint")},
     "aten::view_as": _view_as,
