@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from itertools import islice
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -127,6 +129,7 @@ def flatten(value: Any, leaves: list[object], name: str, depth: int = 0, *, fewe
     if kind is dict:
         _refuse_depth(name, depth)
         _refuse_many(name, value.values())
+        _refuse_keys(name, value)
         return _node("dict", [(repr(k), v) for k, v in value.items()], leaves, name, depth, tuple(value), fewest=fewest)
     if isinstance(value, np.generic):
         leaves.append(np.asarray(value))
@@ -183,6 +186,16 @@ def _refuse_depth(name: str, depth: int) -> None:
     if depth == DEEPEST:
         first = name.split("[", 1)[0]
         raise UnsupportedArgument(f"argument {first}: it is nested {DEEPEST} deep, or contains itself; pass what the function reads of it")
+
+
+def _refuse_keys(name: str, value: Mapping[object, object]) -> None:
+    """Raises UnsupportedArgument for keys whose hash is the user's own code: it runs as often as in plain Python."""
+    for key in value:
+        of = type(key)
+        if of is str or not isinstance(own := of.__hash__, FunctionType) or own is Enum.__hash__:
+            continue
+        if own.__code__.co_filename != "<string>":  # as those are that dataclasses have made for them
+            raise UnsupportedArgument(f"argument {name}: a dict with keys of the class {of.__name__}, which hashes them itself")
 
 
 def _refuse_many(name: str, items: Collection[object]) -> None:

@@ -15,6 +15,8 @@ import tierup
 
 BODIES = {
     "from another": "if n > 2:\n    raise ValueError('a') from KeyError('b')\nreturn x * 2",
+    "from a number": "try:\n    raise ValueError('a') from 5\nexcept TypeError as e:\n    return str(e)",
+    "from a class that is no exception": "try:\n    raise ValueError('a') from int\nexcept TypeError as e:\n    return str(e)",
     "from None": "if n > 2:\n    raise ValueError('a') from None\nreturn x * 2",
     "from None after a write": "x[0] = 3\nif n > 2:\n    raise ValueError('a') from None\nreturn x * 2",
     "in a handler": "try:\n    k = (1, 2)[5]\nexcept IndexError:\n    raise ValueError('no')\nreturn x * k",

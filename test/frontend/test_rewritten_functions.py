@@ -196,6 +196,7 @@ LEFT = (
     lambda x: np.arange(start=4), lambda x: np.arange(None, 3), lambda x: np.arange(3, None), lambda x: np.arange(stop=4), lambda x: np.arange(),
     lambda x: np.arange(np.datetime64("2020-01-30"), np.datetime64("2020-02-02")), lambda x: np.arange(np.timedelta64(5, "D")), lambda x: np.arange("4"),
     lambda x: np.arange(0, 3j), lambda x: np.arange([0, 1]), lambda x: np.arange(x[:1], 4), lambda x: np.arange(1, 2, 3, None, 4),
+    lambda x: np.r_[x.sum()], lambda x: np.r_[x[0]], lambda x: np.r_[np.array(3.0)], lambda x: np.c_[x.sum()], lambda x: np.r_[2.5], lambda x: np.r_[x[:, None] * x],
     lambda x: np.arange("1066-10-16", "1066-10-19", dtype=np.datetime64),
     lambda x: np.arange(0, x[1], np.inf), lambda x: np.arange(0, x[1], -np.inf), lambda x: np.arange(0, -1, np.inf), lambda x: np.arange(0, 2e-16, 1.7e308),
     lambda x: np.arange(0.0, 0.0, np.inf), lambda x: np.arange(0, x[1], np.inf, dtype=np.float32), lambda x: np.arange(x[1], np.nan),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,45 @@ def test_an_item_of_a_kind_of_tuple_is_what_its_class_gives(make: Any) -> None:
         p = make(np.ones(3) * n, 2.5)
         np.testing.assert_array_equal(jitted(p, np.arange(3.0)), some(p, np.arange(3.0)))
     assert make is not Pair or jitted.stats().hits >= 2, jitted.explain()
+
+
+class Hashed:
+    """A key that notes how often it is hashed."""
+
+    count = 0
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __hash__(self) -> int:
+        Hashed.count += 1
+        return self.n
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    n: int
+
+
+def summed(d, x):
+    for v in d.values():
+        x = x + v
+    return x
+
+
+def test_keys_of_a_dict_are_hashed_as_often_as_in_python() -> None:
+    jitted, d = tierup.jit(summed), {Hashed(i): 1.0 for i in range(3)}
+    for _ in range(4):
+        before = Hashed.count
+        assert alike(jitted(d, np.arange(3.0)), np.arange(3.0) + 3)
+        assert Hashed.count == before
+    jitted = tierup.jit(summed, weigh=False)
+    for _ in range(4):
+        assert alike(jitted({Frozen(1): 1.0, Frozen(2): 2.0}, np.arange(3.0)), np.arange(3.0) + 3)
+    assert jitted.stats().hits, jitted.explain()
 
 
 class Plain:

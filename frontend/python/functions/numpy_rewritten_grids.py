@@ -90,17 +90,19 @@ def ogrid(key: Any) -> Any:
 
 def rows(key: Any) -> Any:
     """np.r_[key], of vectors."""
-    arrays = [np.asarray(part) for part in key]
-    if any(type(part) is not np.ndarray or part.ndim != 1 for part in key):
+    parts = key if type(key) is tuple else (key,)
+    arrays = [np.asarray(part) for part in parts]
+    if any(type(part) is not np.ndarray or part.ndim != 1 for part in parts):
         raise ValueError(f"{key}")
     return np.concatenate(arrays)
 
 
 def columns(key: Any) -> Any:
     """np.c_[key], of vectors and matrices."""
-    if any(type(part) is not np.ndarray or not 0 < part.ndim < 3 for part in key):
+    parts = key if type(key) is tuple else (key,)
+    if any(type(part) is not np.ndarray or not 0 < part.ndim < 3 for part in parts):
         raise ValueError(f"{key}")
-    return np.column_stack(tuple(key))
+    return np.column_stack(parts)
 
 
 def itself(key: Any) -> Any:

@@ -324,12 +324,24 @@ def _raise(frame: Frame, node: ast.Raise, rest: list[Any], tail: bool) -> Ends |
         message = None
     is_known = message is not None and getattr(builtins, cls.__name__, None) is cls
     if is_known and frame.trying == frame.em.depth:
+        _refuse_cause(frame, node)
         raise WillRaise(cls(message) if message else cls())
     if message is not None and is_known and not _is_chained(frame, node):
         frame.em.raise_now(cls.__name__, message)
     else:
         _raise_by_python(frame, node, cls)
     return Raised()
+
+
+def _refuse_cause(frame: Frame, node: ast.Raise) -> None:
+    """Raises what Python does in the place of `raise ... from 5`."""
+    try:
+        cause = None if node.cause is None else evaluate(frame, node.cause)
+    except UnsupportedSyntax:  # an exception that was caught
+        return
+    value = cause.value if isinstance(cause, Const) else None
+    if value is not None and not (isinstance(value, type) and issubclass(value, BaseException)):
+        raise WillRaise(TypeError("exception causes must derive from BaseException"))
 
 
 def _is_chained(frame: Frame, node: ast.stmt) -> bool:
