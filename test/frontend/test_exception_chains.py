@@ -52,3 +52,19 @@ def test_an_exception_has_the_cause_and_context_that_python_gives_it(body: str, 
     f = tierup.jit(function_of(source, tmp_path), **options)
     for n in (3, 3, 1, 3):
         assert outcome(f, n) == outcome(python, n), n
+
+
+@pytest.mark.parametrize("expression", ["undefined_name", "x.no_such", "np.no_such", "[1].no_such()", "np.ones(n).no_such"])
+def test_an_exception_knows_the_name_and_the_object_that_python_says(expression: str, tmp_path: Path) -> None:
+    """By which Python suggests another name."""
+    source = f"import numpy as np\ndef f(x, n):\n    return {expression}\n"
+    python, f = plain(source), tierup.jit(function_of(source, tmp_path))
+
+    def told(function: Any) -> tuple[Any, ...]:
+        with pytest.raises((NameError, AttributeError)) as raised:
+            function(np.ones(2), 3)
+        error = raised.value
+        return type(error), error.args, error.name, type(getattr(error, "obj", None))
+
+    for _ in range(3):
+        assert told(f) == told(python)

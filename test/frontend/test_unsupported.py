@@ -17,7 +17,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
 # source of the body -> what the message must say
 REFUSED = {
     "return [(lambda: v) for v in (1, 2)][0]()": "a function inside that is kept, and reads a name of the comprehension around it",
-    "@jit\ndef g(): pass": "NameError",
+    "@jit\ndef g(): pass": "NameUnanswerable",
     "class A: pass": "a class inside the function",
     "import os": "an import inside the function; import at the top",
     "global K": "`global`; return the new value",

@@ -197,10 +197,11 @@ def select(
 
 def raise_error(frame: Frame, error: Exception) -> None:
     """Emit the raising of a built-in exception, or one of NumPy's AxisError and UFuncTypeError. What it says is a text: Python makes a
-    KeyError of a number, what else has other arguments, and exceptions of other classes."""
+    KeyError of a number, what else has other arguments or knows a name (`NameError.name`), and exceptions of other classes."""
     is_numpys = isinstance(error, np.exceptions.AxisError) or name_of(error) == "UFuncTypeError"
     message = str(error) if is_numpys else str(error.args[0]) if error.args else ""
     says_text = not error.args or len(error.args) == 1 and type(error.args[0]) is str
+    says_text &= not isinstance(error, (AttributeError, NameError))
     if not is_numpys and not isinstance(error, Unanswerable) and not (says_text and _is_built_in(type(error))):
         error = unanswerable(next(filter(_is_built_in, type(error).__mro__)))(message)
     frame.em.raise_now(name_of(error), message)
