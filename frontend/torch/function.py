@@ -49,6 +49,7 @@ class TorchFunction:
         self._source = source
         self.__name__ = source.name
         self.__signature__ = source.signature
+        self._defaults = _defaults(source.signature)
         self._choosing = forking.lock()
         self._chosen = self._make()  # read once a call: threads may have other settings of PyTorch's, and choose another
         self._left: Counter[Reason] = Counter()  # calls that the original program answered, before there was a graph to tell of it
@@ -70,6 +71,8 @@ class TorchFunction:
     forward = __call__  # the name that a module's users may know it by
 
     def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if not kwargs and len(args) in self._defaults:  # the native entry takes all arguments, by position
+            args += self._defaults[len(args)]
         function, attributes = self._chosen
         if not attributes.refresh() or attributes.asked and not attributes.suits(args, kwargs):
             function, attributes = self._choose(args, kwargs)
@@ -153,6 +156,15 @@ class TorchFunction:
 
     def __repr__(self) -> str:
         return f"<tierup function {self.__name__} of PyTorch: {len(self._function.versions)} versions>"
+
+
+def _defaults(signature: inspect.Signature) -> dict[int, tuple[Any, ...]]:
+    """By how many arguments are given, by position: those left out, where all of them have defaults."""
+    parameters = list(signature.parameters.values())
+    if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters):
+        return {}
+    missing = [tuple(p.default for p in parameters[i:]) for i in range(len(parameters))]
+    return {i: values for i, values in enumerate(missing) if inspect.Parameter.empty not in values}
 
 
 @dataclass(frozen=True)

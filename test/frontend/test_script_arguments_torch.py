@@ -191,3 +191,23 @@ def test_a_number_stands_for_a_list_of_a_fixed_length():
                 ours(torch.ones(3), sizes)
         else:
             torch.testing.assert_close(ours(torch.ones(3), sizes), program(torch.ones(3), sizes))
+
+
+def test_a_call_that_leaves_out_defaults_goes_the_same_way_as_one_that_gives_all():
+    """Through the native entry, which takes all arguments, and by position."""
+
+    @torch.jit.script
+    def program(x, y: torch.Tensor | None = None, n: int = 2, flag: bool = True):
+        if y is not None:
+            x = x + y
+        return x * n if flag else x - n
+
+    ours, x = from_torchscript(program), torch.ones(3)
+    for given in ((x,), (x, None, 2, True), (x, x), (x, None, 3), (x, None, 2, False)):
+        for _ in range(4):
+            torch.testing.assert_close(ours(*given), program(*given))
+    torch.testing.assert_close(ours(x, flag=False), program(x, flag=False))
+    assert "defaults that Python fills in" not in ours.explain()
+    for wrong in ((), (x, x, 1, True, 2)):
+        with pytest.raises(TypeError):
+            ours(*wrong)

@@ -63,6 +63,9 @@ class Attributes:
 
     def __init__(self, root: Any, module: Any = None, signature: inspect.Signature | None = None) -> None:
         self.root, self._signature = root, signature
+        parameters = {} if signature is None else signature.parameters
+        self._positions = {name: i for i, name in enumerate(parameters)}
+        self._left_out = {name: None if p.default is p.empty else p.default for name, p in parameters.items()}
         self._modules: dict[int, Any] = {id(root): module}  # of each inside
         self._children: list[tuple[Any, str, Any]] = []  # a module's submodules, a name, which it is
         self.without_gradient: str | None = None  # why the program's gradients are to be PyTorch's
@@ -195,7 +198,7 @@ class Attributes:
         if self._answer(question, args, kwargs) is None:
             return None
         self._ask(question)
-        return dtypes.from_numpy(torch_tensors.array(self._bound(args, kwargs)[name]).dtype)
+        return dtypes.from_numpy(torch_tensors.array(self._argument(name, args, kwargs)).dtype)
 
     def dtype(self, name: str) -> DType | None:
         """The dtype of the tensor that an input stands for, which then is part of the graph."""
@@ -221,23 +224,22 @@ class Attributes:
     def _answer(self, question: Question, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if not question.name or self._signature is None:
             return torch_tensors.requires_grad((args, dict(kwargs)))
-        bound = self._bound(args, kwargs)
+        found = self._argument(question.name, args, kwargs)
+        if question.size:
+            return found if type(found) in (bool, int) else tuple(found.shape) if torch_tensors.is_tensor(found) else None
         if question.counts:
-            found = bound.get(question.name)
             found = getattr(found, "shape", (0,))[question.place[0]] if question.place else found
             return isinstance(found, (int, float)) and found > 0
-        if question.size:
-            given: Any = bound.get(question.name, self._signature.parameters[question.name].default)
-            return given if type(given) in (bool, int) else tuple(given.shape) if torch_tensors.is_tensor(given) else None
         if question.dtype:
-            return getattr(bound.get(question.name), "dtype", None)
+            return getattr(found, "dtype", None)
         if question.other is not None:
-            return question.name in bound and bound[question.name] is bound.get(question.other)
-        return torch_tensors.requires_grad(_at(bound.get(question.name), question.place))
+            return found is not None and found is self._argument(question.other, args, kwargs)
+        return torch_tensors.requires_grad(_at(found, question.place))
 
-    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments by name. Who calls it wrongly is told so elsewhere."""
-        return {**dict(zip(() if self._signature is None else self._signature.parameters, args, strict=False)), **kwargs}
+    def _argument(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """An argument of a call, or its default. Who calls it wrongly is told so elsewhere."""
+        position = self._positions[name]
+        return args[position] if position < len(args) else kwargs.get(name, self._left_out[name])
 
     def constant(self, tensor: Any) -> str:
         """The name of the input that stands for a tensor in the graph."""
