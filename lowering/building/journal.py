@@ -22,6 +22,7 @@ from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, maximum, minimum, of
 from tierup.lowering.building.loops import Span, carried, either, nest, when
 
+ONCE = "tierup.once"  # of a copy that is made once a call at most, though it stands in a loop
 _SMALL = 1 << 15  # bytes: a copy of them takes less than a microsecond
 _SHARE, _LEAST = 16, 64  # a note for each so many elements, and so many notes in any case
 
@@ -113,7 +114,7 @@ class Journal:
             either(count + needed <= self._room, [], note, copy)
 
     def _copy_aside(self) -> None:
-        b.op("memref.copy", [self._array, self._copy])
+        b.op("memref.copy", [self._array, self._copy], **{ONCE: ir.UnitAttr.get()})
         b.store(_signed(b.load(self._count)) + self._room + 1, self._count)
 
     def _add(self, position: Scalar) -> None:

@@ -60,7 +60,7 @@ class Native:
         specs = tuple(spec_of(v, None if sizes is None else sizes[i]) for i, v in enumerate(specimen))
         typed = specialise(module.operation.get_asm(enable_debug_info=True), self.name, specs)
         self.artifact, self.code, self.record = self.load(Request(typed, self.name, specs, force=force))
-        self.written = [r.argument for r in self.artifact.results if r.kind is ResultKind.ARGUMENT]
+        self.written = [r.argument for r in self.artifact.results if r.kind in (ResultKind.ARGUMENT, ResultKind.WRITTEN)]
         self.tables = [make_table(len(specimen), self._missed, self._failed, entry=entry) for entry in self.entries]
         for table in self.tables:
             table.add(self.record)

@@ -114,6 +114,8 @@ def call(artifact: abi.Artifact, values: Sequence[Any]) -> tuple[Any, ...]:
 
 def call_address(address: int, artifact: abi.Artifact, values: Sequence[Any]) -> tuple[Any, ...]:
     sizes, keep = {}, []
+    written = {spec.argument for spec in artifact.results if spec.kind is ResultKind.WRITTEN}
+    values = [v.copy() if i in written else v for i, v in enumerate(values)] if written else values
     arguments = (abi.Argument * max(len(values), 1))()
     for i, (value, spec) in enumerate(zip(values, artifact.arguments, strict=True)):
         if isinstance(value, np.ndarray):
@@ -148,7 +150,7 @@ def call_address(address: int, artifact: abi.Artifact, values: Sequence[Any]) ->
             fresh = _adopt(table[i].data, tuple(dims[: len(spec.sizes)]), dtypes.BY_NAME[spec.dtype].numpy)
         elif spec.kind is ResultKind.SCALAR:
             fresh = _scalar(table[i].data or 0, spec.dtype)
-        elif spec.kind is ResultKind.ALIAS:
+        elif spec.kind in (ResultKind.ALIAS, ResultKind.WRITTEN):
             fresh = values[spec.argument]
         elif spec.kind is ResultKind.VIEW:
             fresh = _view(values[spec.argument], spec, sizes)

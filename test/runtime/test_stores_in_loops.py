@@ -15,6 +15,7 @@ from tierup.dialect.ir.walking import walk
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.language.text import parse_module
 from tierup.dialect.mlir import ir
+from tierup.lowering.building.journal import ONCE
 
 N = 1024  # elements of the arrays: a round touches a few
 
@@ -261,12 +262,12 @@ PROGRAMS = [f for f in list(globals().values()) if callable(f) and getattr(f, "_
 
 
 def copies_in_loops(graph: str) -> Iterator[str]:
-    """Ops in loops that allocate or copy as many elements as an array has."""
+    """Ops in loops that allocate or copy as many elements as an array has, once a round and not once a call."""
     with thread_context():
         module = parse_module(graph)
         for loop in [op for op in walk(module.operation) if op.name in ("scf.for", "scf.while")]:
             for op in walk(loop):
-                if op.name in ("memref.copy", "memref.alloc"):
+                if op.name in ("memref.copy", "memref.alloc") and ONCE not in op.attributes:
                     type_ = ir.ShapedType((op.results[0] if len(op.results) else op.operands[0]).type)
                     if not type_.has_static_shape or prod(type_.shape) >= N // 4:
                         yield str(op)
