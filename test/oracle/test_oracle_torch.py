@@ -32,7 +32,7 @@ _ROW = re.compile(r"^\| `(?P<op>[^`]+)` \| [^|]+ \| (?P<tier0>\S+) \| (?P<native
 CLAIMED = {m["op"]: m.groupdict() for m in _ROW.finditer(TEXT)}
 WHOLE = ("where", "sum", "cat", "mm", "gather", "nn.functional.layer_norm")
 NATIVE = (
-    "abs", "add", "addmv", "argsort", "bmm", "clamp", "cummax", "div.floor_rounding", "erfc", "exp", "fliplr", "index_add", "index_copy", "isin",
+    "abs", "add", "addmv", "argsort", "block_diag", "bmm", "cartesian_prod", "clamp", "cummax", "div.floor_rounding", "erfc", "exp", "fliplr", "index_add", "index_copy", "isin",
     "kron", "kthvalue", "linalg.cross", "linalg.matrix_power", "linspace", "matmul", "mean", "median", "msort", "mul",
     "nn.functional.gelu",
     "nn.functional.glu", "nn.functional.grid_sample", "nn.functional.interpolate.bicubic", "nn.functional.interpolate.linear",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from tierup.dialect.base import dtypes
@@ -206,6 +207,32 @@ def meshgrid(o: Ops[T], tensors: Sequence[T], indexing: str = "ij") -> list[T]:
             x = o.call("aten.unsqueeze", x, -1)
         found.append(o.call("aten.broadcast_to", x, sizes))
     return found
+
+
+@formula("cartesian_prod(*tensors; )", kind=_MOVEMENT)
+def cartesian_prod(o: Ops[T], tensors: Sequence[T]) -> T:
+    """All combinations of the elements of vectors, one of each; of one vector itself."""
+    if not tensors or any(o.rank(x) != 1 for x in tensors):
+        raise ShapeError("Expect a 1D vector for each of the tensors of a product")
+    if len(tensors) == 1:
+        return o.call("aten.clone", tensors[0], None)
+    return o.call("aten.flatten.using_ints", o.call("aten.stack", meshgrid(o, tensors), -1), 0, -2)
+
+
+@formula("block_diag(*tensors; )", kind=_MOVEMENT)
+def block_diag(o: Ops[T], tensors: Sequence[T]) -> T:
+    """Matrices along the diagonal of one; vectors are rows, and numbers single elements."""
+    if any(o.rank(x) > 2 for x in tensors):
+        raise ShapeError("torch.block_diag: Input tensors must have 2 or fewer dimensions")
+    parts = [o.call("aten.atleast_2d", x) for x in tensors]
+    widths: list[Any] = [o.size(x, 1) for x in parts]
+
+    def room(of: Sequence[Any]) -> Any:
+        start: Any = 0
+        return reduce(lambda a, b: o.call("aten.add.int", a, b, type_=INT), of, start)
+
+    rows = [o.call("aten.constant_pad_nd", x, [room(widths[:i]), room(widths[i + 1 :])], 0) for i, x in enumerate(parts)]
+    return o.call("aten.cat", rows, 0)
 
 
 _POOLED = "(grad_output, self, =kernel_size, =stride, =padding, =dilation, =ceil_mode, indices)"
