@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import linecache
 import os
@@ -211,7 +212,10 @@ def _front_end(target: FunctionType | GradientSpec, *, whole: bool = True) -> An
 @cache
 def _builder() -> ModuleType:
     with During(START_UP):
-        return loaded(lambda: import_module("tierup.frontend.python.build"))
+        made = loaded(lambda: import_module("tierup.frontend.python.build"))
+    if getattr(made.__spec__, "_initializing", False):  # `__del__`, say, calls a function in the midst of it, in the thread that imports
+        raise BlockingIOError(errno.EAGAIN, f"{made.__name__} is being imported")
+    return made
 
 
 def _remember(function: FunctionType) -> None:

@@ -56,7 +56,7 @@ class TorchFunction:
         self._why: dict[Reason, str] = {}  # what was in the way of the last of them
         self._others: list[tuple[Function, Attributes]] = []  # for other values of the module's numbers
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program's result; under autograd where something requires a gradient (calls/autograd.py). Raises TypeError for a
         tensor that no array can stand for, and what the program raises."""
         try:

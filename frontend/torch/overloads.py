@@ -27,7 +27,7 @@ class Overloads:
         self.functions, self._schemas = tuple(functions), tuple(schemas)
         self._last = self.functions[0]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The result of the first function that takes these arguments. Raises TypeError where none does."""
         for function, schema in zip(self.functions, self._schemas, strict=True):
             if _fit(schema, args, kwargs):

@@ -108,7 +108,7 @@ class _AsItIs:
         setattr(function, ANSWER, None)
         return function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         import torch
 
         given = self._signature.bind(*args, **kwargs)

@@ -335,7 +335,7 @@ class TableCallable:
     def __init__(self, table: Any) -> None:
         self.table = table
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the table."""
         return self.table(*args, **kwargs)
 

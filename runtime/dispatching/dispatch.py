@@ -155,7 +155,7 @@ class PythonTable(Versions[Row]):
             self._slow_calls[cause] += 1
         return self._slow(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by the first version whose guards the arguments keep, else by `slow`."""
         left, due = self._calls
         if next(left) == 0:

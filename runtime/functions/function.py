@@ -161,7 +161,7 @@ class Function(Weighed, Portable, Generic[P, R]):
         numpys = getattr(self, "__wrapped__", None) is not None
         self.once = Owner(functools.partial(_calls_of, weakref.ref(self)), numpys_names if numpys else str)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """The result of a call. Raises TypeError for arguments that do not fit, and what the program raises."""
         if faults.active:
             return faults.run(self._slow, args, kwargs)  # type: ignore[no-any-return]  # it is what the function gives
@@ -174,7 +174,7 @@ class Function(Weighed, Portable, Generic[P, R]):
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow(self, /, *args: Any, **kwargs: Any) -> Any:
         """A call that the direct table did not answer."""
         self.times.entries += 1
         with During(OVERHEAD, self.times):
@@ -420,14 +420,14 @@ def _calls_of(weak: weakref.ref[Function]) -> int:
     return 0 if function is None else function.answered()
 
 
-def _answer(weak: weakref.ref[Function], *args: Any, **kwargs: Any) -> Any:
+def _answer(weak: weakref.ref[Function], /, *args: Any, **kwargs: Any) -> Any:
     """A call that a direct table does not answer."""
     function = weak()
     assert function is not None  # it is being called
     return function._slow(*args, **kwargs)
 
 
-def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: Any) -> Any:
+def _raised(call: Callable[..., Any], error: Exception, /, *args: Any, **kwargs: Any) -> Any:
     """Raises what the call does; where it gives a result, NotDifferentiable: of what Python alone computes there is no gradient."""
     call(*args, **kwargs)
     places = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
@@ -435,7 +435,7 @@ def _raised(call: Callable[..., Any], error: Exception, *args: Any, **kwargs: An
     raise NotDifferentiable(f"{message}{places}") from error
 
 
-def _only_raises(python: Callable[..., Any], error: Exception, *args: Any, **kwargs: Any) -> Any:
+def _only_raises(python: Callable[..., Any], error: Exception, /, *args: Any, **kwargs: Any) -> Any:
     """A strict call that raised what stands for an exception of the user's own, of which only Python makes class and message. Where Python
     has a value the call is not answered."""
     python(*args, **kwargs)
@@ -448,7 +448,7 @@ def _leave_to_python(weak: weakref.ref[Function], why: str, remedy: str) -> None
         function.leave_to(PlainPython(function._python, why, left=[Left(why, "", remedy)]))
 
 
-def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, *args: Any, **kwargs: Any) -> Any:
+def _unanswered(weak: weakref.ref[Function], error: Exception, program: Program, /, *args: Any, **kwargs: Any) -> Any:
     """A call that a program of a direct table has no answer to."""
     function = weak()
     assert function is not None  # it is being called

@@ -325,7 +325,7 @@ def _seconds_of(regions: Sequence[Report]) -> float:
     return sum(sum(region.times_by_part.values()) for region in regions)
 
 
-def answer_due(weak: weakref.ref[Weighed], *args: Any, **kwargs: Any) -> Any:
+def answer_due(weak: weakref.ref[Weighed], /, *args: Any, **kwargs: Any) -> Any:
     """A call that a native table asks about."""
     function = weak()
     assert function is not None  # it is being called
@@ -355,7 +355,7 @@ class Round:
         self._sides: dict[int, Callable[..., Any]] = {}  # by thread: what is timed there; calls inside are its own
         self._lock = forking.lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the side whose turn it is gives or raises. After a signal the turn is still to be taken."""
         thread, function = get_ident(), self._function
         if function.concerns_tensors(args, kwargs):
@@ -440,7 +440,7 @@ class QuickerPython(PlainPython):
         """What these took, by those that were timed."""
         return self.calls() * self._took
 
-    def _answer(self, *args: Any, **kwargs: Any) -> Any:
+    def _answer(self, /, *args: Any, **kwargs: Any) -> Any:
         function, forward = self._function, self.forward
         if forward is not None and forward.is_over or function.is_due() or function.concerns_tensors(args, kwargs):
             function.take_back(self)

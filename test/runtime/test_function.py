@@ -5,8 +5,11 @@ import doctest
 import functools
 import gc
 import inspect
+import os
 import pickle
 import pydoc
+import subprocess
+import sys
 import threading
 import typing
 import weakref
@@ -14,6 +17,7 @@ from types import MethodType
 
 import numpy as np
 import pytest
+from running import function_of
 
 import tierup
 from tierup.dialect.speculation.reasons import Reason
@@ -635,3 +639,48 @@ def doubled(x):
 def test_a_function_is_pickled_by_name_and_copied_as_itself():
     assert pickle.loads(pickle.dumps(doubled)) is doubled
     assert copy.copy(doubled) is doubled and copy.deepcopy([doubled])[0] is doubled
+
+
+@pytest.mark.parametrize("name", ["self", "weak", "args", "kwargs", "call", "python", "error", "program"])
+def test_an_argument_of_any_name_is_given_by_keyword(name, tmp_path):
+    plainly = function_of(f"import numpy as np\ndef f({name}, **more):\n    return np.tanh({name}) * 2\n", tmp_path)
+    f = tierup.jit(plainly, weigh=False)
+    for _ in range(4):
+        assert f(**{name: 1.5}) == pytest.approx(plainly(**{name: 1.5}), rel=1e-12)
+    assert f.stats().hits
+
+    class Holder:
+        @tierup.jit
+        def method(self, x, **more):
+            return x * 2
+
+    assert Holder.method(self=Holder(), x=2.0) == 4.0 and Holder().method(2.0, **({} if name == "self" else {name: 1})) == 4.0
+
+
+CALLED_WHILE_IMPORTED = """
+import sys
+import numpy as np
+import tierup
+
+@tierup.jit
+def f(x):
+    return np.tanh(x) * 2
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "tierup.frontend.python.building.values":
+            sys.meta_path.remove(self)
+            assert f(1.5) == np.tanh(1.5) * 2
+
+sys.meta_path.insert(0, Finder())
+for _ in range(3):
+    np.testing.assert_allclose(f(np.ones(3)), np.tanh(np.ones(3)) * 2)
+assert f.stats().hits, f.explain()
+print("done")
+"""
+
+
+def test_a_call_in_the_midst_of_the_front_end_s_import_is_python_s(tmp_path):
+    (tmp_path / "program.py").write_text(CALLED_WHILE_IMPORTED)
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, text=True, timeout=300, env={**os.environ, "TIERUP_CACHE": "0"})
+    assert done.stdout == "done\n", done.stderr

@@ -178,7 +178,7 @@ class ExportedFunction(TorchFunction):
         at = {node: i for i, node in enumerate(user)}
         self._used = tuple(at[node] for node in source.used)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program's results. Raises TypeError or ValueError for arguments that it was not exported for."""
         if tuple(kwargs) != self._keywords and set(kwargs) == set(self._keywords):
             kwargs = {k: kwargs[k] for k in self._keywords}

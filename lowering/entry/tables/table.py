@@ -99,7 +99,7 @@ class NativeTable(Versions[NativeRow]):
         self.attach(made)
         return made
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the table once; for many calls, `callable()` is cheaper."""
         return self.callable()(*args, **kwargs)
 

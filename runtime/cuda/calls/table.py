@@ -22,7 +22,7 @@ class DeviceTable(PythonTable):
         super()._set(rows)
         self._cache = InlineCache(i for e in rows for i in valued(e.record.arguments, _plan(e).free_numbers))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by what the inline cache has for calls like it, else as `PythonTable` does."""
         cache = self._cache  # another thread may put in its own: what we note in an old one is lost
         found = None if kwargs or faults.active else cache.get(cache.key(args))
