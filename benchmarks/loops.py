@@ -77,6 +77,30 @@ def factors(m):
     return m
 
 
+def line(image, x, y, x_end, y_end):
+    across, down = abs(x_end - x), abs(y_end - y)
+    right, below = 1 if x < x_end else -1, 1 if y < y_end else -1
+    error = across - down
+    while True:
+        image[y, x] = 1
+        if x == x_end and y == y_end:
+            break
+        twice = 2 * error
+        if twice > -down:
+            error -= down
+            x += right
+        if twice < across:
+            error += across
+            y += below
+    return image
+
+
+def added_at(a, positions):
+    for i in range(len(positions)):
+        a[positions[i]] += 1
+    return a
+
+
 def relaxed(grid, rounds):
     for _ in range(rounds):
         for i in range(1, grid.shape[0] - 1):
@@ -290,6 +314,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[np.random.Generator], tuple
     "edit distance": (distance, lambda r: (r.integers(0, 4, 150), r.integers(0, 4, 150))),
     "bubble sort": (sorted_by_swaps, lambda r: (r.random(150),)),
     "LU by elements": (factors, lambda r: (r.random((50, 50)) + 50 * np.eye(50),)),
+    "a line in an image, 1024x1024": (line, lambda r: (r.random((1024, 1024)), 3, 4, 900, 300)),
+    "added at 500 of a million places": (added_at, lambda r: (r.random(10**6), r.integers(0, 10**6, 500))),
     "Gauss-Seidel": (relaxed, lambda r: (r.random((50, 50)), 4)),
     "histogram": (counted, lambda r: (r.random(10000), 32)),
     "recurrence over columns": (columns, lambda r: (r.random((64, 500)),)),

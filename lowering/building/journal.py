@@ -107,11 +107,11 @@ class Journal:
             return []
 
         def copy() -> list[ir.Value]:
-            self._copy_aside()
+            with when(count <= self._room):
+                self._copy_aside()
             return []
 
-        with when(count <= self._room):
-            either(count + needed <= self._room, [], note, copy)
+        either(count + needed <= self._room, [], note, copy)
 
     def _copy_aside(self) -> None:
         b.op("memref.copy", [self._array, self._copy], **{ONCE: ir.UnitAttr.get()})
