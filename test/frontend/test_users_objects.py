@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import types
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +242,23 @@ def test_a_bound_method_of_a_decorated_function_that_is_an_argument_has_its_obje
         for of in (Decorated(), Decorated(3.0), Plain()):
             assert alike(call(of.scaled, x), of.scaled(x) * 2) and alike(call_without(of.scaled), of.scaled() + 1)
             assert call_without(of.next_to) == 3.0
+
+
+def of_a_module(xp, x):
+    return xp.tanh(x) * xp.pi
+
+
+def of_modules(modules, x):
+    return [xp.pi * x for xp in modules]
+
+
+def test_a_module_that_is_an_argument_is_that_of_the_call() -> None:
+    """As code for several libraries of arrays has it."""
+    mine, x = types.ModuleType("mine"), np.arange(3.0)
+    mine.tanh, mine.pi = np.sinh, 4.0  # type: ignore[attr-defined]
+    jitted, of_several = tierup.jit(of_a_module, weigh=False), tierup.jit(of_modules)
+    for _ in range(3):
+        for xp in (np, mine, np):
+            assert alike(jitted(xp, x), of_a_module(xp, x)), xp
+            assert alike(of_several([xp, mine], x), of_modules([xp, mine], x)), xp
+    assert jitted.stats().hits, jitted.explain()

@@ -123,6 +123,8 @@ def _object(frame: Frame, node: ast.AST, owner: Object, name: str) -> Value:
         frame.outside.constant(owner.access.attribute(name), "missing", type(e))
         raise WillRaise(e) from e
     if isinstance(owner.value, types.ModuleType) and owner.value.__name__.split(".")[0] in _STABLE_MODULES:
+        if owner.access.root == "argument":  # which is another module in another call
+            frame.outside.constant(owner.access, "identity", owner.value)
         return Object(value, owner.access.attribute(name)) if isinstance(value, types.ModuleType) else Const(value)
     access = owner.access.attribute(name)
     if isinstance(value, types.MethodType):
