@@ -140,7 +140,8 @@ class TorchFunction:
                 function.reset()
 
     def explain(self, details: bool = False) -> str:
-        """As `Function.explain`, with how calls went whose inputs or parameters require a gradient."""
+        """As `Function.explain`, of the graph that was called last, with how calls of the others went, and those whose inputs or parameters
+        require a gradient."""
         joined = [v.executor.gradients.stats() for v in self._function.variants if v.executor.has_gradients]
         count = sum(s.hits + s.misses for s in joined)
         through = sum(v.executor.history.reasons.get((EventKind.FALLBACK.value, Reason.NO_GRADIENT), 0) for v in self._function.variants)
@@ -148,9 +149,14 @@ class TorchFunction:
         line = f"under autograd: {count} calls by tierup's forward and backward programs, {through} by the original program in PyTorch"
         left = [(r, n) for r, n in self._left.items() if r is not Reason.NO_GRADIENT]
         others = [f"{n} calls by the original program: {r.value}: {self._why[r]}" for r, n in left]
-        if others and not self._function.variants:
+        if left and not self._function.variants:
             remedy = "  Do: put what is named here in a function of its own, which PyTorch runs, so that the rest is native."
             return "\n".join(words.narrow([f"{self.__name__}: {others[0]}", *(f"  {said}" for said in others[1:]), remedy]))
+        more = [function.stats() for function, _ in list(self._others)]
+        if more:
+            graphs = "1 graph more" if len(more) == 1 else f"{len(more)} graphs more"
+            calls, hits = sum(s.calls for s in more), sum(s.hits for s in more)
+            others.append(f"{graphs}, for other numbers of the module, or sizes, flags and ints of a call: {calls} calls, {hits} hits")
         added = [*([line] if count or through else []), *others]
         return "\n".join([str(self._function.explain(details)), *words.narrow([f"  {said}" for said in added])])
 

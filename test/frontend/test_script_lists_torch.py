@@ -3,6 +3,10 @@ loops and branches append."""
 
 from __future__ import annotations
 
+import itertools
+import re
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -242,6 +246,36 @@ def test_a_flag_decides_which_path_a_graph_is_for():
             torch.testing.assert_close(a, c)
             assert b is d is None or torch.equal(torch.isclose(b, d), torch.ones_like(d, dtype=torch.bool))
         assert ours.stats().hits == hits + 1 and ours.stats().versions == 1
+
+
+def test_of_many_flags_some_graphs_are_for_what_they_are_and_one_for_all_others():
+    def program(x: Tensor, a: bool, b: bool, c: bool, d: bool, e: bool):
+        if a:
+            x = x + 1
+        if b:
+            x = x * 2
+        if c:
+            x = x - 3
+        if d:
+            x = x.abs()
+        if e:
+            x = -x
+        return x
+
+    ours, scripted = from_torchscript(torch.jit.script(program)), torch.jit.script(program)
+    every = list(itertools.product([False, True], repeat=5))
+    for flags in every * 2:
+        torch.testing.assert_close(ours(X, *flags), scripted(X, *flags))
+    before = more_graphs(ours)
+    for flags in every:
+        torch.testing.assert_close(ours(X, *flags), scripted(X, *flags))
+    assert before == more_graphs(ours) == 16 + 8 - 1  # for all five flags, and for the first four
+
+
+def more_graphs(ours: Any) -> int:
+    found = re.search(r"(\d+) graphs more, for other", ours.explain())
+    assert found
+    return int(found[1])
 
 
 def test_attention_with_its_flags_is_native():

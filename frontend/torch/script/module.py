@@ -54,7 +54,7 @@ class Question:
     size: bool = False
 
 
-_MOST_SIZES = 4  # graphs for sizes of one argument, before one is made for all
+_MOST_SIZES, _MOST_CASES = 4, 16  # of one argument, and with what the graph is for besides: then one is made for all others
 
 
 class Attributes:
@@ -182,12 +182,16 @@ class Attributes:
         """The sizes of an argument of that call, or the int or bool that it is, which then is part of the graph. None for anything else,
         for a graph that is made for no call, and once there are graphs for several."""
         question = Question(name, size=True)
+        if question in self.asked:
+            return self.asked[question]
         answer = self._answer(question, *getattr(self.call, "given", ((), {})))
         with self._noting:
             known = self.sizes.setdefault(question, set())
-            if answer is None or answer not in known and len(known) >= _MOST_SIZES:
+            case = tuple(found for asked, found in self.asked.items() if asked.size), answer
+            many = len(known) >= _MOST_CASES or len({answer, *(other for _, other in known)}) > _MOST_SIZES
+            if answer is None or case not in known and many:
                 return None
-            known.add(answer)
+            known.add(case)
         return self._ask(question)
 
     def argument_dtype(self, name: str) -> DType | None:
