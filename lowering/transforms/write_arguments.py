@@ -148,10 +148,10 @@ class _Argument:
 
     def _spares(self, op: ir.Operation, reads: Sequence[_Access]) -> bool:
         """Whether an op that writes the buffer, and perhaps reads the argument, may write the argument: it reads nothing of it, or each
-        element where it writes it, or has read all before it writes."""
+        element where it writes it, once."""
         if not reads:
             return True
-        if op.name != "linalg.generic" or not is_parallel(op):
+        if op.name != "linalg.generic" or not is_parallel(op) or self._is_repeated(op):
             return False
         maps, operands = maps_of(op), list(op.operands)
         ours = [i for i, v in enumerate(operands) if v in (self._array, self._buffer)]
@@ -164,6 +164,14 @@ class _Argument:
         while op.block != self._block:
             op = op.parent.operation
         return op
+
+    def _is_repeated(self, op: ir.Operation) -> bool:
+        """Whether a loop may stand around an op: another round reads what this one writes."""
+        while op.block != self._block:
+            op = op.parent.operation
+            if op.name != "scf.if":
+                return True
+        return False
 
     def _is_top(self, op: ir.Operation) -> bool:
         return bool(op.block == self._block)

@@ -34,6 +34,9 @@ func.func @checked_before(%x: memref<1000xf64>, %i: index, %v: f64, %y: memref<1
 // CHECK-LABEL: func.func @other_elements
 // CHECK-SAME: (%[[X:.*]]: memref<8xf32>, %[[Y:.*]]: memref<8xf32>)
 // CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<8xf32>) outs(%[[Y]] : memref<8xf32>)
+// CHECK-LABEL: func.func @read_in_each_round
+// CHECK-SAME: (%[[X:.*]]: memref<8xf32>, %{{.*}}: index, %[[Y:.*]]: memref<8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<8xf32>) outs(%[[Y]] : memref<8xf32>)
 // CHECK-LABEL: func.func @read_later
 // CHECK: memref.copy %arg0, %arg1
 #same = affine_map<(i) -> (i)>
@@ -52,6 +55,19 @@ func.func @other_elements(%x: memref<8xf32>, %y: memref<8xf32>) attributes {tier
   linalg.generic {indexing_maps = [#reversed, #same], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%y : memref<8xf32>) {
   ^bb0(%a: f32, %out: f32):
     linalg.yield %a : f32
+  }
+  return
+}
+func.func @read_in_each_round(%x: memref<8xf32>, %n: index, %y: memref<8xf32>) attributes {tierup.result_kinds = ["buffer"],
+    tierup.results = [{argument = 0 : i64, dtype = "f32", in_place = true, kind = "argument", sizes = [8]}]} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.for %i = %zero to %n step %one {
+    linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : memref<8xf32>) outs(%y : memref<8xf32>) {
+    ^bb0(%a: f32, %out: f32):
+      %s = arith.addf %a, %a : f32
+      linalg.yield %s : f32
+    }
   }
   return
 }
