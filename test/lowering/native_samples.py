@@ -277,9 +277,9 @@ for name, rest in (
     ("view", ([4, 3],)), ("reshape", ([-1, 2],)), ("_unsafe_view", ([12],)), ("flatten.using_ints", (0, -1)), ("unflatten.int", (1, [2, 2])),
     ("transpose.int", (0, 1)), ("t", ()), ("numpy_T", ()), ("permute", ([1, 0],)), ("movedim.int", (0, 1)), ("expand", ([2, 3, 4], False)),
     ("broadcast_to", ([2, 3, 4],)), ("unsqueeze", (1,)), ("select.int", (0, -1)), ("slice.Tensor", (1, 1, None, 2)), ("slice.Tensor", (0, -2, 9, 1)),
-    ("narrow", (0, 1, 2)), ("diagonal", (1, 0, 1)), ("detach", ()), ("alias", ()),
+    ("narrow", (0, 1, 2)), ("diagonal", (1, 0, 1)), ("unfold", (1, 2, 1)), ("detach", ()), ("alias", ()),
     ("view_copy", ([4, 3],)), ("expand_copy", ([2, 3, 4], False)), ("permute_copy", ([1, 0],)), ("transpose_copy.int", (0, 1)), ("t_copy", ()),
-    ("select_copy.int", (0, -1)), ("slice_copy.Tensor", (1, 1, None, 2)), ("unsqueeze_copy", (1,)), ("diagonal_copy", (0, 0, 1)),
+    ("select_copy.int", (0, -1)), ("slice_copy.Tensor", (1, 1, None, 2)), ("unsqueeze_copy", (1,)), ("diagonal_copy", (0, 0, 1)), ("unfold_copy", (1, 2, 1)),
 ):  # fmt: skip
     add(f"aten.{name}", x, *rest)
 add("aten.expand_as", f32(1, 4), x)

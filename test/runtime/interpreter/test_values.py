@@ -278,9 +278,9 @@ def test_unknown_ops_are_refused_by_name_and_line() -> None:
         main("(%x: !t) -> !t", """
           %y = torch.operator "custom.thing"(%x) : (!t) -> !t loc("model.py":7:3)
           return %y : !t""")
-    with pytest.raises(UnsupportedOp, match=r"no kernel for torch.aten.grid_sampler \(at "):
+    with pytest.raises(UnsupportedOp, match=r"no kernel for torch.aten.fft_fft \(at "):
         main("(%x: !t, %p: !f) -> !t", """
-          %y = torch.aten.grid_sampler %x, %x, %c0, %c0, %true : !t, !t, !i, !i, !b -> !t
+          %y = torch.aten.fft_fft %x, %none, %c0, %none : !t, !torch.none, !i, !torch.none -> !t
           return %y : !t""")
 
 
