@@ -23,6 +23,7 @@ from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, maxim
 from tierup.lowering.building.loops import Span, carried, either, nest, when
 
 ONCE = "tierup.once"  # of a copy that is made once a call at most, though it stands in a loop
+TWICE = "tierup.twice"  # of a loop that is there with notes and without
 _SMALL = 1 << 15  # bytes: a copy of them takes less than a microsecond
 _SHARE, _LEAST = 16, 64  # a note for each so many elements, and so many notes in any case
 
@@ -79,10 +80,27 @@ class Journal:
 
         self._unless_copied(reduce(mul, sizes, b.index(1)), lambda: nest(sizes, [], element))
 
+    def twice(self, loop: ir.Operation) -> None:
+        """Have a copy of a loop run where nothing is noted any more: notes go into the loop itself. Once for a loop."""
+
+        def as_it_was() -> list[ir.Value]:
+            return list(loop.clone(ip=ir.InsertionPoint.current).results)
+
+        def noting() -> list[ir.Value]:
+            b.take([loop])
+            return list(loop.results)
+
+        if TWICE in loop.attributes:
+            return
+        loop.attributes[TWICE] = ir.UnitAttr.get()
+        with ir.InsertionPoint(loop):
+            results = either(self._is_copied(), [r.type for r in loop.results], as_it_was, noting)
+        for result, chosen in zip(loop.results, results, strict=True):
+            result.replace_all_uses_except(chosen, list(loop.block.operations)[-1].operation)
+
     def put_back(self) -> None:
         """Make the array what it was when the journal was made."""
-        count = _signed(b.load(self._count))
-        copied = count > self._room
+        count, copied = _signed(b.load(self._count)), self._is_copied()
         with when(copied):
             b.op("memref.copy", [self._copy, self._array])
         (notes,) = either(copied, [b.index_type()], lambda: [count - self._room - 1], lambda: [count])
@@ -112,6 +130,9 @@ class Journal:
             return []
 
         either(count + needed <= self._room, [], note, copy)
+
+    def _is_copied(self) -> Scalar:
+        return _signed(b.load(self._count)) > self._room
 
     def _copy_aside(self) -> None:
         b.op("memref.copy", [self._array, self._copy], **{ONCE: ir.UnitAttr.get()})

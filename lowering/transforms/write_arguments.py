@@ -20,7 +20,8 @@ Both copies take as long as the array is, however little of it is written.
 Where the kernel fails, the argument has to be as it was: tier 0 begins anew. Where a check may fail behind a write, or a loop that writes
 may be interrupted, the kernel keeps a journal of what it writes over, and puts that back in the end where %status is not 0
 (`building/journal.py`). A store is noted before it; those of an innermost loop whose positions follow from its counter are noted before the
-loop, which stays what LLVM makes vectors of.
+loop, which stays what LLVM makes vectors of. An innermost scf.while with other stores is there twice, with notes, and as it was for when
+nothing is noted any more. An scf.for is not: there LLVM makes slower code of the two than of the one.
 
 New contents have memory of their own where the argument is read once they are written, but element by element by the op that writes them
 all; where memory goes through a loop or a call; and in functions that may be left in mid-program, whose live values must be theirs to hand
@@ -47,7 +48,7 @@ from tierup.lowering.building.journal import Journal
 from tierup.lowering.building.loops import when
 from tierup.lowering.transforms.outline_exits import EXIT
 
-_COPY, _STORE, _LOOP = "memref.copy", "memref.store", "scf.for"
+_COPY, _STORE, _LOOP, _LOOPS = "memref.copy", "memref.store", "scf.for", ("scf.for", "scf.while", "linalg.", "memref.copy")
 _TRAPS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")  # what ends the process for some operands
 
 
@@ -201,6 +202,9 @@ class _Argument:
                 loops.setdefault(loop, []).append(access.op)
         views = [a for a in writes if not any(a.op in stores for stores in loops.values())]
         self._replace(copy)
+        for innermost in dict.fromkeys(_innermost(a.op) for a in views if a.op.name == _STORE):
+            if innermost is not None:
+                journal.twice(innermost)
         for access in views:
             with ir.InsertionPoint(access.op):
                 if access.op.name == _STORE and access.view == self._buffer:
@@ -246,6 +250,14 @@ def _loop_of(store: ir.Operation) -> ir.Operation | None:
     while parent.name == "scf.if":
         parent = parent.parent.operation
     return parent if parent.name == _LOOP and all(_is_known(i, parent) for i in list(store.operands)[2:]) else None
+
+
+def _innermost(op: ir.Operation) -> ir.Operation | None:
+    """The scf.while around an op, where that has no other loop in it."""
+    while (op := op.parent.operation).name == "scf.if":
+        pass
+    inside = [inner.name for inner in b.walk(op) if inner != op]
+    return None if op.name != "scf.while" or any(name.startswith(_LOOPS) for name in inside) else op
 
 
 def _is_known(value: ir.Value, loop: ir.Operation) -> bool:

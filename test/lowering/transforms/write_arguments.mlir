@@ -127,6 +127,44 @@ func.func @checked_behind(%x: memref<100x100xf64>, %at: memref<100xindex>, %n: i
 
 // -----
 
+// A loop whose rounds the run alone knows is there without notes, too, for when there are enough of them.
+// CHECK-LABEL: func.func @without_notes
+// CHECK: scf.if
+// CHECK: scf.if
+// CHECK-NEXT: %[[PLAIN:.*]] = scf.while
+// CHECK-NOT: memref.copy
+// CHECK: memref.store %{{.*}}, %[[X:.*]][%{{.*}}] : memref<9000xf64>
+// CHECK: scf.yield %[[PLAIN]]
+// CHECK: else
+// CHECK: %[[NOTING:.*]] = scf.while
+// CHECK: memref.copy
+// CHECK: scf.yield %[[NOTING]]
+func.func @without_notes(%x: memref<9000xf64>, %n: index, %y: memref<9000xf64>, %status: memref<i32>) attributes {
+    tierup.error_sites = [{}], tierup.result_kinds = ["buffer"],
+    tierup.results = [{argument = 0 : i64, dtype = "f64", in_place = true, kind = "argument", sizes = [9000]}]} {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %v = arith.constant 2.0 : f64
+  memref.copy %x, %y : memref<9000xf64> to memref<9000xf64>
+  %end = scf.while (%i = %zero) : (index) -> index {
+    %on = arith.cmpi ult, %i, %n : index
+    scf.condition(%on) %i : index
+  } do {
+  ^bb0(%i: index):
+    memref.store %v, %y[%i] : memref<9000xf64>
+    %next = arith.addi %i, %step : index
+    scf.yield %next : index
+  }
+  %bad = arith.cmpi uge, %end, %n : index
+  scf.if %bad {
+    memref.store %one, %status[] : memref<i32>
+  }
+  return
+}
+
+// -----
+
 // Not where the array lies in another way than its new contents.
 // CHECK-LABEL: func.func @strided
 // CHECK: memref.copy
