@@ -57,6 +57,7 @@ class Journal:
         do not come to a store that may lie anywhere."""
         start, end, step = map(_signed, span)
         rounds = maximum(end - start, 0).call("arith.ceildivsi", step)
+
         def round_(at: Scalar, _: object) -> list[ir.Value]:
             for position in positions(at):
                 self._add(minimum(maximum(self._position(position), 0), self._length - 1))

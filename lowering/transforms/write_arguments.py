@@ -48,7 +48,8 @@ from tierup.lowering.building.journal import Journal
 from tierup.lowering.building.loops import when
 from tierup.lowering.transforms.outline_exits import EXIT
 
-_COPY, _STORE, _LOOP, _LOOPS = "memref.copy", "memref.store", "scf.for", ("scf.for", "scf.while", "linalg.", "memref.copy")
+_COPY, _STORE, _LOOP = "memref.copy", "memref.store", "scf.for"
+_LONG = ("scf.for", "scf.while", "linalg.", "memref.copy")  # what is a loop, or will be one
 _TRAPS = ("arith.div", "arith.rem", "arith.ceildiv", "arith.floordiv")  # what ends the process for some operands
 
 
@@ -66,7 +67,7 @@ class WriteArguments(Pass):
         with ir.Location.unknown(function.context):
             for number, kind in reversed(list(enumerate(buffers))):
                 spec = specs[computed[kind]]
-                status = block.arguments[len(block.arguments) - 1] if ERROR_SITES in attributes else None
+                status = block.arguments[-1] if ERROR_SITES in attributes else None
                 if spec.in_place and _Argument(block.arguments[spec.argument], block.arguments[first + number], status).is_written():
                     specs[computed[kind]] = replace(spec, kind=ResultKind.WRITTEN, in_place=False)
                     del kinds[kind]
@@ -200,12 +201,12 @@ class _Argument:
             loop = _loop_of(access.op) if access.op.name == _STORE and access.view == self._buffer else None
             if loop is not None:
                 loops.setdefault(loop, []).append(access.op)
-        views = [a for a in writes if not any(a.op in stores for stores in loops.values())]
+        others = [a for a in writes if not any(a.op in stores for stores in loops.values())]
         self._replace(copy)
-        for innermost in dict.fromkeys(_innermost(a.op) for a in views if a.op.name == _STORE):
+        for innermost in dict.fromkeys(_innermost(a.op) for a in others if a.op.name == _STORE):
             if innermost is not None:
                 journal.twice(innermost)
-        for access in views:
+        for access in others:
             with ir.InsertionPoint(access.op):
                 if access.op.name == _STORE and access.view == self._buffer:
                     journal.note(list(access.op.operands)[2:])
@@ -257,7 +258,7 @@ def _innermost(op: ir.Operation) -> ir.Operation | None:
     while (op := op.parent.operation).name == "scf.if":
         pass
     inside = [inner.name for inner in b.walk(op) if inner != op]
-    return None if op.name != "scf.while" or any(name.startswith(_LOOPS) for name in inside) else op
+    return None if op.name != "scf.while" or any(name.startswith(_LONG) for name in inside) else op
 
 
 def _is_known(value: ir.Value, loop: ir.Operation) -> bool:
