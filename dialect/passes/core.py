@@ -54,6 +54,9 @@ class PassFailure(Exception):
         failure.diagnostics = tuple(found)
         return failure
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (None, *self.args), self.__dict__  # it comes out of a worker, ops do not
+
     def __str__(self) -> str:
         found = "\n".join(map(str, self.diagnostics)) or super().__str__()
         return f"{self.pass_name}: {found}" if self.pass_name else found

@@ -20,7 +20,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes import registry
-from tierup.dialect.passes.autodiff.differentiation import take_written, value_form
+from tierup.dialect.passes.autodiff.differentiation import gradient_of_function, take_written, value_form
 from tierup.dialect.passes.autodiff.flows import Flows, add_flows, has_paths
 from tierup.dialect.passes.autodiff.split_gradient import CannotRestrict, Key, Split, split_gradient
 from tierup.dialect.passes.registry import PassFailure
@@ -66,6 +66,16 @@ class Halves:
     apart: frozenset[int] = frozenset()
     draws: bool = False
     flows: Flows | None = None
+
+
+def of_function(graph: str, entry: str, wrt: Sequence[int]) -> str:
+    """A program whose function gives, behind its results, the gradients of these arguments, of a result of rank 0 (`gradient_of_function`).
+
+    Raises PassFailure.
+    """
+    module = parse_module(graph)
+    gradient_of_function(module, entry, wrt)
+    return text_of(module)
 
 
 def split(

@@ -1,6 +1,6 @@
 """The compiler's steps by name, for the runtime: `regions.instrument(graph, entry)` is that function of `runtime/compiling/regions.py`.
 
-A step takes texts and gives texts. It is done by the worker that is up (`processes/placement.py`): that is what a compiler which
+A step takes texts and gives texts. It is done by the worker (`processes/placement.py`): that is what a compiler which
 crashes takes along. Else it is done here, by a module that loads MLIR when the first is wanted (`processes/in_process.py`).
 """
 
@@ -21,7 +21,7 @@ _HERE = ("recorder_of", "main_tier0", "tier0_with_bailouts")  # they are given o
 
 
 class Steps:
-    """The functions of a module of this package, each called in a worker where one is up."""
+    """The functions of a module of this package, each called in a worker where there can be one."""
 
     def __init__(self, module: str) -> None:
         self._module = f"{__package__}.{module}"

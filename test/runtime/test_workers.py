@@ -42,6 +42,15 @@ def clip(x):
     return y - 1
 
 
+def squares(x):
+    return (np.tanh(x) ** 2).mean()
+
+
+def descent(x):
+    value, gradient = tierup.value_and_grad(squares)(x)
+    return x - gradient, value
+
+
 def of_each(x, n: int):
     total = x * 0
     for i in range(n):
@@ -69,7 +78,11 @@ def told(function, calls, **options):
         text = re.sub(r"after [\d.]+ m?s for imports and its graph ", "", str(text))  # there where that is long
         return re.sub(r"[\d.]+ m?s\b", "TIME", text)
 
-    with tierup.events.subscribe(lambda e: events.append((e.kind, e.reason, plain(e.action), e.guard, e.milliseconds is not None))):
+    def note(e):
+        if e.kind is not EventKind.COMPILING:  # which tells of long ones alone, as they are on a busy machine
+            events.append((e.kind, e.reason, plain(e.action), e.guard, e.milliseconds is not None))
+
+    with tierup.events.subscribe(note):
         for arguments in calls:
             try:
                 results.append(f(*arguments))
@@ -125,15 +138,29 @@ def test_a_worker_that_calls_wait_for_has_their_priority_and_one_in_the_backgrou
     assert behind[0] == 0 < behind[1], behind
 
 
-def test_steps_before_a_compile_are_the_worker_s_once_it_is_up(monkeypatch):
+def test_steps_before_a_compile_are_the_worker_s(monkeypatch):
     done_here, run = [], in_process.run
     monkeypatch.setattr(in_process, "run", lambda *step, **limit: done_here.append(step[1]) or run(*step, **limit))
-    tierup.jit(chain)  # with the first function the worker is started, should no test before have done so
-    workers.waited_for().call("compile_functions", "nothing")
-    f = tierup.jit(sorted_between, level=1)
+    f, g = tierup.jit(sorted_between, level=1), tierup.jit(descent)
     for _ in range(4):
         np.testing.assert_allclose(f(X), sorted_between(X), rtol=1e-6)
-    assert f.stats().hits and set(done_here) == {"recorder_of", "main_tier0"}, f.explain()
+        np.testing.assert_allclose(g(X)[0], X - 2 * np.tanh(X) * (1 - np.tanh(X) ** 2) / X.size, rtol=1e-5)
+    tierup.vjp(chain, X)[1](X)
+    assert f.stats().hits and g.stats().hits and set(done_here) == {"recorder_of", "main_tier0"}, f.explain()
+
+
+def test_what_has_no_gradient_is_refused_at_the_user_s_line_by_a_worker_as_by_this_process(monkeypatch):
+    def of(x):
+        y = np.linalg.qr(np.outer(x, x))[1]
+        return y.sum()
+
+    said = []
+    for worker in ("1", "0"):
+        monkeypatch.setenv("TIERUP_WORKER", worker)
+        with pytest.raises(tierup.NotDifferentiable, match=r"np.linalg.qr\(") as found:
+            tierup.value_and_grad(of)(X)
+        said.append((str(found.value), found.value.lineno))
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +191,8 @@ def test_a_crash_in_a_step_of_a_gradient_is_said_to_be_one(monkeypatch):
     (event,) = [e for e in f._executors[0].history.events if e.kind is EventKind.GAVE_UP]
     assert "in a step" in event.action
     np.testing.assert_allclose(f(X), chain(X), rtol=1e-6)
+    with pytest.raises(tierup.NotDifferentiable, match="value_and_grad.*the compiler failed: .*\n?.*LLVM ERROR: in a step"):
+        tierup.value_and_grad(squares)(X)
 
 
 @pytest.mark.parametrize("worker", [True, False])

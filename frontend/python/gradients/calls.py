@@ -1,7 +1,7 @@
 """Calls of gradient functions (`tierup.value_and_grad`, `tierup.grad`) in a graph that is being built.
 
 What is differentiated is built as a private function in a module of its own, for the kinds of arguments at hand, gets its gradients
-there (`gradient_of_function`), and is then called like any other private function:
+there (a step of the compiler, `runtime/compiling/gradients.py`), and is then called like any other private function:
 
     func.func private @gradient_of_loss_0(%w, %x) -> (%value, %gradient_of_w)
 
@@ -23,10 +23,10 @@ from tierup.dialect.base.spelling import line_of
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import constant
 from tierup.dialect.ir.walking import function_names
+from tierup.dialect.language.text import parse_module, text_of
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
-from tierup.dialect.passes.autodiff.differentiation import gradient_of_function
 from tierup.dialect.passes.autodiff.reverse import reverse
 from tierup.dialect.passes.core import PassFailure
 from tierup.dialect.passes.diagnostics import Place
@@ -41,7 +41,9 @@ from tierup.frontend.python.building.values import NONE, Array, Const, OneOf, Se
 from tierup.frontend.python.gradients.arguments import flat_names, flat_numbers, gradient_template, prepared
 from tierup.frontend.python.operations.arrays import as_array, rank_ssa
 from tierup.frontend.python.operations.scalars import not_, raise_if
+from tierup.lowering.base.errors import CompilerCrashed
 from tierup.runtime.arguments.hidden import Access
+from tierup.runtime.compiling import steps
 
 _SOURCE = "tierup.source"
 
@@ -108,10 +110,13 @@ def _build(program: ProgramBuilder, spec: GradientSpec, arguments: Mapping[str, 
     del callee.func.attributes["sym_visibility"]  # a private function that nobody calls would go
     callee.func.attributes[_SOURCE] = ir.StringAttr.get("jit")
     try:
-        gradient_of_function(inner.module, callee.name, flat_numbers(inner.em, arguments, spec))
+        text = steps.gradients.of_function(text_of(inner.module), callee.name, flat_numbers(inner.em, arguments, spec))
     except PassFailure as e:
         raise _explained(spec, e, flat_names(arguments, callee.hidden)) from e
-    func = function_names(inner.module)[callee.name]
+    except CompilerCrashed as e:
+        raise NotDifferentiable(f"{spec}: the compiler failed: {e}", REMEDY) from e
+    module = parse_module(text, program.context)
+    func = function_names(module)[callee.name]
     del func.attributes[_SOURCE]
     own_memory(func, len(types_of(inner.em, callee.result)))
     made = func.clone(ip=ir.InsertionPoint(program.module.body)).operation

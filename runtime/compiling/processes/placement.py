@@ -1,10 +1,10 @@
 """Where a compile happens: in a worker, or in this process.
 
-A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is started
-when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
+A compiler that crashes takes its process along, and keeps memory of each compile (some 90 kB). So compiles are a worker's, which is
+started when the program asks for `tierup.jit` (`early.py`). In this process are compiled: calls under `worker=False`, or with
 TIERUP_WORKER=0 in the environment; what passes that the user registered are to see, since a worker does not know them; and anything where
-no worker can be started. Of ops that are left to PyTorch a worker is told with each request, and tells of those that it makes. The steps
-before (`runtime/compiling/steps.py`) start none: in a run that has found all code on disk they are what an earlier run came through.
+no worker can be started. Of ops that are left to PyTorch a worker is told with each request, and tells of those that it makes. So it is
+with the steps before (`runtime/compiling/steps.py`).
 """
 
 from __future__ import annotations
@@ -50,13 +50,8 @@ def in_call(graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options
 
 
 def for_steps(options: Options) -> Service | None:
-    """The worker that does steps before a compile; None where they are done in this process. Where one died there is another: what killed
-    it may come again.
-    """
-    up = workers.services.get("waited for")
-    if up is None or not (up.pids or workers.asked) or faults.active or not workers.wanted(options) or why_here():
-        return None
-    return up
+    """The worker that does steps before a compile; None where they are done in this process."""
+    return None if faults.active or not workers.wanted(options) or why_here() else workers.waited_for()
 
 
 def done_by(service: Service, module: str, name: str, arguments: Sequence[object], keywords: Mapping[str, object], limit: float) -> Any:
@@ -64,11 +59,8 @@ def done_by(service: Service, module: str, name: str, arguments: Sequence[object
 
     Raises CompilerCrashed and WorkerUnavailable.
     """
-    try:
-        made, rows = service.call(in_process.__name__, "knowing", optable.foreign(), module, name, arguments, keywords, limit=limit)
-    except CompilerCrashed:
-        workers.asked = True
-        raise
+    workers.asked = True
+    made, rows = service.call(in_process.__name__, "knowing", optable.foreign(), module, name, arguments, keywords, limit=limit)
     for row in rows:
         optable.add_foreign(row)
     return made
@@ -81,7 +73,6 @@ def why_here() -> str:
 
 def elsewhere(service: Service, graph: str, entry: str, arguments: tuple[ArgumentSpec, ...], options: Options) -> CompilerOutput:
     """Compile in a worker. Raises NotCompiled, also when the worker died of it, and WorkerUnavailable."""
-    workers.asked = True
     kept = dump.current()
     wanted = (graph, entry, arguments, options, None if kept is None else kept.where)
     module, function, *given = faults.compiler_of(COMPILER, wanted) if faults.active else (*COMPILER, *wanted)

@@ -17,7 +17,7 @@ READY = "tierup.runtime.compiling.ready:get_ready"
 
 _READ = ("HOME", "XDG_CACHE_HOME", "CUDA_HOME", "PATH", "LD_LIBRARY_PATH")  # of the environment, beside what requests bring
 _NICENESS = 5  # of compiles that nobody waits for: the callers keep the cores
-asked = False  # whether a worker was ever needed: for a compile, or since one died of a step before
+asked = False  # whether a worker was ever needed
 
 services: dict[str, Service] = {}
 _closed = False
