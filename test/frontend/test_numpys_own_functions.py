@@ -177,3 +177,27 @@ def test_np_copyto_casts_numbers_as_numpy_allows(given):
                 said.append(str(e))
             said[-1] += repr(y)
         assert said[0] == said[1]
+
+
+def select_numbers(x):
+    return np.select([x > 2, x < 1], [7, x], -1)
+
+
+def select_beyond_the_dtype(x):
+    return np.select([x > 2, x < 1], [300, x], 400)
+
+
+def select_floats(x):
+    return np.select([x > 2, x < 1], [x, 2.5], 300)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.float32, bool])
+@pytest.mark.parametrize("select", [select_numbers, select_beyond_the_dtype, select_floats])
+def test_np_select_casts_numbers_as_numpy_does(select, dtype):
+    said = []
+    for call in (select, tierup.jit(select, optimize=False)):
+        try:
+            said.append(repr(call(np.array([1, 0, 3]).astype(dtype))))
+        except TypeError as e:
+            said.append(str(e))
+    assert said[0] == said[1]

@@ -250,19 +250,19 @@ def monotonicity(x: Any) -> int:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """The first choice whose condition holds."""
+    """The first choice whose condition holds. NumPy chooses the dtype by Python numbers as these, and casts them as its int64 and float64."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     choices = [c if type(c) in (int, float) else np.asarray(c) for c in [*choicelist, default]]
     dtype = np.result_type(*choices)
-    result = choices[-1]
-    for condition, choice in reversed(list(zip(condlist, choices[:-1]))):  # noqa: B905
-        if np.asarray(condition).dtype.type is not np.bool:
+    result = np.asarray(choices[-1]).astype(dtype, copy=False)
+    for condition, choice in reversed(list(zip(condlist, [np.asarray(c) for c in choices[:-1]]))):  # noqa: B905
+        if np.asarray(condition).dtype.type is not np.bool or not np.can_cast(choice.dtype, dtype, "same_kind"):
             raise TypeError(f"{condition}")
-        result = np.where(condition, choice, result)
-    return np.asarray(result).astype(dtype, copy=False)
+        result = np.where(condition, choice.astype(dtype, copy=False), result)
+    return result
 
 
 def sum_where(
