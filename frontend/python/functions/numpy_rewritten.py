@@ -250,7 +250,7 @@ def monotonicity(x: Any) -> int:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """The first choice whose condition holds. NumPy chooses the dtype by Python numbers as these, and casts them as its int64 and float64."""
+    """The first choice whose condition holds. Python numbers count as these for the dtype, and are then cast as int64 and float64."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
