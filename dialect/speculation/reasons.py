@@ -11,8 +11,9 @@ from enum import Enum
 class Reason(Enum):
     """`name` is for programs, `value` is the sentence for people."""
 
-    # why a call ran in tier 0
+    # why a call ran in tier 0, or was not left there
     PROFILING = "first calls run in tier 0, which records types and sizes"
+    RUNS_LONG = "a loop of the call runs long in tier 0, where native code takes a fraction of that"
     OPTIMIZE_OFF = "the option optimize is off"
     PROFILE_OFF = "the option profile is off, so there is nothing to speculate on"
     NOT_SEEN_BEFORE = "these argument types were not seen before; a version is compiled when they come again"

@@ -12,7 +12,7 @@ from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import times
 from tierup.runtime.base import events
-from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.errors import NotOptimized, RunsLong
 from tierup.runtime.base.events import Event, EventKind
 from tierup.runtime.base.once import Owner
 from tierup.runtime.base.options import Options
@@ -86,10 +86,10 @@ class History:
         """The last events. They are made when they are asked for: a miss costs less than its words."""
         return [template.at(*when, self.owner.named) for template, *when in tuple(self._ring)]
 
-    def count(self, counter: str) -> None:
-        """Add one to a counter of COUNTERS."""
+    def count(self, counter: str, by: int = 1) -> None:
+        """Add one to a counter of COUNTERS; or take one back."""
         with self._lock:
-            self.counts[counter] += 1
+            self.counts[counter] += by
         if counter == "compiles":
             History.compiles += 1
 
@@ -104,9 +104,14 @@ class History:
             self._count_reason("interpreted", reason)
 
     def profiled(self, action: str, run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What a run in tier 0 gives that records. It counts though it raises, and is told when it does not."""
+        """What a run in tier 0 gives that records. It counts though it raises, and is told when it does not; not one that is left."""
         self.count("profiled_runs")
-        start, results = time.perf_counter(), run()
+        start = time.perf_counter()
+        try:
+            results = run()
+        except RunsLong:
+            self.count("profiled_runs", -1)
+            raise
         self.seconds_in_tier0 = time.perf_counter() - start
         before = times.since_call() - self.seconds_in_tier0
         if before > _LONG:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import linecache
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from tierup.dialect.base.paths import absolute
 from tierup.dialect.base.records import dataclass
@@ -50,6 +52,24 @@ class PlanError(RuntimeError):
 
 class GuardFailed(Exception):
     """A `tierup.guard` met a value that does not fit: the program must be left for its unspecialised twin."""
+
+
+class RunsLong(BaseException):
+    """A loop of a run in tier 0 has run for longer than it was given. No error: nobody's to catch but who has set the limit."""
+
+
+@contextmanager
+def unless_left(tell: Callable[[], object]) -> Iterator[None]:
+    """Tell of a run behind it, also of one that raised; but not of one that RunsLong has ended."""
+    try:
+        yield
+    except RunsLong:
+        raise
+    except BaseException:
+        tell()
+        raise
+    else:
+        tell()
 
 
 @dataclass(frozen=True)

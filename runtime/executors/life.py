@@ -5,14 +5,19 @@ Asked are versions (`dispatching/version_table.py`), tier 0 (`context.py`), `spl
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.times import OVERHEAD, WAITING, During
 from tierup.runtime.arguments.signature import Signature, Unsupported
+from tierup.runtime.base.errors import RunsLong, unless_left
+from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.scheduling.background import queue
+from tierup.runtime.compiling.scheduling.progress import guess, ops_in
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
@@ -20,6 +25,7 @@ from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.executors.misses import RECORDED, Misses
 from tierup.runtime.executors.simple import SimplePlan
 from tierup.runtime.executors.splits.recorded import Classes, RecordedSplits
+from tierup.runtime.faults import faults
 from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.strategy import SpeculationLog
 
@@ -31,6 +37,15 @@ if TYPE_CHECKING:
     from tierup.runtime.base.protocols import Flat, SplitInPlace
     from tierup.runtime.dispatching.direct import DirectTable
     from tierup.runtime.executors.splits.guarded import GuardedSplits
+    from tierup.runtime.programs.program import Program
+
+_SHORTEST = 0.1  # seconds of processor time that a loop has in tier 0, however quickly its program compiles
+
+
+def patience(program: Program) -> float:
+    """How many seconds a program's loops may run in tier 0 before a version is made at once: what a compile takes. Whether it was worth
+    it or not, no call then takes twice as long as it could have."""
+    return max(_SHORTEST, guess.seconds(ops_in(program.graph)))
 
 
 class Life:
@@ -144,21 +159,49 @@ class Life:
             raise
 
     def _answer_miss(self, flat: Flat, signature: Signature, reason: Reason, options: Options) -> Flat:
-        """Tier 0, recording in mid-program where assumptions are made there."""
+        """Tier 0, recording in mid-program where assumptions are made there; left where a loop runs for longer than a compile takes."""
         self.misses.refuse(reason, options)
         self.misses.warn_of_limit(signature, reason, options, self.maker.log)
+        if self._can_be_left(flat, reason, options):
+            seconds = patience(self.program)
+            try:
+                return self._answer_in_tier0(flat, signature, reason, options, partial(self.program.run_within, flat, seconds))
+            except RunsLong:
+                return self._answer_anew(flat, signature, options, seconds)
+        if self.assumptions is None:
+            return self._answer_in_tier0(flat, signature, reason, options, partial(self.program.run, flat))
+        return self._answer_in_tier0(flat, signature, reason, options, partial(self.assumptions.run, flat, signature))
+
+    def _answer_in_tier0(
+        self, flat: Flat, signature: Signature, reason: Reason, options: Options, run: Callable[[], Flat]
+    ) -> Flat:
         versions = self.table.versions
         if versions:
-            self.misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)
-            return self._run(flat, signature)
+            with unless_left(lambda: self.misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)):
+                return run()
         if reason is Reason.PROFILING:
-            return self.history.profiled(f"ran in tier 0{self.maker.start.missed}", lambda: self._run(flat, signature))
+            return self.history.profiled(f"ran in tier 0{self.maker.start.missed}", run)
         if self.assumptions is not None and reason in RECORDED:
             return self.assumptions.interpret(flat, signature, reason)
-        return self.context.interpret(flat, reason)
+        with unless_left(lambda: self.history.interpreted(reason)):
+            return run()
 
-    def _run(self, flat: Flat, signature: Signature) -> Flat:
-        return self.program.run(flat) if self.assumptions is None else self.assumptions.run(flat, signature)
+    def _can_be_left(self, flat: Flat, reason: Reason, options: Options) -> bool:
+        """Whether tier 0 may be left for a version that is made at once: on the CPU, where calls wait for compiles."""
+        may_have_one = reason in (Reason.PROFILING, Reason.NOT_SEEN_BEFORE) and self.assumptions is None and not self.program.released
+        return may_have_one and options.backend == "cpu" and not (options.in_background or faults.active) and self.program.can_be_left(flat)
+
+    def _answer_anew(self, flat: Flat, signature: Signature, options: Options, after: float) -> Flat:
+        """A call that has left tier 0, its arguments as they were before, from its beginning: as if no run was to be profiled."""
+        action = f"left tier 0 after {after:.2g} s in a loop: the call begins anew in native code"
+        self.history.emit(EventKind.COMPILING, Reason.RUNS_LONG, action=action)
+        outcome = self.maker.make(flat, signature, options, at_once=True)
+        if isinstance(outcome, NotCompiled):
+            return self._answer_refused(flat, signature, outcome, options)
+        with During(WAITING):
+            while outcome is Reason.COMPILING and self.maker.log.pending:  # another thread's call has asked for it
+                time.sleep(_SHORTEST / 10)
+        return self.table.run_once(flat, options.entry)
 
     def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:
         """Native code left having written nothing: at a bailout, whose operands are `live`, or at an error site, where tier 0 runs the call

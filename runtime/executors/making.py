@@ -81,8 +81,9 @@ class VersionMaker(Generic[Log]):
 
     # --- for a call ----------------------------------------------------------------------------------------------------
 
-    def make(self, flat: Flat, signature: Signature, options: Options) -> Version | NotCompiled | Reason:
-        """A version for a call that none fits, in its place; or why there is none; COMPILING when it is compiled in the background."""
+    def make(self, flat: Flat, signature: Signature, options: Options, *, at_once: bool = False) -> Version | NotCompiled | Reason:
+        """A version for a call that none fits, in its place; or why there is none; COMPILING when it is compiled in the background.
+        `at_once`: as if `num_profiled_runs` were 0."""
         calls = self.context.calls()  # asks all executors of the program, each under its own lock: never under this one's
         given = self.program.given(options)
         found = None if given is None else self._from_plan(flat, options)
@@ -91,7 +92,7 @@ class VersionMaker(Generic[Log]):
         not_ready = None if self._assumptions is None else self._assumptions.why_not_ready(options)
         with Attempt(self) as attempt:
             with self._lock:
-                proposal = self._propose(signature, options, calls) if not_ready is None else not_ready
+                proposal = self._propose(signature, options, calls, at_once) if not_ready is None else not_ready
                 if isinstance(proposal, Speculation):
                     attempt.begin(proposal)
                 self.log.record(signature)
@@ -155,11 +156,11 @@ class VersionMaker(Generic[Log]):
         outcome = self.make(flat, signatures[-1], options)
         return isinstance(outcome, Version) or outcome is Reason.COMPILING
 
-    def _propose(self, signature: Signature, options: Options, calls: int) -> Speculation | Reason:
+    def _propose(self, signature: Signature, options: Options, calls: int, at_once: bool) -> Speculation | Reason:
         log = self.log
         if isinstance(log, SpeculationLog):
-            if self.context.is_region and not log.within_strategy:
-                options = replace(options, num_profiled_runs=0)  # its program's profile was its own
+            if at_once or self.context.is_region and not log.within_strategy:
+                options = replace(options, num_profiled_runs=0)  # of a region its program's profile was its own
             # calls under other options saw less
             profiled = self.context.history.counts["profiled_runs"] if self._assumptions is None else self._assumptions.runs
             if not self.table.versions and profiled < options.num_profiled_runs:

@@ -18,6 +18,7 @@ from tierup.runtime.interpreter.memory import Memory
 from tierup.runtime.interpreter.names import Names
 
 _FOREVER = str((1 << 63) - 1)  # a trip count that means "as long as the condition holds"
+_ROUNDS = 16  # of a loop, a power of two, from one poll to the next: a poll costs what one round of a small body does
 _MAX_DEPTH = 90  # Python's tokenizer takes 100 levels of indentation
 _MAX_LOOPS = 19  # and its compiler 20 nested loops
 
@@ -48,10 +49,10 @@ class Source:
 
 
 class FunctionEmitter:
-    """Emits one function. `globals_`: Global.path -> its name in the source."""
+    """Emits one function. `globals_`: Global.path -> its name in the source. `polls`: its loops call `poll`."""
 
-    def __init__(self, source: Source, memory: Memory, globals_: dict[str, str]) -> None:
-        self.source = source
+    def __init__(self, source: Source, memory: Memory, globals_: dict[str, str], polls: bool = False) -> None:
+        self.source, self.polls = source, polls
         self.memory = memory
         self.globals = globals_
         self.names = Names(globals_.values())
@@ -184,7 +185,7 @@ class FunctionEmitter:
         self.loops += 1
         targets = self._enter(node, carried, depth, dead)
         condition, after = node.condition, body.yields[0]
-        counts = bool(self.reads[counter])
+        counts = bool(self.reads[counter]) or self.polls
         if condition == after == "True":
             opening, test = f"for {self.variable(counter) if counts else '_'} in range({self.text(node.trip)}):", ""
         else:
@@ -199,6 +200,8 @@ class FunctionEmitter:
         if test and not opening.startswith("while"):
             self.source.add(depth + 1, f"if not {test}:")
             self.source.add(depth + 2, "break")
+        if self.polls:
+            self.source.add(depth + 1, f"if not {self.variable(counter)} & {_ROUNDS - 1}: poll()")
         self._name_carried(body, targets)
         self._body(body, depth + 1, {c: None for c in carried if c.memory})
         self._hand_on(body, body.yields[1:] + ([after] if test else []), targets + ([test] if test else []), depth + 1)

@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Iterable
 
-_OURS = frozenset({"fail", "record", "ndarray", "dtypes", "all_dtypes", "inf", "nan"})
+_OURS = frozenset({"fail", "record", "poll", "ndarray", "dtypes", "all_dtypes", "inf", "nan"})
 _RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins)) | _OURS
 _NOT_WORD = re.compile(r"\W")
 

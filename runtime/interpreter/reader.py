@@ -40,7 +40,8 @@ def _hint(kernel: str) -> str:
 
 class Reader:
     """Reads the functions that an entry reaches. `record`: keep profile ops as statements. `sites`: what stands for functions.
-    `fail`: guards ask whether they must fail. `handlers`: of the ops that are no rows of the table, by name."""
+    `fail`: guards ask whether they must fail. `polls`: loops ask whether to go on. `handlers`: of the ops that are no rows of the table,
+    by name."""
 
     def __init__(
         self,
@@ -50,10 +51,12 @@ class Reader:
         record: bool,
         sites: Mapping[str, object],
         fail: bool = False,
+        polls: bool = False,
     ) -> None:
         self.record = record
         self.fail = fail
-        self.hooks: list[Piece] = [name for name, wanted in (("record", record), ("fail", fail)) if wanted]  # parameters of every function
+        hooks = ("record", record), ("fail", fail), ("poll", polls)
+        self.hooks: list[Piece] = [name for name, wanted in hooks if wanted]  # parameters of every function
         self.sites = sites
         self.functions: dict[str, Function] = {}  # those read, in the order they were met
         self.constants: dict[str, object] = {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 
 from tierup.dialect.base.records import cached_property, dataclass
 from tierup.dialect.optable.kernels.arrays import quiet
-from tierup.runtime.base.errors import Origin, locate
+from tierup.runtime.base.errors import Origin, RunsLong, locate
 from tierup.runtime.interpreter.parameters import NATIVE, REAL, Parameter
 
 Record = Callable[[int, object], object]
@@ -53,6 +55,7 @@ class Tier0:
     fails: bool = False
     detached: tuple[int, ...] = ()  # the results that PyTorch is to give detached
     sizing: frozenset[int] = frozenset()  # the int arguments that sizes hang on
+    polls: bool = False  # a run can be left in its loops, and begun anew: `call_within`
 
     def __call__(self, *leaves: object, **hooks: Callable[..., object]) -> Any:
         """Run the program: see `call`."""
@@ -120,6 +123,25 @@ class Tier0:
                     raise
 
             return call_recording
+
+        return self._within(None) if self.polls else self._calling(function)
+
+    def call_within(self, seconds: float, *leaves: object) -> Any:
+        """As `call`, of a program that polls. Raises RunsLong in a loop after so many seconds of this thread's processor time: of the
+        arguments that the program writes, parts may be written by then."""
+        return self._within(time.thread_time() + seconds)(*leaves)
+
+    def _within(self, until: float | None) -> Callable[..., Any]:
+        """`function` with the hook that its loops call."""
+
+        def poll() -> None:
+            if until is not None and time.thread_time() > until:
+                raise RunsLong
+
+        return self._calling(partial(self.function, poll))
+
+    def _calling(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        failed = self._failed
 
         def call(*leaves: object) -> Any:
             try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tierup.dialect import optable
 from tierup.dialect.analysis.sizing import sizing_arguments
 from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import IN_NO_GRAD
 from tierup.dialect.ir.structure import CASTS, last_of, maker
-from tierup.dialect.ir.walking import function_names, symbol_of
+from tierup.dialect.ir.walking import function_names, symbol_of, torch_name, walk
 from tierup.dialect.mlir import ir
 from tierup.dialect.optable.core import Aliasing
 from tierup.dialect.optable.rows import row_of
@@ -62,7 +63,8 @@ _HANDLERS = {**tierup_ops.HANDLERS, **structural.HANDLERS}
 
 
 def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, sites: Mapping[str, object], fail: bool) -> Tier0:
-    reader = Reader(declared, _HANDLERS, record=record, sites=sites, fail=fail)
+    polls = not (record or fail or sites) and _loops_and_may_begin_anew(declared)
+    reader = Reader(declared, _HANDLERS, record=record, sites=sites, fail=fail, polls=polls)
     functions = reader.program(entry)
     memory = Memory(functions, entry)
     func = declared[entry]
@@ -81,7 +83,7 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
     constants = {globals_[name]: value for name, value in reader.constants.items() if name in globals_}  # others nobody reads
     header = [str(hook) for hook in reader.hooks]
     for name, function in functions.items():
-        emitter = FunctionEmitter(source, memory, globals_)
+        emitter = FunctionEmitter(source, memory, globals_, polls)
         prologue = []
         if name == entry:
             for argument, parameter in zip(function.body.arguments, parameters, strict=True):
@@ -97,7 +99,16 @@ def _translate(declared: Mapping[str, ir.Operation], entry: str, record: bool, s
         emitter.emit(function, header, prologue, as_tuple=returns and _is_ambiguous(declared[name], functions))
     bindings = {name: path for path, name in globals_.items() if ":" in path}
     text, detached, sizing = source.text(), _detached(func), sizing_arguments({name: declared[name] for name in functions}, entry)
-    return Tier0(entry, globals_[f"@{entry}"], text, parameters, source.origins, bindings, constants, record, fail, detached, sizing)
+    return Tier0(
+        entry, globals_[f"@{entry}"], text, parameters, source.origins, bindings, constants, record, fail, detached, sizing, polls
+    )
+
+
+def _loops_and_may_begin_anew(declared: Mapping[str, ir.Operation]) -> bool:
+    """Whether there is a loop, and all that a run which is broken off leaves behind are writes to arguments."""
+    names = {torch_name(op) if op.name == "torch.operator" else op.name for func in declared.values() for op in walk(func)}
+    rows = filter(None, map(optable.lookup, names))
+    return "torch.prim.Loop" in names and not any(row.random or row.acts or optable.is_foreign(row) for row in rows)
 
 
 def _detached(func: ir.Operation) -> tuple[int, ...]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account import last_plan
 from tierup.runtime.account.last_plan import ExecutedPlan
 from tierup.runtime.account.times import TIER0, During
 from tierup.runtime.arguments.signature import Signature, signature_of
+from tierup.runtime.base.errors import RunsLong
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.interpreter.tier0 import Tier0
 from tierup.runtime.programs.given import Given
 
+_MOST_COPIED = 1 << 28  # bytes: some 0.1 s
 BAILOUT = '"tierup.bailout"('  # as a text of MLIR has it: no op of the tierup dialect has another form
 
 
@@ -90,7 +96,29 @@ class Program:
 
     def run(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flat results of a call in tier 0. Raises what the program raises, with the user's line in the message."""
+        return self._run(self.tier0.call, flat)
+
+    def can_be_left(self, flat: tuple[Any, ...]) -> bool:
+        """Whether `run_within` can leave such a call: the program has loops, and of what it writes a copy costs little beside them."""
+        return self.tier0.polls and sum(array.nbytes for array in self._written(flat)) <= _MOST_COPIED
+
+    def run_within(self, flat: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
+        """As `run`. Raises RunsLong, with all arguments as they were, in a loop after so many seconds of this thread's processor time."""
+        before = [(array, array.copy()) for array in self._written(flat)]
+        try:
+            return self._run(partial(self.tier0.call_within, seconds), flat)
+        except RunsLong:
+            for array, contents in before:
+                array[...] = contents
+            raise
+
+    def _run(self, call: Callable[..., Any], flat: tuple[Any, ...]) -> tuple[Any, ...]:
         with During(TIER0):
-            result = self.tier0.call(*flat)
+            result = call(*flat)
         last_plan.note(self)
         return result if isinstance(result, tuple) else () if result is None else (result,)
+
+    def _written(self, flat: tuple[Any, ...]) -> list[np.ndarray]:
+        """The arrays among the arguments that the program may write, and can."""
+        pairs = zip(flat, self.tier0.parameters, strict=True)
+        return [leaf for leaf, parameter in pairs if parameter.written and isinstance(leaf, np.ndarray) and leaf.flags.writeable]

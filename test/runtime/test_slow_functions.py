@@ -4,6 +4,7 @@ The clock here is the CPU time of the thread: on a busy machine another process 
 """
 
 import linecache
+import re
 from collections.abc import Callable, Iterator
 from time import thread_time
 from typing import Any
@@ -440,9 +441,23 @@ def test_a_function_that_is_slow_at_first_alone(clock: Clock) -> None:
 
     for _ in range(3):
         clock.call(once, np.ones(16))
-    assert said_of(once).startswith("Slow in its first calls alone: they load the compiler and compile (")
+    assert re.match(r"Slow in its first calls alone: they (import modules \(.*|build graphs \(.*)?compile \(", said_of(once))
     assert "too seldom" not in once.explain()
     adds_up(once, clock)
+
+
+def test_a_first_call_that_takes_long_in_tier_0_is_said_to(clock: Clock) -> None:
+    @tierup.jit
+    def total(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+        return s
+
+    for _ in range(20):
+        clock.call(total, np.ones(50))
+    total._facts().times[0].seconds[times.TIER0] += 5.0
+    assert re.match(r"Slow in its first calls alone: they .*run in tier 0 \(5", said_of(total)), total.explain()
 
 
 def test_a_reset_forgets_the_times() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import CodeType
@@ -22,6 +23,7 @@ from tierup.runtime.functions.verdict.cause import Cause, Facts, listed
 _MANY_LEAVES = 32
 _FEW = 4  # calls of another dtype that are no drift yet
 _OFTEN = 64  # calls
+_OURS = re.compile(r"_\d+")  # what a part of a function is given that has no name in it: who names it says nothing
 _MUCH = 0.15  # of a function's time
 
 
@@ -151,7 +153,7 @@ def changing_settings(facts: Facts) -> Iterator[Cause]:
             if constant.access.root == "argument" and constant.kind == "value":
                 known = values.setdefault(str(constant.access), {})
                 known[repr(constant.value)] = known.get(repr(constant.value), 0) + variant.executor.calls()
-    changing = {name: found for name, found in values.items() if len(found) > 1}
+    changing = {name: found for name, found in values.items() if len(found) > 1 and not _OURS.fullmatch(name)}
     if not changing:
         return
     name, found = max(changing.items(), key=lambda item: len(item[1]))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from tierup.dialect import optable
 from tierup.dialect.base.spelling import short_time
 from tierup.dialect.speculation.reasons import Reason
-from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, PYTHON, TIER0
-from tierup.runtime.functions.verdict.cause import ONCE, Cause, Facts, listed
+from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, PYTHON, START_UP, TIER0, WAITING
+from tierup.runtime.functions.verdict.cause import Cause, Facts, listed
 
 _TINY = 3e-6  # seconds of a call that does too little
 _OFTEN = 500  # calls
@@ -233,22 +233,29 @@ _REFUSED = {
 }
 
 
+_FIRST = {
+    START_UP: "import modules", GRAPHS: "build graphs", COMPILING: "compile", LOADING: "load code", WAITING: "wait for the compiler",
+    TIER0: "run in tier 0",
+}  # fmt: skip
+
+
 def first_calls(facts: Facts) -> Iterator[Cause]:
     """What every program pays once in a process, or once on a machine."""
-    seconds = facts.once
+    stats = facts.stats
+    is_left = stats.hits and not (stats.misses or stats.interpreted or stats.raised or facts.left or facts.in_parts)  # tier 0, after them
+    seconds = facts.once + (facts.seconds[TIER0] if is_left else 0.0)
     if seconds < 0.2 * facts.total:
         return
-    parts = [f"{part} {short_time(facts.seconds[part])}" for part in ONCE if facts.seconds[part] > 0.05 * seconds]
+    parts = [f"{does} ({short_time(facts.seconds[part])})" for part, does in _FIRST.items() if facts.seconds[part] > 0.05 * seconds]
     calls = "its one call" if facts.stats.calls == 1 else "its calls" if facts.in_parts else f"all {facts.stats.calls} calls"
     versions = [version for executor in facts.executors for version in executor.versions]
     if versions and all(version.compiled.from_disk for version in versions):
-        what, remedy = "they load what was compiled before", "nothing: a process does so once"
+        remedy = "nothing: a process does so once"
     else:
-        what = "they load the compiler and compile"
         remedy = "nothing for the next run, which finds the code on disk; compile='background', or compile_budget=seconds, lets calls go "
         remedy += "on meanwhile"
     yield Cause(
-        f"{what} ({listed(parts)}); besides, {calls} took {short_time(facts.recurring)}",
+        f"they {listed(parts)}; besides, {calls} took {short_time(facts.total - seconds)}",
         remedy,
         seconds, facts.graphs + facts.stats.compiles, facts.line, once=True,
     )  # fmt: skip
