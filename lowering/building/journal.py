@@ -20,7 +20,7 @@ from operator import mul
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import SIGNED_INDEX, Scalar, bytes_of, maximum, minimum, of
-from tierup.lowering.building.loops import Span, carried, either, nest, when
+from tierup.lowering.building.loops import Span, carried, either, nest, twice, when
 
 ONCE = "tierup.once"  # of a copy that is made once a call at most, though it stands in a loop
 TWICE = "tierup.twice"  # of a loop that is there with notes and without
@@ -84,20 +84,11 @@ class Journal:
     def twice(self, loop: ir.Operation) -> None:
         """Have a copy of a loop run where nothing is noted any more: notes go into the loop itself. Once for a loop."""
 
-        def as_it_was() -> list[ir.Value]:
-            return list(loop.clone(ip=ir.InsertionPoint.current).results)
-
-        def noting() -> list[ir.Value]:
-            b.take([loop])
-            return list(loop.results)
-
         if TWICE in loop.attributes:
             return
         loop.attributes[TWICE] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop):
-            results = either(self._is_copied(), [r.type for r in loop.results], as_it_was, noting)
-        for result, chosen in zip(loop.results, results, strict=True):
-            result.replace_all_uses_except(chosen, list(loop.block.operations)[-1].operation)
+            twice(loop, self._is_copied())
 
     def put_back(self) -> None:
         """Make the array what it was when the journal was made."""

@@ -64,3 +64,22 @@ def nest(sizes: Sequence[ir.Value], start: Sequence[ir.Value], body: Body) -> li
         return list(body([], list(start)))
     span = b.index(0), of(sizes[0]), b.index(1)
     return carried(span, start, lambda i, values: nest(sizes[1:], values, lambda inner, now: body([i, *inner], now)))
+
+
+def twice(loop: ir.Operation, condition: ir.Value) -> ir.Operation:
+    """Let a copy of a loop run where a condition holds, right before it, and the loop itself elsewhere. The copy."""
+    copies = list[ir.Operation]()
+
+    def copy() -> list[ir.Value]:
+        copies.append(loop.clone(ip=ir.InsertionPoint.current).operation)
+        return list(copies[0].results)
+
+    def itself() -> list[ir.Value]:
+        b.take([loop])
+        return list(loop.results)
+
+    with ir.InsertionPoint(loop):
+        results = either(condition, [r.type for r in loop.results], copy, itself)
+    for result, chosen in zip(loop.results, results, strict=True):
+        result.replace_all_uses_except(chosen, list(loop.block.operations)[-1].operation)
+    return copies[0]

@@ -128,7 +128,7 @@ BUFFERS = NamedPipeline(
         "canonicalize",  # a copy of memory to itself goes, once it is seen to be that
         "func.func(tierup-relax-reductions,tierup-fuse-rows)",
         "tierup-spare-handed-over",
-        "func.func(tierup-merge-kinds,tierup-choose-terms,tierup-poll-loops,tierup-write-arguments)",
+        "func.func(tierup-merge-kinds,tierup-choose-terms,tierup-poll-loops,tierup-hoist-checks,tierup-write-arguments)",
     ),
     leaves="buffers",
     fault="bufferise",

@@ -105,15 +105,18 @@ def _range_length(low: Scalar, high: Scalar, step: Scalar) -> Scalar:
     return select(step > 0, up, down)
 
 
-def _add_fits(x: Scalar, y: Scalar) -> Scalar:
+def add_fits(x: Scalar, y: Scalar) -> Scalar:
+    """Whether 64 bits hold the sum of two ints."""
     return (x + y < x).equals(y < 0)
 
 
-def _sub_fits(x: Scalar, y: Scalar) -> Scalar:
+def sub_fits(x: Scalar, y: Scalar) -> Scalar:
+    """Whether 64 bits hold the difference of two ints."""
     return (x - y > x).equals(y < 0)
 
 
-def _mul_fits(x: Scalar, y: Scalar) -> Scalar:
+def mul_fits(x: Scalar, y: Scalar) -> Scalar:
+    """Whether 64 bits hold the product of two ints."""
     low, high = halves_of_product(x, y)
     return high.equals(low >> 63)
 
@@ -168,7 +171,7 @@ _FORMULAS: dict[str, Formula] = {
     "aten.__lshift__.int": _lshift,
     "aten.__rshift__.int": _rshift,
     "tierup.within": lambda x, count: maximum(minimum(x, count - 1), 0),
-    **{f"tierup.{name}_fits": f for name, f in (("add", _add_fits), ("sub", _sub_fits), ("mul", _mul_fits), ("lshift", _lshift_fits))},
+    **{f"tierup.{name}_fits": f for name, f in (("add", add_fits), ("sub", sub_fits), ("mul", mul_fits), ("lshift", _lshift_fits))},
     "prim.max.int": maximum,
     "prim.min.int": minimum,
     "aten.__range_length": _range_length,
@@ -247,9 +250,9 @@ LOWERINGS: dict[str, Callable[[Call], Scalar]] = {
     **{name: _by(formula) for name, formula in _FORMULAS.items()},
     "aten.floordiv.int": _quotient,
     "aten.remainder.int": _remainder,
-    "aten.add.int": _checked("aten.add.int", _add_fits, lambda x, y: x < 0),
-    "aten.sub.int": _checked("aten.sub.int", _sub_fits, lambda x, y: x < 0),
-    "aten.mul.int": _checked("aten.mul.int", _mul_fits, lambda x, y: (x ^ y) < 0),
+    "aten.add.int": _checked("aten.add.int", add_fits, lambda x, y: x < 0),
+    "aten.sub.int": _checked("aten.sub.int", sub_fits, lambda x, y: x < 0),
+    "aten.mul.int": _checked("aten.mul.int", mul_fits, lambda x, y: (x ^ y) < 0),
     **{f"aten.{name}": _item for name in _ITEMS},
     "aten.size.int": lambda c: _length(c, c.integer(1)),
     "aten.numel": _numel,

@@ -40,3 +40,31 @@ def test_a_check_that_fails_in_any_round_leaves_what_python_leaves(name: str, tm
         assert alike(ending(f, left, at, 8), ending(plain, kept, at, 8), 0), (k, by)
         assert np.array_equal(left, kept), (k, by)
     assert f.stats().hits >= 4, f.explain()
+
+
+BY_ENDS = {
+    "sums": "s = 0.0\nfor i in range(low, high):\n    s += x[i + k]\nreturn s",
+    "differences": "s = 0.0\nfor i in range(low, high):\n    s += x[k - i] * x[i]\nreturn s",
+    "products": "s = 0.0\nfor i in range(low, high):\n    s += x[2 * i + k]\nreturn s",
+    "products_from_the_end": "s = 0.0\nfor i in range(5):\n    s += x[c + i * -3]\nreturn s",
+    "backwards": "for i in range(high, low, -1):\n    x[i] += 0.5 * x[i - k]\nreturn x",
+    "of_some_rounds": "for i in range(low, high):\n    if x[i + k] > 0.3:\n        x[i] += x[i + k]\nreturn x",
+    "counted_in_some_rounds": "for i in range(low, high):\n    if x[i] > 0.5:\n        k += 1\n        x[k] = x[i] * 0.5\nreturn x, k",
+    "counted_both_ways": "for i in range(low, high):\n    if x[i] > 0.5:\n        c -= 1\n    else:\n        c += 2\n    x[c] += 1.0\nreturn x",
+    "counted_by_what_wraps": f"for i in range(low, high):\n    x[c] += 1.0\n    c += {2**62}\nreturn x",
+    "rows": "m = x.reshape(4, 4)\ns = 0.0\nfor i in range(low, high):\n    for j in range(4):\n        s += m[i, j] * m[j, k]\nreturn s",
+}
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("name", BY_ENDS)
+def test_positions_with_ends_inside_beyond_and_counted_from_the_end_are_pythons(name: str, tmp_path: Path) -> None:
+    f, plain = both("x, low, high, k", f"c = np.zeros(1, np.int64)[0] + k\n{BY_ENDS[name]}", tmp_path)
+    start = np.random.default_rng(4).random(16)
+    ends = [(0, 5), (2, 4), (3, 7), (0, 16), (0, 17), (-3, 6), (-16, 16), (-17, 2), (9, 9), (-(2**63), -(2**63) + 3), (2**63 - 4, 2**63 - 1)]
+    for low, high in ends:
+        for k in (0, 1, 3, -1, -4, 7, 2**62, 2**63 - 1, -(2**63)):
+            left, kept = start.copy(), start.copy()
+            assert alike(ending(f, left, low, high, k), ending(plain, kept, low, high, k), 0), (low, high, k)
+            assert np.array_equal(left, kept), (low, high, k)
+    assert f.stats().hits >= 20, f.explain()
