@@ -376,6 +376,24 @@ def test_numpys_integers_pick_views_as_pythons_do(options):
             assert np.shares_memory(result, mine) == np.shares_memory(wanted, expected), i
 
 
+def element_at(x, i, j):
+    return x[i, j]
+
+
+def elements_at(x, i, j):
+    row = x[i] * 2
+    return row[j], [x[i][j], x.T[j, i]], x[i, j] + 1
+
+
+@pytest.mark.parametrize("function", [element_at, elements_at])
+def test_one_version_returns_elements_at_places_that_differ_in_each_call(function):
+    f, x = tierup.jit(function), np.arange(12.0).reshape(3, 4)
+    for i, j in np.ndindex(3, 4):
+        given, wanted = f(x, i, j), function(x, i, j)
+        assert repr(given) == repr(wanted)
+    assert (f.stats().hits, f.stats().compiles) == (11, 1), f.explain()
+
+
 def first_part(x):
     return x[0]
 

@@ -285,10 +285,11 @@ def is_scalar(frame: Frame, x: Array) -> ir.Value:
 
 
 def own_of_scalars(frame: Frame, x: Array) -> Array:
-    """The array that is returned: of its own where it is a view of a NumPy scalar, as NumPy's is; and where it is one of some scalars, of
-    which one may be an element of an argument."""
+    """The array that is returned: of its own where it is a view of a NumPy scalar, as NumPy's is; and where it is a scalar that is, or may
+    be, an element of an array: code for a view of an argument has the ints of its place compiled in."""
     is_choice = not isinstance(x.ssa.owner, ir.Block) and len(x.ssa.owner.operation.regions) > 0
-    if is_choice and x.rank == 0 and x.decays is True:
+    is_element = is_choice or any(load.ssa == x.ssa for load in x.loads)
+    if is_element and x.rank == 0 and x.decays is True:
         return replace(x, ssa=frame.em.numpy("aten.clone", [x.ssa, frame.em.none]), loads=())
     for load in x.loads:
         if load.ssa == x.ssa and x.decays is not False:
