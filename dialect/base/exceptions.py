@@ -19,6 +19,10 @@ class ValueUnanswerable(Unanswerable, ValueError):
     """A value of a kind that programs do not hold, as a complex number out of a power."""
 
 
+class Acted(Exception):
+    """A program of values came to what only the program that it was made of may do, once: nothing is done yet, and who asked runs that."""
+
+
 @cache
 def unanswerable(cls: type[Exception]) -> type[Exception]:
     """What stands for an exception of this built-in class, or of one of its subclasses, whose class or message only Python makes."""
@@ -45,7 +49,7 @@ INT_TOO_LARGE = "an int of more than 64 bits"  # what the check of native code s
 of_ufuncs: Any = np._core._exceptions  # type: ignore[attr-defined]  # private
 _NAMED: dict[str, type[Exception]] = {
     name: cls for name, cls in vars(builtins).items() if isinstance(cls, type) and issubclass(cls, Exception)
-} | {"AxisError": np.exceptions.AxisError, "UFuncTypeError": of_ufuncs.UFuncTypeError}
+} | {"AxisError": np.exceptions.AxisError, "UFuncTypeError": of_ufuncs.UFuncTypeError, "Acted": Acted}
 _CASTING = re.compile(
     r"Cannot cast ufunc '(\w+)' (in|out)put (?:(\d) )?from dtype\('(\w+)'\) to dtype\('(\w+)'\) with casting rule '(\w+)'"
 )

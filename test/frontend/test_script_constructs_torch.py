@@ -538,6 +538,69 @@ def test_warnings_are_pythons_at_the_users_line():
     assert ours.stats().hits > 0
 
 
+@pytest.mark.parametrize("wants_gradients", [False, True])
+def test_a_warning_that_is_given_once_is_no_part_of_the_graphs_after_it(wants_gradients):
+    def program(x):
+        warnings.warn("often")  # noqa: B028 - as users write it
+        return x.tanh() * 2
+
+    ours = from_torchscript(torch.jit.script(program))
+
+    def counts(action):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter(action)
+            for _ in range(3):
+                x = torch.ones(2, requires_grad=wants_gradients)
+                torch.testing.assert_close(ours(x).detach(), x.detach().tanh() * 2)
+                if wants_gradients:
+                    result = ours(x)
+                    result.sum().backward()
+                    torch.testing.assert_close(x.grad, 2 * (1 - x.detach().tanh() ** 2))
+        return len(found)
+
+    assert counts("default") == 1
+    assert "programs, 0 by the original program" in ours.explain() if wants_gradients else ours.stats().hits == 1, ours.explain()
+    assert counts("always") == (6 if wants_gradients else 3)
+    assert counts("ignore") == 0
+
+
+def test_a_branch_that_warns_costs_no_gradient_where_it_is_not_taken():
+    def program(x, y):
+        return F.mse_loss(torch.tanh(x), y)
+
+    ours = from_torchscript(torch.jit.script(program))
+    warned = []
+    for n in (3, 3, 3, 1, 3):
+        x, y = torch.linspace(-1, 1, 3, requires_grad=True), torch.full((n,), 0.5)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            ours(x, y).backward()
+        warned.append(len(found))
+        (expected,) = torch.autograd.grad(((torch.tanh(x) - y) ** 2).mean(), x)
+        torch.testing.assert_close(x.grad, expected)
+    assert warned == [0, 0, 0, 1, 0]
+    assert "programs, 1 by the original program" in ours.explain()
+
+
+def test_what_a_program_drew_before_it_warned_is_drawn_again_by_pytorch():
+    def program(x):
+        y = x * torch.rand(3)
+        if bool(x.sum() > 0):
+            warnings.warn("positive")  # noqa: B028 - as users write it
+        return y * 2
+
+    ours = from_torchscript(torch.jit.script(program))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", message="positive")
+        for sign in (-1.0, -1.0, 1.0):
+            x = torch.full((3,), sign, requires_grad=True)
+            torch.manual_seed(5)
+            expected = program(x)
+            torch.manual_seed(5)
+            torch.testing.assert_close(ours(x), expected)
+
+
 class Block(nn.Module):
     def __init__(self, momentum):
         super().__init__()

@@ -211,3 +211,23 @@ _warned: dict[str, dict[Any, Any]] = {}  # by file, what `warnings` notes in a m
 def warn(message: str, file: str, line: int) -> None:
     """aten.warn: a UserWarning at the user's line."""
     warnings.warn_explicit(message, UserWarning, file, line, registry=_warned.setdefault(file, {}))
+
+
+def note_warning(message: str, file: str, line: int) -> None:
+    """Somebody else gave it: as if it had been given here."""
+    _warned.setdefault(file, {})[message, UserWarning, line] = True
+
+
+def is_heard(message: str, file: str, line: int) -> bool:
+    """Whether `warn` would do anything: not where a filter of `warnings` ignores it, or lets a line warn once, and this one has."""
+    for action, text, category, module, at in warnings.filters:  # noqa: B007 - read behind the loop
+        if issubclass(UserWarning, category) and at in (0, line) and _fits(text, message) and _fits(module, file.removesuffix(".py")):
+            break
+    else:
+        action = warnings.defaultaction  # type: ignore[attr-defined]  # no stub has it
+    return action != "ignore" and (action in ("always", "all", "error") or (message, UserWarning, line) not in _warned.get(file, ()))
+
+
+def _fits(pattern: Any, text: str) -> bool:
+    """Whether a filter's pattern fits; Python's own filters have plain texts."""
+    return pattern is None or (pattern == text if isinstance(pattern, str) else pattern.match(text) is not None)

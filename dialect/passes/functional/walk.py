@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from tierup.dialect.base.exceptions import Acted
 from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS, TERMINATORS, attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
@@ -222,7 +223,8 @@ class Walker:
         stand_ins = [_STAND_INS.get(str(r.type)) for r in op.results]
         if at is None or None in stand_ins:
             raise Acts(op, what)
-        ir.Operation.create("torch.prim.RaiseException", [], [constant(what, self.ip, op.location)] * 2, loc=op.location, ip=self.ip)
+        said = [constant(text, self.ip, op.location) for text in (what, Acted.__name__)]
+        ir.Operation.create("torch.prim.RaiseException", [], said, loc=op.location, ip=self.ip)
         for result, stand_in in zip(op.results, stand_ins, strict=True):  # nobody gets to read them
             self.bind(result, constant(stand_in, self.ip, op.location))
 

@@ -109,7 +109,12 @@ class _Call:
         """The tensors that autograd takes for made by this call, in grad mode off."""
         pair = self.pair
         self.generator = torch.get_rng_state() if pair.draws else None  # for who runs forward again
-        results, pullback = pair.run(self.leaves, 1)
+        try:
+            results, pullback = pair.run(self.leaves, 1)
+        except NotDifferentiable:  # who answers in its place draws again
+            if self.generator is not None:
+                torch.set_rng_state(self.generator)
+            raise
         first_content = len(results) - len(pair.written)
         self.refuse_leaves(results[first_content:])
         self.flows = pullback.flows

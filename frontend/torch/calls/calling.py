@@ -114,7 +114,10 @@ def _under_autograd(
         if eager is None:
             raise
         executor.history.emit(EventKind.FALLBACK, Reason.NO_GRADIENT, guard=str(e), action="ran the original program through PyTorch")
-        return _by_the_original(function, eager, args, kwargs)
+        found = _by_the_original(function, eager, args, kwargs)
+        if attributes is not None:
+            attributes.note_warnings()
+        return found
     return unflatten(variant.built.output, found)
 
 

@@ -191,8 +191,6 @@ class Builder:
         operands = self._grad_mode.operands(name, operands)
         row = optable.lookup(name)
         if row is not None and row.acts:
-            self._grad_mode.refuse(f"{name} acts: only tier 0 does that, once a call")
-        if row is not None and row.acts:
             made = self.em.create("torch.operator", operands, types, {"name": ir.StringAttr.get(name, self.em.context)}).results
         else:
             made = memory_formats.emitted(self.em, name, operands, types)

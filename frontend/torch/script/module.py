@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any, NoReturn
 
 from tierup.dialect.base import dtypes, forking
 from tierup.dialect.base.dtypes import DType
-from tierup.dialect.optable.kernels import script_objects, torch_tensors
+from tierup.dialect.optable.kernels import script, script_objects, torch_tensors
 from tierup.dialect.speculation.reasons import Reason
 from tierup.frontend.torch.errors import LeftToPyTorch, UnsupportedProgram
 from tierup.runtime.arguments.hidden import Access, HiddenInput
@@ -85,6 +86,9 @@ class Attributes:
         self._dotted: dict[str, str] = {}  # name of the input -> path of the attribute
         self._numbers: dict[int, int] = {}  # of modules, by their ids
         self._process: dict[str, bool] = {}  # what the process said; never changed: another takes its place
+        self._heard: dict[tuple[str, str, int], bool] = {}  # of warnings (text, file, line): whether giving one does anything
+        self._surely: list[tuple[str, str, int]] = []  # those that each call gives
+        self._filters: list[Any] = []  # of `warnings`, when that was so
         self._gradients: list[tuple[Any, str, tuple[Any, ...], bool]] = []  # owner, attribute, where in it, whether it requires a gradient
         self.left: tuple[str, Reason] | None = None  # why PyTorch runs the program as it is, whatever it is called with
         self.is_set = False  # whether a program sets attributes, at once
@@ -153,6 +157,21 @@ class Attributes:
             if name not in self._process:
                 self._process = {**self._process, name: _setting(name)}
             return self._process[name]
+
+    def is_heard(self, message: str, file: str, line: int, surely: bool) -> bool:
+        """Whether a warning that the program gives does anything, which then is part of the graph: one that was given, and is given once
+        under the filters of `warnings`, does not. `surely`: each call gives it."""
+        with self._noting:
+            self._filters = [*warnings.filters]
+            self._heard = {**self._heard, (message, file, line): script.is_heard(message, file, line)}
+            if surely:
+                self._surely.append((message, file, line))
+        return self._heard[message, file, line]
+
+    def note_warnings(self) -> None:
+        """PyTorch ran the program to its end, and gave its warnings."""
+        for warning in self._surely:
+            script.note_warning(*warning)
 
     def requires_grad(self, owner: Any, name: str, place: tuple[Any, ...] = ()) -> bool:
         """Whether a tensor attribute, or one at a place in it, requires a gradient, which then is part of the graph."""
@@ -288,6 +307,11 @@ class Attributes:
         for name, said in self._process.items():
             if _setting(name) != said:
                 return False
+        if self._heard:
+            are_same = self._filters == warnings.filters  # what is not heard under the same filters stays so
+            for warning, said in self._heard.items():
+                if not (are_same and not said) and script.is_heard(*warning) != said:
+                    return False
         for owner, name, place, said in self._gradients:
             if torch_tensors.requires_grad(_at(owner.getattr(name), place)) != said:
                 return False

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tierup.dialect.base import forking
+from tierup.dialect.base.exceptions import Acted
 from tierup.dialect.base.records import dataclass
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.stats import Stats
@@ -120,10 +121,13 @@ class Pair:
     def run(self, flat: tuple[Any, ...], order: int) -> tuple[tuple[Any, ...], Pullback]:
         """The flat results of a call by the forward program, and what gives the gradients. `order`: as of the function `forward`."""
         through = None
-        if order > 1 and any(capture.kind != "argument" for capture in self.captures):
-            handed, through = self.forward.gradients.forward(flat, self.wrt, order - 1)
-        else:
-            handed = self.forward.call(flat)
+        try:
+            if order > 1 and any(capture.kind != "argument" for capture in self.captures):
+                handed, through = self.forward.gradients.forward(flat, self.wrt, order - 1)
+            else:
+                handed = self.forward.call(flat)
+        except Acted as e:
+            raise NotDifferentiable(f"{self._owner.name} has no gradient on this path: {e}") from e
         count = len(handed) - sum([capture.kind == "saved" for capture in self.captures])
         places = {"argument": flat, "result": handed[:count], "saved": handed[count:]}
         results, flags = handed[: count - self._flags], handed[count - self._flags : count]

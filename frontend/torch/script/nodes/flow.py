@@ -20,6 +20,7 @@ from tierup.frontend.torch.script.builder import Builder, OutOfSight, nodes_of
 from tierup.frontend.torch.script.nodes import objects
 from tierup.frontend.torch.script.nodes import queries as script_queries
 from tierup.frontend.torch.script.nodes.containers import grown_in, is_result, set_in
+from tierup.frontend.torch.script.nodes.queries import known
 from tierup.frontend.torch.script.nodes.values import cast
 from tierup.frontend.torch.script.places import place_of
 from tierup.frontend.torch.script.types import spelled
@@ -73,7 +74,10 @@ def _not(builder: Builder, node: Any) -> None:
 def _warn(builder: Builder, node: Any) -> None:
     by_script.known("aten.warn", None)
     file, line = place_of(node) or (builder.name, 0)
-    builder.emit("aten.warn", [builder.operands(node)[0], builder.em.str(file), builder.em.int(line)], [])
+    (message, *_) = builder.operands(node)
+    said = known(builder, message)
+    if not isinstance(said, str) or builder.attributes.is_heard(said, file, line, surely=builder.em.depth == 0):
+        builder.emit("aten.warn", [message, builder.em.str(file), builder.em.int(line)], [])
 
 
 def _raise(builder: Builder, node: Any) -> None:
