@@ -43,9 +43,9 @@ _SHORTEST = 0.1  # seconds of processor time that a loop has in tier 0, however 
 
 
 def patience(program: Program) -> float:
-    """How many seconds a program's loops may run in tier 0 before a version is made at once: what a compile takes. Whether it was worth
-    it or not, no call then takes twice as long as it could have."""
-    return max(_SHORTEST, guess.seconds(ops_in(program.graph)))
+    """How many seconds a program's loops may run in tier 0 before a version is made at once: a quarter of what a compile takes, which the
+    next call would ask for anyway."""
+    return max(_SHORTEST, guess.seconds(ops_in(program.graph)) / 4)
 
 
 class Life:
@@ -159,7 +159,7 @@ class Life:
             raise
 
     def _answer_miss(self, flat: Flat, signature: Signature, reason: Reason, options: Options) -> Flat:
-        """Tier 0, recording in mid-program where assumptions are made there; left where a loop runs for longer than a compile takes."""
+        """Tier 0, recording in mid-program where assumptions are made there; left where a loop runs long."""
         self.misses.refuse(reason, options)
         self.misses.warn_of_limit(signature, reason, options, self.maker.log)
         if self._can_be_left(flat, reason, options):
