@@ -39,11 +39,11 @@ def same(f: Callable[..., Any], calls: list[tuple[Any, ...]]) -> Any:
     return native
 
 
-def divided(a: int, b: int) -> tuple[int, int, bool, bool, int]:
+def divided(a: int, b: int) -> tuple[int, int, bool, bool, int, int, int]:
     zero, truth = a % b == 0, False
     if a % b:
         truth = True
-    return a // b, a % b, zero, truth, (a % 8) + 16 * (a % -8) + 256 * (a // -8)
+    return a // b, a % b, zero, truth, (a % 8) + 16 * (a % -8) + 256 * (a // -8), a // 7, a // 10
 
 
 EDGES = [0, 1, -1, 2, -2, 3, -3, 7, -7, 8, -8, 63, MOST, -MOST, -MOST - 1, 1 << 32, -(1 << 32)]
@@ -67,7 +67,7 @@ _DIVIDED = jit(divided, weigh=False)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
 def test_remainders_of_elements_are_numpys(dtype: type[Any]) -> None:
     def left(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.stack([a % b, a % dtype(8), a % dtype(7), a // b])
+        return np.stack([a % b, a % dtype(8), a % dtype(7), a // b, a // dtype(7)])
 
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     a = np.array([low, low + 1, 0, 1, 6, 7, 8, 9, high - 1, high], dtype)

@@ -2,8 +2,9 @@
 
     while n > 0: n >>= 1        while n: n //= 10        while n: n &= n - 1        while b: a, b = b, a % b
 
-Each round of the first three takes a bit off a number that is not negative; of what NumPy's elements hold, where the least int minus 1 is
-the greatest one, the third does so of any. The last one halves in two rounds (Lamé, 1844): remainders have the sign of what they are by.
+Each round of the first three takes a bit off a number that is not negative, and so they do of a NumPy element that the condition says is
+positive; the third does so of any element, where the least int minus 1 is the greatest one. The last one halves in two rounds (Lamé, 1844):
+remainders have the sign of what they are by.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def has_few_rounds(loop: ir.Operation, known: Positions) -> bool:
     if any("tensor" in (type_ := str(v.type)) and not type_.startswith("!torch.vtensor<[],si") for v in taken):
         return False
     pairs = list(zip(taken, given, strict=True))
-    return any(_is_halved(old, new, pairs, known) for new in _never_zero(condition) for old in _before(new, pairs))
+    halved = any(_is_halved(old, new, pairs, known) for new in _never_zero(condition) for old in _before(new, pairs))
+    return halved or any(_is_halved_element(old, new) for new in _positive_elements(condition) for old in _before(new, pairs))
 
 
 def _before(new: ir.Value, pairs: Sequence[tuple[ir.Value, ir.Value]]) -> list[ir.Value]:
@@ -41,11 +43,29 @@ def _never_zero(condition: ir.Value) -> Iterator[ir.Value]:
             yield left
         elif right is not None and (int_of(left) or 0) > number:
             yield right
+    yield from _positive_elements(condition)
+    element = _element(condition)
+    if element is not None:
+        yield _against_zero(element, "aten.ne.Scalar") or element
+
+
+def _positive_elements(condition: ir.Value) -> list[ir.Value]:
+    """The element that is greater than 0 where a condition holds."""
+    element = _element(condition)
+    found = None if element is None else _against_zero(element, "aten.gt.Scalar")
+    return [] if found is None else [found]
+
+
+def _element(condition: ir.Value) -> ir.Value | None:
+    """The element of which a condition is the truth."""
     op = _maker(condition)
-    if op is not None and torch_name(op) == "aten.Bool.Tensor":
-        asked = _maker(op.operands[0])
-        compared = asked is not None and torch_name(asked) == "aten.ne.Scalar" and int_of(asked.operands[1]) == 0
-        yield asked.operands[0] if asked is not None and compared else op.operands[0]
+    return op.operands[0] if op is not None and torch_name(op) == "aten.Bool.Tensor" else None
+
+
+def _against_zero(value: ir.Value, name: str) -> ir.Value | None:
+    """What is compared with 0."""
+    op = _maker(value)
+    return op.operands[0] if op is not None and torch_name(op) == name and int_of(op.operands[1]) == 0 else None
 
 
 def _is_halved(old: ir.Value, new: ir.Value, pairs: Sequence[tuple[ir.Value, ir.Value]], known: Positions) -> bool:
@@ -64,6 +84,26 @@ def _is_halved(old: ir.Value, new: ir.Value, pairs: Sequence[tuple[ir.Value, ir.
         case "aten.remainder.int":
             return y == old and (x, old) in pairs
     return False
+
+
+def _is_halved_element(old: ir.Value, new: ir.Value) -> bool:
+    """Whether a round hands on half, or less, of the element that it took."""
+    op = _maker(new)
+    if op is None or op.operands[0] != old:
+        return False
+    match torch_name(op):
+        case "aten.bitwise_right_shift.Tensor":
+            return 0 < (_number_of_dtype(op.operands[1]) or 0) < 64
+        case "aten.floor_divide.Scalar":
+            return (int_of(op.operands[1]) or 0) >= 2
+    return False
+
+
+def _number_of_dtype(value: ir.Value) -> int | None:
+    """The number of Python's that was made an element of another's dtype, as 1 of that dtype times it."""
+    op = _maker(value)
+    one = _maker(op.operands[0]) if op is not None and torch_name(op) == "aten.mul.Scalar" else None
+    return int_of(op.operands[1]) if op is not None and one is not None and torch_name(one) == "aten.new_ones" else None
 
 
 def _is_one_less(value: ir.Value, than: ir.Value) -> bool:

@@ -7,10 +7,8 @@ from tierup.lowering.building.arith import INDEX, Scalar, maximum, minimum, sele
 
 
 def position(index: Scalar, size: Scalar, *, from_end: bool) -> Scalar:
-    """`index` as a position within [0, size): clamped, after counting negative ones from the end when `from_end`. For a size of
-    0 the position is 0: the caller sees to it that nothing is there to be read."""
+    """`index` as a position within [0, size): clamped; `from_end`: negative ones are counted from the end. For a size of 0 the position
+    is 0: the caller sees to it that nothing is there to be read. Clamped is the index itself, of which a check before says that it fits."""
     length = size.cast(dtypes.i64)
-    at = index.cast(dtypes.i64)
-    if from_end:
-        at = select(at < 0, at + length, at)
-    return maximum(minimum(at, length - 1), 0).cast(INDEX)
+    inside = maximum(minimum(index.cast(dtypes.i64), length - 1), -length if from_end else 0)
+    return (select(inside < 0, inside + length, inside) if from_end else inside).cast(INDEX)

@@ -106,12 +106,17 @@ class Scalars(Elements):
         return x.call("arith.remsi" if x.signed else "arith.remui", self._safe(x, y))
 
     def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
-        """x / y of integers, rounded down. By a power of 2 that is a shift, which LLVM does not see in the remainder's sign."""
+        """x / y of integers, rounded down. By a power of 2 that is a shift, which LLVM does not see in the remainder's sign; by another
+        positive number a negative x has ~(~x / y), and LLVM sees where none is negative."""
         divisor = known(y)
         if _is_power_of_2(divisor):
             return x.call("arith.shrsi" if x.signed else "arith.shrui", constant(divisor.bit_length() - 1, x.dtype))
         if not x.signed:
             return x.call("arith.divui", self._safe(x, y))
+        if self._by_positive or divisor is not None and divisor > 0:
+            negative = x < 0
+            quotient = select(negative, ~x, x).call("arith.divui", y)
+            return select(negative, ~quotient, quotient)
         safe = self._safe(x, y)
         quotient = x.call("arith.divsi", safe)
         remainder = x - quotient * safe

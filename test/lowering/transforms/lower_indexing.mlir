@@ -36,6 +36,20 @@ func.func @scatter(%x: !torch.vtensor<[5],f32>, %at: !torch.vtensor<[3],si64>, %
 }
 
 // -----
+// Of indices that may count from the end it is the index that is kept in range: what checks it says so to LLVM.
+// CHECK-LABEL: func.func @from_the_end
+// CHECK: [[LOW:%.+]] = arith.minsi %in, %{{.+}} : i64
+// CHECK: [[AT:%.+]] = arith.maxsi [[LOW]], %{{.+}} : i64
+// CHECK: [[BELOW:%.+]] = arith.cmpi slt, [[AT]], %c0
+// CHECK: [[TURNED:%.+]] = arith.addi [[AT]], %{{.+}} : i64
+// CHECK: arith.select [[BELOW]], [[TURNED]], [[AT]] : i64
+func.func @from_the_end(%x: !torch.vtensor<[5],f32>, %at: !torch.vtensor<[3],si64>) -> !torch.vtensor<[3],f32> {
+  %at_0 = torch.prim.ListConstruct %at : (!torch.vtensor<[3],si64>) -> !torch.list<vtensor>
+  %0 = torch.aten.index.Tensor_hacked_twin %x, %at_0 : !torch.vtensor<[5],f32>, !torch.list<vtensor> -> !torch.vtensor<[3],f32>
+  return %0 : !torch.vtensor<[3],f32>
+}
+
+// -----
 // CHECK-LABEL: func.func @kept
 // CHECK-NEXT: torch.aten.index_select
 // CHECK-NEXT: return

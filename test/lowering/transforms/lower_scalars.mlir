@@ -26,6 +26,22 @@ func.func @numbers(%a: !torch.int, %b: !torch.int, %x: !torch.vtensor<[?,3],f32>
 }
 
 // -----
+// By a positive number no quotient overflows, and none is rounded the other way: of a negative number it is that of what is not.
+// CHECK-LABEL: func.func @by_ten
+// CHECK: [[A:%.+]] = torch_c.to_i64 %arg0
+// CHECK: [[BELOW:%.+]] = arith.cmpi slt, [[A]], %c0
+// CHECK: [[NOT:%.+]] = arith.xori [[A]], %c-1
+// CHECK: [[X:%.+]] = arith.select [[BELOW]], [[NOT]], [[A]]
+// CHECK: [[Q:%.+]] = arith.divui [[X]], %c10
+// CHECK: [[NOT_Q:%.+]] = arith.xori [[Q]], %c-1
+// CHECK: arith.select [[BELOW]], [[NOT_Q]], [[Q]]
+func.func @by_ten(%a: !torch.int) -> !torch.int {
+  %int10 = torch.constant.int 10
+  %0 = torch.aten.floordiv.int %a, %int10 : !torch.int, !torch.int -> !torch.int
+  return %0 : !torch.int
+}
+
+// -----
 // CHECK-LABEL: func.func @kept
 // CHECK-NEXT: torch.aten.size.int %arg0, %arg1
 // CHECK-NEXT: torch.aten.dim %arg2
