@@ -1,31 +1,28 @@
 """The life of a call under a profiling executor, from top to bottom: a version answers it, or it is recorded, and maybe one is made.
 
-Asked are versions (`dispatching/version_table.py`), tier 0 (`context.py`), `splits`, `making.py`, `misses.py` and `bailouts`.
+Asked are versions (`dispatching/version_table.py`), tier 0 (`context.py`), `splits`, `making.py`, `misses.py`, `leaving.py` and `bailouts`.
 """
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.times import OVERHEAD, WAITING, During
 from tierup.runtime.arguments.signature import Signature, Unsupported
-from tierup.runtime.base.errors import RunsLong, unless_left
-from tierup.runtime.base.events import EventKind
+from tierup.runtime.base.errors import RunsLong
 from tierup.runtime.base.options import Options
 from tierup.runtime.code.plans import NotCompiled
 from tierup.runtime.compiling.scheduling.background import queue
-from tierup.runtime.compiling.scheduling.progress import guess, ops_in
 from tierup.runtime.dispatching.handed_over import HandedOver
 from tierup.runtime.dispatching.version import Version
 from tierup.runtime.dispatching.version_table import VersionTable
+from tierup.runtime.executors.leaving import Leaving
 from tierup.runtime.executors.making import VersionMaker
 from tierup.runtime.executors.misses import RECORDED, Misses
 from tierup.runtime.executors.simple import SimplePlan
 from tierup.runtime.executors.splits.recorded import Classes, RecordedSplits
-from tierup.runtime.faults import faults
 from tierup.runtime.programs.context import Context
 from tierup.runtime.programs.strategy import SpeculationLog
 
@@ -37,15 +34,6 @@ if TYPE_CHECKING:
     from tierup.runtime.base.protocols import Flat, SplitInPlace
     from tierup.runtime.dispatching.direct import DirectTable
     from tierup.runtime.executors.splits.guarded import GuardedSplits
-    from tierup.runtime.programs.program import Program
-
-_SHORTEST = 0.1  # seconds of processor time that a loop has in tier 0, however quickly its program compiles
-
-
-def patience(program: Program) -> float:
-    """How many seconds a program's loops may run in tier 0 before a version is made at once: a quarter of what a compile takes, which the
-    next call would ask for anyway."""
-    return max(_SHORTEST, guess.seconds(ops_in(program.graph)) / 4)
 
 
 class Life:
@@ -64,11 +52,10 @@ class Life:
             self.assumptions = Assumptions(context)
             self.splitting = GuardedSplits(context, self.assumptions, self._refused)
         stays = (lambda record, status: False) if self.assumptions is None else self.assumptions.goes_on_by_code
-        self._failed = place.failed(self._answer_failed, stays)
-        self._slow = place.slow(self._miss, self._split_in_place)
+        self._failed, self._slow = place.failed(self._answer_failed, stays), place.slow(self._miss, self._split_in_place)
         self.table = VersionTable(len(program.names), self._slow, self._failed, direct, self, place.make_table)
         self.maker = VersionMaker(context, program, self.table, SpeculationLog(program.tier0.sizing), self._refused, self.assumptions)
-        self.misses = Misses(context, self.table)
+        self.misses, self._leaving = Misses(context, self.table, keeps=self.assumptions is None), Leaving(context, self.maker)
         self._handed_over = HandedOver(context, self.table)
         self.direct_failures, self.simple = 0, SimplePlan(program, self.history)
         self.call: Callable[[Flat, Options], Flat] = place.around(self._call)
@@ -94,8 +81,7 @@ class Life:
         signature = self._signature(flat, options)
         if isinstance(signature, Reason):
             return self._interpret(flat, signature, options)
-        answered = None if options.strict else self.splitting.answer(signature, flat, options)
-        if answered is not None:
+        if not options.strict and (answered := self.splitting.answer(signature, flat, options)) is not None:
             return answered
         outcome = self._version_or_why_not(flat, signature, options)
         if isinstance(outcome, Version):
@@ -162,45 +148,19 @@ class Life:
         """Tier 0, recording in mid-program where assumptions are made there; left where a loop runs long."""
         self.misses.refuse(reason, options)
         self.misses.warn_of_limit(signature, reason, options, self.maker.log)
-        if self._can_be_left(flat, reason, options):
-            seconds = patience(self.program)
-            try:
-                return self._answer_in_tier0(flat, signature, reason, options, partial(self.program.run_within, flat, seconds))
-            except RunsLong:
-                return self._answer_anew(flat, signature, options, seconds)
-        if self.assumptions is None:
-            return self._answer_in_tier0(flat, signature, reason, options, partial(self.program.run, flat))
-        return self._answer_in_tier0(flat, signature, reason, options, partial(self.assumptions.run, flat, signature))
-
-    def _answer_in_tier0(
-        self, flat: Flat, signature: Signature, reason: Reason, options: Options, run: Callable[[], Flat]
-    ) -> Flat:
-        versions = self.table.versions
-        if versions:
-            with unless_left(lambda: self.misses.tell(flat, signature, reason, versions, options, keep=self.assumptions is None)):
-                return run()
-        if reason is Reason.PROFILING:
-            return self.history.profiled(f"ran in tier 0{self.maker.start.missed}", run)
-        if self.assumptions is not None and reason in RECORDED:
-            return self.assumptions.interpret(flat, signature, reason)
-        with unless_left(lambda: self.history.interpreted(reason)):
-            return run()
-
-    def _can_be_left(self, flat: Flat, reason: Reason, options: Options) -> bool:
-        """Whether tier 0 may be left for a version that is made at once: on the CPU, where calls wait for compiles."""
-        may_have_one = reason in (Reason.PROFILING, Reason.NOT_SEEN_BEFORE) and self.assumptions is None and not self.program.released
-        return may_have_one and options.backend == "cpu" and not (options.in_background or faults.active) and self.program.can_be_left(flat)
-
-    def _answer_anew(self, flat: Flat, signature: Signature, options: Options, after: float) -> Flat:
-        """A call that has left tier 0, its arguments as they were before, from its beginning: as if no run was to be profiled."""
-        action = f"left tier 0 after {after:.2g} s in a loop: the call begins anew in native code"
-        self.history.emit(EventKind.COMPILING, Reason.RUNS_LONG, action=action)
-        outcome = self.maker.make(flat, signature, options, at_once=True)
-        if isinstance(outcome, NotCompiled):
-            return self._answer_refused(flat, signature, outcome, options)
-        with During(WAITING):
-            while outcome is Reason.COMPILING and self.maker.log.pending:  # another thread's call has asked for it
-                time.sleep(_SHORTEST / 10)
+        answer = partial(self.misses.answer, flat, signature, reason, options, self.maker.start)
+        if (assumptions := self.assumptions) is not None:
+            if reason in RECORDED and not self.table.versions:
+                return assumptions.interpret(flat, signature, reason)
+            return answer(lambda: assumptions.run(flat, signature))
+        if not self._leaving.may(flat, reason, options):
+            return answer(lambda: self.program.run(flat))
+        try:
+            return answer(lambda: self._leaving.run(flat))
+        except RunsLong:
+            made = self._leaving.version(flat, signature, options)
+        if isinstance(made, NotCompiled):
+            return self._answer_refused(flat, signature, made, options)
         return self.table.run_once(flat, options.entry)
 
     def _answer_failed(self, record: VersionRecord, status: int, flat: Flat, live: Flat | None = None) -> Flat:

@@ -14,19 +14,22 @@ import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments import guards
-from tierup.runtime.base.errors import NotOptimized
+from tierup.runtime.base.errors import NotOptimized, unless_left
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.once import warn
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
 from tierup.runtime.faults import faults
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tierup.runtime.account.history import EventTemplate
     from tierup.runtime.arguments.signature import Signature
     from tierup.runtime.base.options import Options
     from tierup.runtime.base.protocols import Flat
     from tierup.runtime.dispatching.version import Version
     from tierup.runtime.programs.context import Context
+    from tierup.runtime.programs.starts import Start
     from tierup.runtime.programs.strategy import SpeculationLog
 
 FOR_GOOD = (Reason.DEPTH_EXHAUSTED, Reason.EVICTED, Reason.SITE_GIVEN_UP, Reason.RELEASED, Reason.NOT_IN_PLAN)
@@ -47,9 +50,11 @@ def layout_key(flat: Flat) -> LayoutKey:
 
 
 class Misses:
-    """Of one executor. Each operation on what is known is atomic."""
+    """Of one executor. `keeps`: what a miss got, the next one like it gets, since nothing is recorded in mid-program. Each operation on
+    what is known is atomic."""
 
-    def __init__(self, context: Context, table: VersionTable) -> None:
+    def __init__(self, context: Context, table: VersionTable, *, keeps: bool) -> None:
+        self._keeps = keeps
         self._context, self._history, self._table = context, context.history, table
         self._known: dict[LayoutKey, tuple[tuple[Version, ...], Options, EventTemplate]] = {}
 
@@ -64,14 +69,26 @@ class Misses:
             self._table.tick()
         return True
 
-    def tell(
-        self, flat: Flat, signature: Signature, reason: Reason, versions: tuple[Version, ...], options: Options, *, keep: bool
-    ) -> None:
-        """Tell of a miss. `keep`: where no version will be made any more, the next ones like it are answered alike."""
+    def answer(
+        self, flat: Flat, signature: Signature, reason: Reason, options: Options, start: Start, run: Callable[[], Flat]
+    ) -> Flat:
+        """What a run in tier 0 gives, which is told of: as a miss, as one that is profiled, or as another. One that is left (RunsLong) is
+        not. `start`: why no version of an earlier process answers."""
+        versions = self._table.versions
+        if versions:
+            with unless_left(lambda: self._tell(flat, signature, reason, versions, options)):
+                return run()
+        if reason is Reason.PROFILING:
+            return self._history.profiled(f"ran in tier 0{start.missed}", run)
+        with unless_left(lambda: self._history.interpreted(reason)):
+            return run()
+
+    def _tell(self, flat: Flat, signature: Signature, reason: Reason, versions: tuple[Version, ...], options: Options) -> None:
+        """Tell of a miss; where no version will be made any more, the next ones like it are answered alike."""
         template = self._template(flat, signature, reason)
         if self._history.tell(template, "misses") % MISSES_PER_TICK == 0:
             self._table.tick()
-        if not keep or reason not in FOR_GOOD or options.strict or faults.active:
+        if not self._keeps or reason not in FOR_GOOD or options.strict or faults.active:
             return
         if len(self._known) >= _KEPT:
             self._known = {}

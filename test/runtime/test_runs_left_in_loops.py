@@ -14,7 +14,7 @@ import tierup
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.compiling.processes import placement
-from tierup.runtime.executors import life
+from tierup.runtime.executors import leaving
 from tierup.runtime.interpreter import tier0
 
 X = np.linspace(0.0, 1.0, 100)
@@ -24,7 +24,7 @@ X = np.linspace(0.0, 1.0, 100)
 def third_poll(monkeypatch):
     """A run is left when its loops look at the clock for the third time: in round 32 of the first."""
     ticks = itertools.count()
-    monkeypatch.setattr(life, "patience", lambda program: 2.5)
+    monkeypatch.setattr(leaving, "patience", lambda program: 2.5)
     monkeypatch.setattr(tier0, "time", SimpleNamespace(thread_time=lambda: next(ticks)))
 
 
