@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import re
+import sys
 from functools import cache
 from typing import Any
 
@@ -58,8 +59,12 @@ _NO_LOOP = re.compile(r"ufunc '(\w+)' did not contain a loop with signature matc
 
 
 def exception_named(name: str) -> type[Exception]:
-    """The class of that name, RuntimeError if programs raise none of it."""
-    plain = name.rsplit(".", 1)[-1]
+    """The class of that name: one of a module that was imported, where the name has the module's before it, else a built-in one, and
+    RuntimeError if programs raise none of it."""
+    module, _, plain = name.rpartition(".")
+    of_module = vars(sys.modules[module]).get(plain) if module in sys.modules else None
+    if isinstance(of_module, type) and issubclass(of_module, Exception):
+        return of_module
     if plain.endswith(_SUFFIX):
         base = plain.removesuffix(_SUFFIX)
         cls = next(found for n in (f"{base}Error", base, "RuntimeError") if (found := _NAMED.get(n)) is not None)
@@ -80,11 +85,17 @@ def exception(name: str, *message: str) -> Exception:
         types = [getattr(np.dtypes, cls) for cls in re.findall(r"dtypes\.(\w+)", found[2])]
         cls = of_ufuncs._UFuncNoLoopError
         return cls(of, [*types, *[None] * (of.nargs - len(types))])
-    return exception_named(name)(*message)
+    of = exception_named(name)
+    try:
+        return of(*message)
+    except TypeError:  # a class of the user's that takes other arguments
+        return _NAMED[_closest(of)](*message)
 
 
 def name_of(error: BaseException) -> str:
     """That of the closest class that programs raise."""
-    if isinstance(error, Unanswerable):
-        return type(error).__name__
-    return next((cls.__name__ for cls in type(error).__mro__ if _NAMED.get(cls.__name__) is cls), "RuntimeError")
+    return type(error).__name__ if isinstance(error, Unanswerable) else _closest(type(error))
+
+
+def _closest(of: type[BaseException]) -> str:
+    return next((cls.__name__ for cls in of.__mro__ if _NAMED.get(cls.__name__) is cls), "RuntimeError")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tierup.dialect import optable
-from tierup.dialect.base.exceptions import exception_named
+from tierup.dialect.base.exceptions import exception, exception_named
 from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.formulas.classes import ANOTHER_BATCH
 from tierup.dialect.speculation.reasons import Reason
@@ -87,7 +87,7 @@ def through_torch(program: Callable[..., Any], args: Sequence[Any], kwargs: Mapp
 
 
 _HEAD = "The following operation failed in the TorchScript interpreter."
-_LAST = re.compile(r"^(?:RuntimeError: )?(?:\w+\.)*(\w+(?:Error|Exception|Warning|Iteration)): (.*)\Z", re.S | re.M)
+_LAST = re.compile(r"^(?:RuntimeError: )?((?:\w+\.)*\w+(?:Error|Exception|Warning|Iteration)): (.*)\Z", re.S | re.M)
 # What Python and ATen's C++ call so, of which TorchScript keeps the text alone
 _TEXTS: dict[str, type[Exception]] = {
     r"list index out of range|pop from empty list|string index out of range": IndexError,
@@ -104,7 +104,7 @@ def _error_of_script(error: Exception) -> Exception:
     found = _LAST.search(text.rpartition("<--- HERE\n")[2]) if _HEAD in text else None
     if found is None:
         return error
-    kind, message = exception_named(found[1]), found[2]
-    if kind is RuntimeError:
-        kind = next((cls for pattern, cls in _TEXTS.items() if re.match(pattern, message)), kind)
-    return error if type(error) is kind else kind(message)
+    name, message = found[1], found[2]
+    if exception_named(name) is RuntimeError:
+        name = next((cls.__name__ for pattern, cls in _TEXTS.items() if re.match(pattern, message)), "RuntimeError")
+    return error if type(error) is exception_named(name) else exception(name, message)

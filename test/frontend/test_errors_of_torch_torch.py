@@ -8,6 +8,7 @@ from sampling import drawn
 
 torch = pytest.importorskip("torch")
 import tierup  # noqa: E402 - behind the test for PyTorch
+from tierup.dialect.base.exceptions import exception  # noqa: E402
 from tierup.frontend.torch.errors import through_torch  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -50,6 +51,21 @@ def asserted(x: Tensor):
 def raised(x: Tensor):
     if bool(x.sum() > -1):
         raise NotImplementedError("no: RuntimeError: a\nb")
+    return x
+
+
+class OwnError(LookupError):
+    pass
+
+
+class PairError(ValueError):
+    def __init__(self, text: str, place: int) -> None:
+        super().__init__(text, place)
+
+
+def raised_of_its_own(x: Tensor):
+    if x.size(0) == 3:
+        raise OwnError("no three")
     return x
 
 
@@ -110,7 +126,7 @@ def itemised(x: Tensor, names: list[int]):
 
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    *[(f, ()) for f in (Recurrent(), asserted, raised, divided, converted, selected, indexed, gathered, taken_along, added_at, read)],
+    *[(f, ()) for f in (Recurrent(), asserted, raised, raised_of_its_own, divided, converted, selected, indexed, gathered, taken_along, added_at, read)],
     *[(f, ()) for f in (asked, asked_of_none, pooled, summed, multiplied)],
     *[(f, ([],)) for f in (popped, removed, itemised)], (looked_up, ({},)), (emptied, ({},)),
 ]  # fmt: skip
@@ -140,6 +156,12 @@ def test_the_class_is_that_of_eager_mode(program: Any, rest: tuple[Any, ...], gr
 def test_the_message_of_what_pytorch_runs_is_the_programs_own() -> None:
     _, text = raised_by(lambda: through_torch(torch.jit.script(raised), (torch.ones(3),), {}))
     assert text == "no: RuntimeError: a\nb"
+
+
+def test_a_class_that_a_text_alone_does_not_make_is_its_closest_built_in_one() -> None:
+    made = exception(f"{__name__}.PairError", "no")
+    assert (type(made), str(made)) == (ValueError, "no")
+    assert type(exception("nowhere.AnyError", "no")) is RuntimeError
 
 
 def test_what_is_raised_outside_of_the_interpreter_is_left_alone() -> None:

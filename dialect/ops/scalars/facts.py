@@ -212,7 +212,7 @@ def _nothing(ctx: Infer, operands: Sequence[Value]) -> tuple[Value, ...]:
 
 @_op("prim.RaiseException(str msg, str? cls=None) -> ()", infer=_nothing, results=0, raises=True)
 def raise_exception(message: str, cls: str | None = None) -> NoReturn:
-    """The exception of that (built-in) class, RuntimeError if it is not one; without arguments where a class is given and no message.
+    """The exception of that class, RuntimeError if there is none of that name; without arguments where a class is given and no message.
     TorchScript's `assert` says its class in the message."""
     if cls is None and message.startswith(_ASSERTION):
         raise AssertionError(message.removeprefix(_ASSERTION))
