@@ -14,10 +14,11 @@ becomes, for the loop that the array read across has innermost, i,
     }
     ...                                                       // the rest of i, in its order: fewer than eight rounds
 
-Else each round would read a line for one element, and have it read again when the next comes. Strip-mining and interchange, as of Allen and
-Kennedy, "Optimizing Compilers for Modern Architectures", 9.2. Taken are parallel ops of cheap bodies on more than a first cache
-holds: where more is computed, memory is not what takes time, and threads share the loop (tierup-share-loops). Eight lines in turn are what
-a cache of eight ways holds though all have the same place in it, as the rows of a matrix of 1024 columns have.
+Else each round would read a line for one element, and have it read again when the next comes. Strip-mining and interchange, as of Allen
+and Kennedy, "Optimizing Compilers for Modern Architectures", 9.2. Taken are parallel ops of cheap bodies on more than a first cache
+holds, with divisions and roots on more than a second does: where more is computed, memory is not what takes time, and threads share the
+loop (tierup-share-loops). Eight lines in turn are what a cache of eight ways holds though all have the same place in it, as the rows of a
+matrix of 1024 columns have.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.analysis.structured import Structured
 from tierup.lowering.building import builders as b
-from tierup.lowering.building.arith import Scalar, bytes_of, dtype_of, minimum
+from tierup.lowering.building.arith import Scalar, bytes_of, minimum
 from tierup.lowering.building.loops import carried, nest
 
 _LINES, _NARROWEST = 8, 4  # lines that are written or read along at a time: the ways of a first cache; and the least width of a strip
 _BLOCK = 256  # elements along: so many pages of what is read across are all known to the processor
-_LEAST = 1 << 15  # bytes: what fits in a first cache is read again from there
+_LEAST, _LEAST_IF_DEAR = 1 << 15, 1 << 20  # bytes: what fits in a first cache is read again from there, in a second quickly enough
+_DEAR = frozenset({"arith.divf", "math.sqrt"})  # which a strip of few rounds makes fewer vectors of
+_DEARER = frozenset(f"arith.{name}" for name in ("remf", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi"))
 _MOST_OPS = 8
-_DEAR = frozenset(f"arith.{name}" for name in ("divf", "remf", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi"))
 
 
 @register
@@ -62,7 +64,8 @@ def _strip(op: Structured) -> int | None:
     inner = len(op.iterators) - 1
     along = [_in_memory(buffer, map_) for buffer, map_ in zip(op.buffers, op.maps, strict=True)]
     across = [i for i in range(op.reads) if along[i] not in (None, inner) and op.read_of(i) and _moves(op.maps[i], inner)]
-    if not across or inner not in along[op.reads :] or not any(_is_large(op.buffers[i]) for i in across):
+    least = _LEAST_IF_DEAR if any(each.name in _DEAR for each in body) else _LEAST
+    if not across or inner not in along[op.reads :] or not any(_is_large(op.buffers[i], least) for i in across):
         return None
     return along[across[0]]
 
@@ -73,7 +76,7 @@ def _rows(op: Structured) -> int:
 
 
 def _is_cheap(op: ir.Operation) -> bool:
-    return not len(op.regions) and op.name not in _DEAR and op.name.startswith(("arith.", "linalg.yield"))
+    return op.name in _DEAR or not len(op.regions) and op.name not in _DEARER and op.name.startswith(("arith.", "linalg.yield"))
 
 
 def _in_memory(buffer: ir.Value, map_: ir.AffineMap) -> int | None:
@@ -87,16 +90,17 @@ def _moves(map_: ir.AffineMap, loop: int) -> bool:
     return any(ir.AffineDimExpr(e).position == loop for e in map_.results)
 
 
-def _is_large(buffer: ir.Value) -> bool:
+def _is_large(buffer: ir.Value, least: int) -> bool:
     shaped = ir.ShapedType(buffer.type)
-    return not shaped.has_static_shape or math.prod(b.shape_of(shaped)) * bytes_of(dtype_of(shaped.element_type)) >= _LEAST
+    return not shaped.has_static_shape or math.prod(b.shape_of(shaped)) * bytes_of(shaped.element_type) >= least
 
 
 def _mine(op: Structured, strip: int) -> None:
     """Blocks of the innermost loop; in each strips, all other loops as they were, and a strip's rounds; at last the rest of that loop."""
-    *others, length = (size for loop, size in enumerate(op.sizes()) if loop != strip)
-    size, zero, one, rows = op.sizes()[strip], b.index(0), b.index(1), _rows(op)
-    width = max(_NARROWEST, _LINES // rows)
+    sizes, zero, one = op.sizes(), b.index(0), b.index(1)
+    size = sizes.pop(strip)
+    *others, length = sizes
+    width = max(_NARROWEST, _LINES // _rows(op))
     main = size // width * width
 
     def run(position: Scalar, at: list[Scalar]) -> list[Scalar]:
