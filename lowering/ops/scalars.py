@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from tierup.dialect.analysis.ints.positions import NOT_NEGATIVE
 from tierup.dialect.base import dtypes
 from tierup.dialect.ir.attributes import SATURATES
 from tierup.dialect.ir.structure import module_of
@@ -27,7 +28,7 @@ from tierup.lowering.externals import libm
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call
 from tierup.lowering.ops.pointwise.context import NotHandled, number
-from tierup.lowering.ops.pointwise.elements import SCALARS, SCALARS_BY_POSITIVE, Scalars
+from tierup.lowering.ops.pointwise.elements import SCALARS, SCALARS_BY_POSITIVE, WHOLE_BY_POSITIVE, Scalars
 
 Formula = Callable[..., Scalar]
 POSITIVE_DIVISOR = "tierup.positive_divisor"  # on divisions of ints
@@ -211,7 +212,9 @@ def _remainder(c: Call) -> Scalar:
 
 
 def _kind(c: Call) -> Scalars:
-    return SCALARS_BY_POSITIVE if POSITIVE_DIVISOR in c.op.attributes else SCALARS
+    if POSITIVE_DIVISOR not in c.op.attributes:
+        return SCALARS
+    return WHOLE_BY_POSITIVE if NOT_NEGATIVE in c.op.attributes else SCALARS_BY_POSITIVE
 
 
 def _asks_for_zero(op: ir.Operation) -> bool:

@@ -7,7 +7,7 @@
     %4 = torch.aten.select_scatter %y, %v, %dim, %i    %y has elements
     %5 = torch.aten.select.int %x, %dim, %i            %i is inside %x
     %6 = torch.aten.select.int %x, %dim, %j            %j is not negative, and perhaps beyond %x
-    %7 = torch.aten.remainder.int %i, %n               %n is positive
+    %7 = torch.aten.remainder.int %i, %n               %n is positive, and %i not negative
     %8 = torch.aten.eq.int %n, %zero
 
 becomes
@@ -19,7 +19,7 @@ becomes
     %4 = torch.aten.select_scatter %y, %v, %dim, %i {tierup.has_elements}
     %5 = torch.aten.select.int %x, %dim, %i {tierup.inside = "from_start"}
     %6 = torch.aten.select.int %x, %dim, %j {tierup.not_negative}
-    %7 = torch.aten.remainder.int %i, %n {tierup.positive_divisor}
+    %7 = torch.aten.remainder.int %i, %n {tierup.not_negative, tierup.positive_divisor}
     %8 = torch.constant.bool false
 
 An op with a size that may be negative is `tierup.known` instead of `tierup.tied`; `tierup.certain` numbers the sizes that are not. Where
@@ -154,8 +154,12 @@ def _mark_ints(function: ir.Operation, inference: Inference) -> None:
     for op in b.walk(function):
         if (truth := found.decides(op)) is not None:
             decided.append((op, truth))
-        elif torch_name(op) in DIVISIONS and found.used(op)[1].is_at_least(1):
-            op.attributes[POSITIVE_DIVISOR] = ir.UnitAttr.get(op.context)
+        elif torch_name(op) in DIVISIONS:
+            dividend, divisor = found.used(op)
+            if divisor.is_at_least(1):
+                op.attributes[POSITIVE_DIVISOR] = ir.UnitAttr.get(op.context)
+                if dividend.is_at_least(0):
+                    op.attributes[NOT_NEGATIVE] = ir.UnitAttr.get(op.context)
         elif op.name == LOOP and has_few_rounds(op, found):
             tag_short(op)
         slot = position_of(op)

@@ -53,6 +53,18 @@ def test_quotients_and_remainders_of_ints_are_pythons() -> None:
     same(divided, [(7, 3), *((a, b) for a in EDGES for b in EDGES)])
 
 
+def of_whole(a: int, b: int) -> tuple[int, int, bool, int, int]:
+    if a >= 0 and b > 0:
+        return a // b, a % b, a % b == 0, a // 7, a % 7
+    if a >= -1 and b > 0:
+        return a // b, a % b, a % b == 0, a // 7, a % 7
+    return a, b, False, 0, 0
+
+
+def test_quotients_and_remainders_of_what_is_not_negative_are_pythons() -> None:
+    same(of_whole, [(7, 3), *((a, b) for a in EDGES for b in EDGES)])
+
+
 @settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.integers(-MOST - 1, MOST), st.integers(-9, 9)), min_size=1, max_size=20))
 def test_quotients_and_remainders_of_any_ints_are_pythons(pairs: list[tuple[int, int]]) -> None:

@@ -39,10 +39,10 @@ def _math(name: str) -> Any:
 
 class Scalars(Elements):
     """An element is a `Scalar`. `of_rank_0`: it is no array's, but what NumPy has as a scalar. `by_positive`: divisors of integers are
-    known to be positive."""
+    known to be positive; `of_whole`: and dividends not to be negative."""
 
-    def __init__(self, of_rank_0: bool = False, by_positive: bool = False) -> None:
-        self._of_rank_0, self._by_positive = of_rank_0, by_positive
+    def __init__(self, of_rank_0: bool = False, by_positive: bool = False, of_whole: bool = False) -> None:
+        self._of_rank_0, self._by_positive, self._of_whole = of_rank_0, by_positive, of_whole
 
     exp, exp2, expm1, log, log2, log10, log1p = map(_math, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
     sin, cos, tan, asin, acos, atan = map(_math, ("sin", "cos", "tan", "asin", "acos", "atan"))
@@ -103,7 +103,7 @@ class Scalars(Elements):
         """The remainder of x / y, with the sign of x."""
         if x.is_float:
             return x.call("arith.remf", y)
-        return x.call("arith.remsi" if x.signed else "arith.remui", self._safe(x, y))
+        return x.call("arith.remui" if self._of_whole or not x.signed else "arith.remsi", self._safe(x, y))
 
     def floor_quotient(self, x: Scalar, y: Scalar) -> Scalar:
         """x / y of integers, rounded down. By a power of 2 that is a shift, which LLVM does not see in the remainder's sign; by another
@@ -111,7 +111,7 @@ class Scalars(Elements):
         divisor = known(y)
         if _is_power_of_2(divisor):
             return x.call("arith.shrsi" if x.signed else "arith.shrui", constant(divisor.bit_length() - 1, x.dtype))
-        if not x.signed:
+        if self._of_whole or not x.signed:
             return x.call("arith.divui", self._safe(x, y))
         if self._by_positive or divisor is not None and divisor > 0:
             negative = x < 0
@@ -129,7 +129,7 @@ class Scalars(Elements):
             bits: Scalar = x & (divisor - 1)
             return bits
         left = self.fmod(x, y)
-        return select(self._is_off(left, y), left + y, left) if x.signed else left
+        return left if self._of_whole or not x.signed else select(self._is_off(left, y), left + y, left)
 
     def trunc_quotient(self, x: Scalar, y: Scalar) -> Scalar:
         """x / y of integers, rounded towards 0."""
@@ -212,4 +212,5 @@ def _shift(x: Scalar, y: Scalar, name: str, beyond: Scalar) -> Scalar:
     return select(inside, x.call(name, select(inside, y, 0)), beyond)
 
 
-SCALARS, SCALARS_OF_RANK_0, SCALARS_BY_POSITIVE = Scalars(), Scalars(of_rank_0=True), Scalars(by_positive=True)
+SCALARS, SCALARS_OF_RANK_0 = Scalars(), Scalars(of_rank_0=True)
+SCALARS_BY_POSITIVE, WHOLE_BY_POSITIVE = Scalars(by_positive=True), Scalars(by_positive=True, of_whole=True)

@@ -71,6 +71,7 @@ func.func @saturating(%a: !torch.int, %b: !torch.int) -> (!torch.int, !torch.int
 
 // -----
 // Of a remainder that is only compared with 0 the sign does not matter, nor does 0 of a positive divisor; by a power of 2 it is the last bits.
+// Of what is not negative quotient and remainder need no mending.
 // CHECK-LABEL: func.func @remainders
 // CHECK-NOT: arith.select
 // CHECK: %[[LEFT:.*]] = arith.remsi
@@ -80,12 +81,18 @@ func.func @saturating(%a: !torch.int, %b: !torch.int) -> (!torch.int, !torch.int
 // CHECK: %[[R:.*]] = arith.remsi
 // CHECK: %[[OFF:.*]] = arith.cmpi slt, %[[R]], %c0
 // CHECK: arith.select %[[OFF]]
-func.func @remainders(%a: !torch.int, %b: !torch.int) -> (!torch.bool, !torch.int, !torch.int) {
+// CHECK: arith.remui
+// CHECK-NOT: arith.select
+// CHECK: arith.divui
+// CHECK-NOT: arith.select
+func.func @remainders(%a: !torch.int, %b: !torch.int) -> (!torch.bool, !torch.int, !torch.int, !torch.int, !torch.int) {
   %zero = torch.constant.int 0
   %eight = torch.constant.int 8
   %0 = torch.aten.remainder.int %a, %b {tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
   %1 = torch.aten.eq.int %0, %zero : !torch.int, !torch.int -> !torch.bool
   %2 = torch.aten.remainder.int %a, %eight : !torch.int, !torch.int -> !torch.int
   %3 = torch.aten.remainder.int %a, %b {tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
-  return %1, %2, %3 : !torch.bool, !torch.int, !torch.int
+  %4 = torch.aten.remainder.int %a, %b {tierup.not_negative, tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
+  %5 = torch.aten.floordiv.int %a, %b {tierup.not_negative, tierup.positive_divisor} : !torch.int, !torch.int -> !torch.int
+  return %1, %2, %3, %4, %5 : !torch.bool, !torch.int, !torch.int, !torch.int, !torch.int
 }

@@ -143,12 +143,13 @@ func.func @written(%x: !torch.vtensor<[?],f32> {tierup.guard = {dtype = "f32", k
 // What conditions say of an int: a position that may be beyond the end alone, a divisor, comparisons that they decide.
 // CHECK-LABEL: func.func @ints
 // CHECK: torch.aten.select.int {{.*}} {tierup.not_negative}
-// CHECK: torch.aten.remainder.int {{.*}} {tierup.positive_divisor}
+// CHECK: torch.aten.remainder.int {{.*}} {tierup.not_negative, tierup.positive_divisor}
 // CHECK: torch.prim.If.yield {{.*}}, %true{{.*}}, %false{{.*}}, %true{{.*}} :
 // CHECK: torch.aten.select.int
 // CHECK-NOT: tierup.not_negative
 // CHECK: torch.aten.remainder.int %{{.*}}, %{{.*}} : !torch.int
-func.func @ints(%x: !torch.vtensor<[5],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [5]}}, %n: !torch.int {tierup.guard = {kind = "int"}}) -> (!torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int) attributes {tierup.entry} {
+// CHECK: torch.aten.remainder.int {{.*}} {tierup.positive_divisor}
+func.func @ints(%x: !torch.vtensor<[5],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [5]}}, %n: !torch.int {tierup.guard = {kind = "int"}}) -> (!torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int, !torch.int) attributes {tierup.entry} {
   %zero = torch.constant.int 0
   %one = torch.constant.int 1
   %c = torch.aten.gt.int %n, %one : !torch.int, !torch.int -> !torch.bool
@@ -165,5 +166,7 @@ func.func @ints(%x: !torch.vtensor<[5],f32> {tierup.guard = {dtype = "f32", kind
   }
   %6 = torch.aten.select.int %x, %zero, %n : !torch.vtensor<[5],f32>, !torch.int, !torch.int -> !torch.vtensor<[],f32>
   %7 = torch.aten.remainder.int %one, %n : !torch.int, !torch.int -> !torch.int
-  return %0#0, %0#1, %0#2, %0#3, %0#4, %6, %7 : !torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int
+  %five = torch.constant.int 5
+  %8 = torch.aten.remainder.int %n, %five : !torch.int, !torch.int -> !torch.int
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %6, %7, %8 : !torch.vtensor<[],f32>, !torch.int, !torch.bool, !torch.bool, !torch.bool, !torch.vtensor<[],f32>, !torch.int, !torch.int
 }
