@@ -32,6 +32,13 @@ class _Types(Ops[Value]):
         assert isinstance(found, Value), f"{name} gives one result"
         return found
 
+    def several(self, name: str, count: int, *operands: Any) -> Sequence[Value]:
+        row = optable.lookup(name)
+        assert row is not None, name
+        found = row.infer(self.ctx, [lifted(v) for v in operands])
+        assert isinstance(found, tuple), f"{name} gives several results"
+        return found
+
     def known(self, x: Value) -> Tensor:
         return x if isinstance(x, Tensor) else Tensor()
 
@@ -85,6 +92,10 @@ class _Arrays(Ops[Any]):
         row = optable.lookup(name)
         assert row is not None, name
         return kernels.resolve(row.kernel)(*operands)
+
+    def several(self, name: str, count: int, *operands: Any) -> Sequence[Any]:
+        found: Sequence[Any] = self.call(name, *operands)
+        return found
 
     def known(self, x: Any) -> Tensor:
         found = lifted(x)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from tierup.dialect import optable
 from tierup.dialect.base.exceptions import exception, exception_named
 from tierup.dialect.optable.core import Kind
@@ -52,6 +54,11 @@ def refusals_at(place: Callable[[], tuple[str, int] | None], note: Callable[[], 
 def error_of_torch(error: Exception) -> Exception:
     """What PyTorch raises where a kernel of ours raises `error`: a RuntimeError for a shape or a dtype that an op refuses. What the program
     raises itself, and Python's own ops on numbers, strings and lists, stay as they are."""
+    if isinstance(error, np.linalg.LinAlgError):
+        import torch  # here: an optional package
+
+        refused: Exception = torch.linalg.LinAlgError(str(error))
+        return refused
     origin = origin_of(error)
     row = None if origin is None else optable.lookup(origin.op)
     if row is not None and row.name in _OTHERWISE and isinstance(error, _OTHERWISE[row.name]) and not str(error).startswith("Dimension"):

@@ -15,6 +15,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.ops.gradients import lists
 from tierup.dialect.ops.gradients.core import Backward, Gradients, NoGradient, Rule
 from tierup.dialect.optable.core import Infer, Kind, Op
+from tierup.dialect.optable.formulas import FORMULAS
 from tierup.dialect.optable.kernels.by_torch import spelled
 from tierup.dialect.optable.kernels.by_torch_vjp import Wanted, name_of
 from tierup.dialect.rewriting.core import bool_of, under_casts
@@ -24,13 +25,15 @@ _FLAT = frozenset({"aten.bernoulli", "aten.normal.Tensor_float", "aten.normal.Te
 
 
 def rule_of(name: str) -> Rule | None:
-    """None for an op that is not left to PyTorch, one that draws random numbers, and one that acts or writes."""
+    """None for an op that is not left to PyTorch, nor a formula whose gradient is, one that draws random numbers, and one that acts or
+    writes."""
     if name in _FLAT:
         return Rule(name, (), (), lambda g: None)
     if name == "aten.native_dropout":
         return Rule(name, ("input", "p", "train"), ("result1",), _dropout)
-    row = optable.lookup(name)
-    if row is None or not row.kernel.startswith(("by_torch.", "by_torch_vjp.")) or row.random or row.acts or row.writes:
+    row, formula = optable.lookup(name), FORMULAS.get(name)
+    is_ours = formula is None or not formula.is_row or formula.is_gradient
+    if row is None or (is_ours and not row.kernel.startswith(("by_torch.", "by_torch_vjp."))) or row.random or row.acts or row.writes:
         return None
     return Rule(name, (), (), lambda g: _by_torch(g, name)) if row.differentiable else None
 

@@ -37,9 +37,12 @@ class _Graph(Ops[ir.Value]):
 
     def call(self, name: str, *operands: Any, type_: str = TENSOR) -> ir.Value:
         made = self._g.call(name, *map(self._operand, operands), type_=type_)
-        op, dtype = made.owner.operation, self._g.tensor(made).dtype
-        follows = any(self._active.get(v, False) for v in op.operands)
-        self._note(made, follows and torch_types.is_tensor(made.type) and (dtype is None or dtype.is_float))
+        self._note([made])
+        return made
+
+    def several(self, name: str, count: int, *operands: Any) -> Sequence[ir.Value]:
+        made = self._g.several(name, *map(self._operand, operands), types=[TENSOR] * count)
+        self._note(made)
         return made
 
     def _operand(self, operand: Operand) -> Operand:
@@ -47,12 +50,17 @@ class _Graph(Ops[ir.Value]):
         if not isinstance(operand, (list, tuple)) or not any(self._active.get(v, False) for v in operand if isinstance(v, ir.Value)):
             return operand
         made = self._g.value(operand)
-        self._note(made, True)
+        self._ops.append(made.owner.operation)
+        self._active[made] = True
         return made
 
-    def _note(self, made: ir.Value, active: bool) -> None:
-        self._ops.append(made.owner.operation)
-        self._active[made] = active
+    def _note(self, made: Sequence[ir.Value]) -> None:
+        op = made[0].owner.operation
+        self._ops.append(op)
+        follows = any(self._active.get(v, False) for v in op.operands)
+        for value in made:
+            dtype = self._g.tensor(value).dtype
+            self._active[value] = follows and torch_types.is_tensor(value.type) and (dtype is None or dtype.is_float)
 
     def known(self, x: ir.Value) -> Tensor:
         return self._g.tensor(x)

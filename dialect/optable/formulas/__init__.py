@@ -9,9 +9,10 @@ from tierup.dialect.optable.formulas import elementwise as elementwise
 from tierup.dialect.optable.formulas import ordering as ordering
 from tierup.dialect.optable.formulas import picking as picking
 from tierup.dialect.optable.formulas import pointwise as pointwise
-from tierup.dialect.optable.formulas import products as products
 from tierup.dialect.optable.formulas import rearranging as rearranging
 from tierup.dialect.optable.formulas import reductions as reductions
+from tierup.dialect.optable.formulas.algebra import matrices as matrices
+from tierup.dialect.optable.formulas.algebra import products as products
 from tierup.dialect.optable.formulas.core import FORMULAS as FORMULAS
 from tierup.dialect.optable.formulas.images import padding as padding
 from tierup.dialect.optable.formulas.images import patches as patches

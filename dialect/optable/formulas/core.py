@@ -15,7 +15,7 @@ of one place beside an input of none), so is it here: refused. Free of MLIR.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from tierup.dialect.base.records import dataclass
@@ -75,6 +75,10 @@ class Ops(Arithmetic[T]):
     """What formulas compute with. Operands of `call` are values, Python numbers, None and lists of numbers."""
 
     @abstractmethod
+    def several(self, name: str, count: int, *operands: Any) -> Sequence[T]:
+        """The results, so many tensors, of an op of the table."""
+
+    @abstractmethod
     def known(self, x: T) -> Tensor:
         """What is known of a tensor."""
 
@@ -125,7 +129,8 @@ class Ops(Arithmetic[T]):
 class Formula:
     """One op. `compute(ops, *operands)`: its result, a tuple of them, or a list of tensors (`results` LIST). `plain`: which
     operands are no tensors or lists of tensors. `raises`: for some values. `is_row`: whether the op's row in the
-    table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula.
+    table is made of the formula too, or has a kernel of its own. `is_gradient`: whether its gradient is that of the formula;
+    else the op's rule says, or where it has none PyTorch's autograd, in PyTorch's programs.
     `looked_at`, `no_gradient`: as a row's."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tierup.dialect.facts.inference.infer import Inference, promotion
@@ -87,6 +87,9 @@ class _Built(Ops[ir.Value]):
 
     def call(self, name: str, *operands: Any, type_: str = TENSOR) -> ir.Value:
         return self.site.one(name, *operands, type_=type_)
+
+    def several(self, name: str, count: int, *operands: Any) -> Sequence[ir.Value]:
+        return self.site.build(name, operands, [ir.Type.parse(TENSOR, self.site.op.context)] * count)
 
     def known(self, x: ir.Value) -> Tensor:
         found = self.site.known(x)

@@ -103,21 +103,35 @@ def _leaky(builder: Builder, node: Any) -> None:
 
 
 def _norm(builder: Builder, node: Any) -> None:
-    """Of a matrix the root of all squares, where no other is asked for; that of a vector of any order."""
+    """Of a matrix the root of all squares, where no other is asked for, or one of a number; that of a vector of any order."""
     x, order, dim, *rest = builder.operands(node)
     asked, dims, fact = known(builder, order), known(builder, dim), builder.fact(x)
     count = fact.rank if dims is None and isinstance(fact, Tensor) else len(dims) if isinstance(dims, list) else None
     is_all = asked is None and dims is not UNKNOWN or asked == "fro" and count == 2
-    if not is_all and not (isinstance(asked, (int, float)) and count == 1):
+    if not is_all and not (isinstance(asked, (int, float)) and count in (1, 2)):
         builder.op(node)
         return
-    operands = [x, builder.em.int(2) if is_all else order, dim, *rest]
-    builder.bind(node, builder.emit("aten.linalg_vector_norm", operands, [builder.em.types.tensor]))
+    em, name = builder.em, "aten.linalg_vector_norm" if is_all or count == 1 else "aten.linalg_matrix_norm"
+    if dims is None and name == "aten.linalg_matrix_norm":
+        dim = em.create("torch.prim.ListConstruct", [em.int(-2), em.int(-1)], [em.types.int_list]).results[0]
+    builder.bind(node, builder.emit(name, [x, em.int(2) if is_all else order, dim, *rest], [em.types.tensor]))
+
+
+def _rank(builder: Builder, node: Any) -> None:
+    """No tensors are no numbers."""
+    x, absolute, relative, *rest = builder.operands(node)
+    given = [known(builder, v) for v in (absolute, relative)]
+    if given != [None, None]:
+        builder.op(node)
+        return
+    name = "aten.linalg_matrix_rank.atol_rtol_float"
+    builder.bind(node, builder.emit(name, [x, absolute, relative, *rest], [builder.em.types.tensor]))
 
 
 HANDLERS = {
     "aten::allclose": _all_close,
     "aten::linalg_matrix_norm": _norm,
+    "aten::linalg_matrix_rank": _rank,
     "aten::linalg_norm": _norm,
     "aten::rrelu": _leaky,
     **{f"aten::{name}": _same for name in _SAME},

@@ -1,0 +1,1 @@
+"""Products of matrices with more to them, and linear algebra."""
