@@ -36,6 +36,7 @@ WIDE_VECTORS = "tierup.wide_vectors"  # ... on which there are 32 registers of 6
 THREADS = "tierup.threads"  # of a module: how many threads may run its loops; 1 where it is absent
 RESULTS = "tierup.results"
 TIES = "tierup.ties"
+READS_ACROSS, TURNS = "tierup.reads_across", "tierup.turns"  # of the entry: see tierup-mark-reads-across
 LIMITS = "tierup.limits"  # more of them: bounds of what int arguments ask for
 EXIT_SITES = "tierup.exit_sites"
 RESULT_KINDS = "tierup.result_kinds"  # of an entry that computes buffers and numbers: which each result is

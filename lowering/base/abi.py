@@ -218,6 +218,8 @@ class Artifact:
     exits: tuple[ExitSite, ...] = ()
     forced: str = ""  # a symbol, two int64: the bailout, by its index, and the evaluation at which it is lost; "" when not asked for
     externals: tuple[str, ...] = ()  # library symbols the object calls: cblas_sgemm, ...
+    reads_across: tuple[int, ...] = ()  # the arguments of which loops read elements that are no neighbours
+    turns: tuple[int, ...] = ()  # those that are gone through in strips, since other arrays lie the other way
     work: int = 0  # a rough count of operations; 0 when sizes are symbolic
     stages: dict[str, str] = field(default_factory=dict)  # text of linalg, llvm, asm when asked for
     timings_ms: dict[str, float] = field(default_factory=dict)

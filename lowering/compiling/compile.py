@@ -60,6 +60,8 @@ def _compile(request: Request, driver: Driver) -> Artifact:
         exits=lowered.kernel.exits,
         forced=FORCED if request.force and lowered.kernel.exits else "",
         externals=lowered.externals,
+        reads_across=lowered.kernel.reads_across,
+        turns=lowered.kernel.turns,
         stages=driver.texts,
         timings_ms=driver.milliseconds,
     )

@@ -138,7 +138,7 @@ LOOPS = NamedPipeline(
     "lower-loops",
     "linalg to loops over scalars",
     (
-        "func.func(tierup-expand-math,tierup-collapse-loops,refback-munge-memref-copy,tierup-split-reductions,tierup-strip-mine)",
+        "func.func(tierup-mark-reads-across,tierup-expand-math,tierup-collapse-loops,refback-munge-memref-copy,tierup-split-reductions,tierup-strip-mine)",
         "tierup-share-loops",
         "func.func(convert-linalg-to-loops,tierup-split-shared)",
         "canonicalize",

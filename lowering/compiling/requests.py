@@ -18,7 +18,7 @@ from tierup.dialect.passes import diagnostics, registry
 from tierup.dialect.passes.pipelines.reproducer import Reproducer
 from tierup.dialect.passes.registry import PassFailure
 from tierup.lowering.analysis import signature
-from tierup.lowering.analysis.stated import ERROR_SITES, EXIT_SITES, RESULTS, TIES, dim, records, state
+from tierup.lowering.analysis.stated import ERROR_SITES, EXIT_SITES, READS_ACROSS, RESULTS, TIES, TURNS, dim, records, state
 from tierup.lowering.base.abi import ErrorSite, ExitSite, Request, ResultSpec
 from tierup.lowering.base.errors import BadRequest, CompileError, Unsupported
 from tierup.lowering.building import builders as b
@@ -103,12 +103,14 @@ def emitted(driver: Driver, text: str, emit: Callable[[], E]) -> E:
 @dataclass(frozen=True)
 class Kernel:
     """What a lowered module says of its kernel. `ties`: sizes that must be equal, checked at run time, each an error site behind the
-    others; `exits`: where an assumption may fail."""
+    others; `exits`: where an assumption may fail; `reads_across`, `turns`: see `Artifact`."""
 
     results: tuple[ResultSpec, ...]
     ties: tuple[tuple[Dim, Dim], ...]
     exits: tuple[ExitSite, ...]
     checks: tuple[ErrorSite, ...]
+    reads_across: tuple[int, ...]
+    turns: tuple[int, ...]
 
     @property
     def error_sites(self) -> tuple[ErrorSite, ...]:
@@ -123,4 +125,5 @@ def kernel_of(module: ir.Module) -> Kernel:
     sites = next((f.attributes[ERROR_SITES] for f in functions if ERROR_SITES in f.attributes), ())
     checks = tuple(ErrorSite(ir.StringAttr(s["op"]).value, ir.StringAttr(s["place"]).value) for s in map(ir.DictAttr, sites))
     ties = tuple((dim(left), dim(right)) for left, right in map(ir.ArrayAttr, entry.attributes[TIES]))
-    return Kernel(records(ResultSpec, entry, RESULTS), ties, records(ExitSite, entry, EXIT_SITES), checks)
+    across, turns = (tuple(ir.DenseI64ArrayAttr(entry.attributes[n])) if n in entry.attributes else () for n in (READS_ACROSS, TURNS))
+    return Kernel(records(ResultSpec, entry, RESULTS), ties, records(ExitSite, entry, EXIT_SITES), checks, across, turns)

@@ -434,6 +434,35 @@ def test_a_version_that_is_slower_than_tier_0() -> None:
     assert "leave this function undecorated" in found.remedy
 
 
+@pytest.mark.parametrize(
+    ("order", "said", "remedy"),
+    [("C", "`a` is read down its columns", "run over the last index of a"), ("F", "`a` is in Fortran order", "a = np.ascontiguousarray(a)")],
+)
+def test_an_array_that_is_read_against_its_order(clock: Clock, order: str, said: str, remedy: str) -> None:
+    @tierup.jit
+    def down(a):
+        total = 0.0
+        for j in range(a.shape[1]):
+            for i in range(a.shape[0]):
+                total += a[i, j]
+        return total
+
+    @tierup.jit
+    def along(a):
+        return (a - a.mean(axis=1, keepdims=True)) / a.std(axis=1, keepdims=True)
+
+    slow = down if order == "C" else along
+    a = np.asarray(np.ones((300, 300)), order=order)  # type: ignore[call-overload]
+    for _ in range(12):
+        clock.call(slow, a)
+    found = cause_of(slow, words.arguments.strided_layouts)
+    assert said in found.what and "a call" in found.what and remedy in found.remedy and found.line == line_of(slow)
+    other = along if order == "C" else down
+    for _ in range(3):
+        other(np.ones((300, 300)) if order == "C" else np.ones((30, 30), order="F"))
+    assert not list(words.arguments.strided_layouts(other._facts()))
+
+
 def test_a_function_that_is_slow_at_first_alone(clock: Clock) -> None:
     @tierup.jit
     def once(x):

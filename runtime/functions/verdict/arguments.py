@@ -14,7 +14,7 @@ import numpy as np
 from tierup.dialect.base import dtypes
 from tierup.dialect.base.spelling import printable, short_time
 from tierup.dialect.speculation.reasons import Reason
-from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Layout
+from tierup.lowering.base.abi import ArgumentKind, ArgumentSpec, Artifact, Layout
 from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, TIER0
 from tierup.runtime.arguments.hidden import Access
 from tierup.runtime.arguments.trees import Leaf, Node, Tree, leaf_names
@@ -217,18 +217,22 @@ def line_of(access: Access) -> str:
 
 
 def strided_layouts(facts: Facts) -> Iterator[Cause]:
-    """Arrays with gaps, or in another order than those beside them."""
+    """Arrays with gaps, in another order than those beside them, or read across by loops."""
     found: dict[str, int] = {}
-    seconds, calls, each = 0.0, 0, []
+    seconds, calls, each, turned = 0.0, 0, [], True
     for executor, version, hits in facts.versions:
         specs = version.speculation.specs
-        odd = [(n, s) for n, s in zip(executor.program.names, specs, strict=True) if _is_odd(s, specs)]
-        if not odd or not hits:
+        artifact = version.compiled.artifact
+        if not hits or not isinstance(artifact, Artifact):  # of a GPU
+            continue
+        hows = [_odd(i, specs, artifact) for i in range(len(specs))]
+        odd = {name: how for name, how in zip(executor.program.names, hows, strict=True) if how}
+        if not odd:
             continue
         took = facts.seconds_of_call(version)
-        for name, spec in odd:
-            how = "has gaps (a slice with a step, a column)" if spec.layout is Layout.STRIDED else "is in Fortran order beside rows"
+        for name, how in odd.items():
             found[f"`{name}` {how}"] = found.get(f"`{name}` {how}", 0) + hits
+            turned = turned and how == _ACROSS
         calls += hits
         if took is not None:
             seconds += took * hits
@@ -239,15 +243,26 @@ def strided_layouts(facts: Facts) -> Iterator[Cause]:
     yield Cause(
         f"native code steps over memory: {listed([f'{text} in {n} calls' for text, n in found.items()])}"
         + (f"; it takes {listed(each, 3)}" if each else ""),
-        f"lay it out in rows before the loop: {listed([f'{name} = np.ascontiguousarray({name})' for name in names])}",
+        f"let inner loops and sums run over the last index of {listed(names)}, whose elements are neighbours, or pass its transpose in rows"
+        if turned
+        else f"lay it out in rows before the loop: {listed([f'{name} = np.ascontiguousarray({name})' for name in names])}",
         seconds, calls, facts.line,
     )  # fmt: skip
 
 
-def _is_odd(spec: ArgumentSpec, specs: tuple[ArgumentSpec, ...]) -> bool:
-    if spec.layout is Layout.STRIDED:
-        return True
-    return spec.layout is Layout.COLUMNS and any(s.layout is Layout.CONTIGUOUS and len(s.sizes) > 1 for s in specs)
+_ACROSS = "is read down its columns, each element far from the one before,"
+
+
+def _odd(argument: int, specs: tuple[ArgumentSpec, ...], kernel: Artifact) -> str:
+    """How an argument lies, or is read, that makes code step over memory; "" where none does."""
+    layout = specs[argument].layout
+    if layout is Layout.STRIDED:
+        return "has gaps (a slice with a step, a column)"
+    if layout is not Layout.COLUMNS:
+        return _ACROSS * (argument in kernel.reads_across)
+    if any(s.layout is Layout.CONTIGUOUS and len(s.sizes) > 1 for s in specs):
+        return "is in Fortran order beside rows"
+    return "is in Fortran order, which costs more than rows here," * (argument in kernel.reads_across + kernel.turns)
 
 
 def _against(facts: Facts, version: Any, took: float) -> str:
@@ -255,7 +270,8 @@ def _against(facts: Facts, version: Any, took: float) -> str:
     mine = _elements(version)
     for _, other, _ in facts.versions:
         theirs, plain = facts.seconds_of_call(other), _elements(other)
-        if theirs is not None and mine and plain and all(s.layout is Layout.CONTIGUOUS for s in other.speculation.specs):
+        is_rows = other is not version and all(s.layout is Layout.CONTIGUOUS for s in other.speculation.specs)
+        if is_rows and theirs is not None and mine and plain:
             return f", {took / mine / (theirs / plain):.1f} times what rows take an element"
     return ""
 
