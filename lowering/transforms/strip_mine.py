@@ -46,7 +46,7 @@ _MOST_OPS = 8
 class StripMine(Pass):
     def run_on_function(self, function: ir.Operation) -> None:
         for op in b.unerased(b.walk_unfused(function)):
-            structured = Structured.of(op) if op.name == "linalg.generic" else None
+            structured = Structured.of(op)
             strip = None if structured is None else strip_of(structured)
             if structured is not None and strip is not None:
                 with op.location, ir.InsertionPoint(op):
@@ -56,8 +56,8 @@ class StripMine(Pass):
 
 def strip_of(op: Structured) -> int | None:
     """The loop to take in strips: that in which an array lies which is read across; None where no array is, or it costs nothing."""
-    body = list(b.ops_of(op.op.regions[0].blocks[0]))
-    if not op.is_parallel or len(body) > _MOST_OPS or not all(_is_cheap(inner) for inner in body):
+    body = list(b.ops_of(op.op.regions[0].blocks[0])) if op.op.name == "linalg.generic" else ()
+    if not body or not op.is_parallel or len(body) > _MOST_OPS or not all(_is_cheap(inner) for inner in body):
         return None
     if any(not isinstance(e, ir.AffineDimExpr) for map_ in op.maps for e in map_.results):
         return None
