@@ -12,7 +12,7 @@ from tierup.dialect.optable.core import Kind, Op
 from tierup.dialect.optable.define import DefinedOp
 
 FAMILIES = (
-    "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection",
+    "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.gamma", "pointwise.selection",
     "pointwise.comparison", "pointwise.casts", "pointwise.complex_numbers",
     "scalars.factories", "scalars.ranges", "scalars.numbers", "scalars.comparisons", "scalars.bits", "scalars.libm", "scalars.script_math",
     "scalars.facts", "scalars.lists",

@@ -64,7 +64,7 @@ def _codes() -> dict[Any, int]:
     }  # fmt: skip
 
 
-_WRITES_UNSAID = frozenset({"aten.batch_norm", "aten.instance_norm", "aten.rrelu"})  # running statistics, noise: no schema says so
+_WRITES_UNSAID = frozenset({"aten.batch_norm", "aten.instance_norm"})  # running statistics: no schema says so
 # In place, these change the shape of a tensor, which no array can do under its other names.
 _RESHAPING = frozenset(
     f"aten.{n}"

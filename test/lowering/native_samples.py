@@ -50,7 +50,7 @@ for name in (
     "hardsigmoid mish sgn isnan isinf isfinite isposinf isneginf signbit log_sigmoid selu frac deg2rad rad2deg fix absolute"
 ).split():
     add(f"aten.{name}", x)
-for name in "log log2 log10 log1p sqrt rsqrt reciprocal asin acos atanh".split():
+for name in "log log2 log10 log1p sqrt rsqrt reciprocal asin acos atanh lgamma digamma erfinv".split():
     add(f"aten.{name}", positive(3, 4))
 add("aten.acosh", positive(3, 4) + 1)
 add("aten.special_expm1", x)

@@ -22,6 +22,7 @@ from tierup.dialect.optable.formulas import FORMULAS
 from tierup.dialect.optable.formulas.classes import likelihood, of_classes, of_probabilities
 from tierup.dialect.optable.formulas.core import INT, TENSOR, Formula, Ops
 from tierup.dialect.optable.operands import Unknown, plain
+from tierup.dialect.optable.rows import row_of
 
 Compute = Callable[["_Graph"], Any]
 
@@ -57,7 +58,8 @@ class _Graph(Ops[ir.Value]):
     def _note(self, made: Sequence[ir.Value]) -> None:
         op = made[0].owner.operation
         self._ops.append(op)
-        follows = any(self._active.get(v, False) for v in op.operands)
+        row = row_of(op)
+        follows = row is not None and row.differentiable and any(self._active.get(v, False) for v in op.operands)
         for value in made:
             dtype = self._g.tensor(value).dtype
             self._active[value] = follows and torch_types.is_tensor(value.type) and (dtype is None or dtype.is_float)

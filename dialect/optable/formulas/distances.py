@@ -23,6 +23,19 @@ def pairwise_distance(o: Ops[T], x: T, y: T, p: float = 2, eps: float = 1e-6, ke
     return _norm(o, o.add(o.sub(x, y), eps), p, [-1], keepdim)
 
 
+@formula("cdist(x1, x2; p, compute_mode)")
+def cdist(o: Ops[T], x: T, y: T, p: float = 2, mode: int | None = None) -> T:
+    """Norms of the differences of each row of the one and each of the other."""
+    if o.rank(x) < 2 or o.rank(y) < 2:
+        raise ShapeError("cdist only supports at least 2D tensors")
+    if p < 0:
+        raise ShapeError("cdist only supports non-negative p values")
+    if o.is_float(x) is False or o.is_float(y) is False:
+        raise ShapeError("cdist only supports floating-point dtypes")
+    o.equal(x, o.rank(x) - 1, y, o.rank(y) - 1, "cdist: X1 and X2 must have the same number of columns")
+    return _norm(o, o.sub(o.call("aten.unsqueeze", x, -2), o.call("aten.unsqueeze", y, -3)), p, [-1])
+
+
 @formula("cosine_similarity(x1, x2; dim, eps)")
 def cosine_similarity(o: Ops[T], x: T, y: T, dim: int = 1, eps: float = 1e-8) -> T:
     """Of vectors along a dim; norms are at least eps."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tierup.dialect.base import dtypes
@@ -116,3 +118,29 @@ def isin(o: Ops[T], x: T, among: T, assume_unique: bool = False, invert: bool = 
     equal = o.call("aten.eq.Tensor", o.call("aten.unsqueeze", x, -1), o.call("aten.reshape", among, [-1]))
     found = o.call("aten.any.dim", equal, -1, False)
     return o.call("aten.logical_not", found) if invert else found
+
+
+@formula("max_unpool2d(self, indices; output_size)", kind=_MOVEMENT, raises=True, is_gradient=False)
+def max_unpool2d(o: Ops[T], x: T, indices: T, sizes: Sequence[int]) -> T:
+    """Zeros, but for the elements of a pooled image where their maxima were."""
+    return _unpooled(o, "max_unpooling2d", x, indices, sizes)
+
+
+@formula("max_unpool3d(self, indices; output_size, stride, padding)", kind=_MOVEMENT, raises=True, is_gradient=False)
+def max_unpool3d(o: Ops[T], x: T, indices: T, sizes: Sequence[int], stride: Sequence[int], padding: Sequence[int]) -> T:
+    return _unpooled(o, "max_unpooling3d", x, indices, sizes)
+
+
+def _unpooled(o: Ops[T], op: str, x: T, indices: T, sizes: Sequence[int]) -> T:
+    dims, rank = int(op[-2]), o.rank(x)
+    if rank not in (dims + 1, dims + 2) or len(sizes) != dims:
+        raise ShapeError(f"{op}: expected images of rank {dims + 1} or {dims + 2} and {dims} output sizes, but got {rank} and {len(sizes)}")
+    if o.known(indices).dtype not in (None, dtypes.i64):
+        raise ShapeError("elements in indices should be type int64")
+    o.same_sizes(x, indices, f"{op}: expected the indices to have the shape of the input")
+    flat = [o.call("aten.flatten.using_ints", v, rank - dims, -1) for v in (x, indices)]
+    room = prod(sizes)
+    inside = o.call("aten.logical_and", o.call("aten.ge.Scalar", flat[1], 0), o.call("aten.lt.Scalar", flat[1], room))
+    o.check(inside, f"found an invalid max index: it is not in 0 to {room - 1}")
+    blank = o.call("aten.new_zeros", x, [*(o.size(x, i) for i in range(rank - dims)), room], None, None, None, None)
+    return o.call("aten.unflatten.int", o.call("aten.scatter.src", blank, -1, flat[1], flat[0]), -1, list(sizes))

@@ -215,3 +215,13 @@ def matrix_power(o: Ops[T], x: T, n: int) -> T:
         found = o.call("aten.matmul", found, found)
         found = o.call("aten.matmul", found, x) if bit == "1" else found
     return found
+
+
+@formula("conv_tbc(self, weight, bias; pad)", kind=Kind.PRODUCT)
+def conv_tbc(o: Ops[T], x: T, weight: T, bias: T, pad: int = 0) -> T:
+    """A convolution over the first dim: time, batch, channels."""
+    for given, rank in ((x, 3), (weight, 3), (bias, 1)):
+        _rank(o, "conv_tbc", given, rank)
+    rows = o.call("aten.permute", x, [1, 2, 0])
+    found = o.call("aten.conv1d", rows, o.call("aten.permute", weight, [2, 1, 0]), bias, [1], [pad], [1], 1)
+    return o.call("aten.contiguous", o.call("aten.permute", found, [2, 0, 1]), 0)
