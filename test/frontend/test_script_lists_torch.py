@@ -19,6 +19,38 @@ from tierup.torch import from_torchscript  # noqa: E402
 pytestmark = pytest.mark.torch
 
 
+CHANGED = {
+    "removed": "l = [5, 3, 5]\n    l.remove(5)\n    return x * l[0] + len(l)",
+    "removed twice": "l = [5, 3, 5]\n    l.remove(5)\n    l.remove(5)\n    return x * l[0] + len(l)",
+    "cleared": "l = [x, x * 2]\n    l.clear()\n    l.append(x + 1)\n    return l[0] * len(l)",
+    "copied": "l = [x, x + 1]\n    m = l.copy()\n    m.append(x * 2)\n    return torch.cat(m) * len(l)",
+    "found": "l = [5, 3, 8]\n    return x * l.index(8)", "added up": "l = [1.5, 2.5]\n    return x * sum(l)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+def test_lists_that_are_known_are_changed_and_asked_in_native_code(kind):
+    program = torch.jit.CompilationUnit(f"def program(x):\n    {CHANGED[kind]}\n").program
+    ours = from_torchscript(program)
+    for _ in range(3):
+        torch.testing.assert_close(ours(torch.ones(2)), program(torch.ones(2)))
+        x = torch.ones(2, requires_grad=True)
+        (found,), (expected,) = (torch.autograd.grad(p(x).sum(), x) for p in (ours, program))
+        torch.testing.assert_close(found, expected)
+    assert ours.stats().hits > 0 and "0 by the original program" in ours.explain()
+
+
+def test_what_is_removed_from_a_list_that_only_the_run_knows_is_for_the_run_to_say():
+    text = "def program(x, n: int):\n    l = [n, 3, 5]\n    l.remove(3)\n    return x * l[0] + len(l)\n"
+    ours = from_torchscript(torch.jit.CompilationUnit(text).program)
+    for n, expected in ((7, 9.0), (3, 5.0), (3, 5.0), (7, 9.0)):
+        assert ours(torch.ones(2), n).tolist() == [expected] * 2
+    gone = from_torchscript(torch.jit.CompilationUnit("def program(x):\n    l = [1, 2]\n    l.remove(3)\n    return x * len(l)\n").program)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="remove"):
+            gone(torch.ones(2))
+
+
 def agree(program, *calls, native=True):
     """Each call three times, beside PyTorch's; `native`: the last of each was a hit."""
     scripted = torch.jit.script(program)

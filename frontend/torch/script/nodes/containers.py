@@ -18,7 +18,7 @@ from typing import Any
 
 from tierup.dialect.mlir import ir
 from tierup.frontend.torch.errors import UnsupportedProgram
-from tierup.frontend.torch.script.builder import Builder, Contents, nodes_of
+from tierup.frontend.torch.script.builder import Builder, Contents, OutOfSight, nodes_of
 from tierup.frontend.torch.script.nodes.objects import Record
 from tierup.frontend.torch.script.nodes.queries import UNKNOWN, known
 from tierup.frontend.torch.script.types import spelled
@@ -34,7 +34,7 @@ _RESULTS = frozenset({"prim::DictConstruct", "prim::ListConstruct", "prim::Retur
 
 def is_in_sight(builder: Builder, value: Any, keys: Sequence[Any]) -> bool:
     """Whether a new list or dict, or one that is an argument, is one of these. `keys`: of its items when it is made."""
-    if builder.has_tasks:
+    if builder.has_tasks or value.debugName() in builder.out_of_sight:
         return False
     here = value.node().owningBlock()  # one object while it is held
     is_dict = value.type().kind() == "DictType"
@@ -50,7 +50,7 @@ def is_in_sight(builder: Builder, value: Any, keys: Sequence[Any]) -> bool:
         if not _is_said(user):
             return False
         changed = True
-        if kind == "aten::append" and user.owningBlock() is not here and _is_inside(user, here) and _is_kept(builder, value):
+        if kind == "aten::append" and user.owningBlock() is not here and _is_inside(user, here) and _is_kept(value):
             moves = True
             continue
         if user.owningBlock() is not here:
@@ -79,10 +79,8 @@ def grown_in(builder: Builder, node: Any) -> Any:
     return next((v for v in appended if v.unique() in builder.contents), None)
 
 
-def _is_kept(builder: Builder, value: Any) -> bool:
+def _is_kept(value: Any) -> bool:
     """Whether a list to which branches and loops append is better known item by item: one of no tensors, or a result."""
-    if value.debugName() in builder.out_of_sight:
-        return False
     return value.type().kind() == "ListType" and (value.type().getElementType().kind() != "TensorType" or is_result(value))
 
 
@@ -111,7 +109,9 @@ def _is_said(user: Any) -> bool:
         return not user.output().uses()
     if kind == "aten::sort":
         return str(user.schema()).startswith("aten::sort.int") and _is_constant(operands[1])
-    return kind == "aten::reverse" or _is_constant(operands[1])
+    if kind == "aten::remove":
+        return _is_constant(operands[1]) and operands[0].node().kind() != "aten::add_"
+    return kind in ("aten::clear", "aten::reverse") or _is_constant(operands[1])
 
 
 def _is_constant(value: Any) -> bool:
@@ -267,6 +267,22 @@ def _reverse(builder: Builder, node: Any, contents: Contents) -> bool:
     return True
 
 
+def _clear(builder: Builder, node: Any, contents: Contents) -> bool:
+    contents.items.clear()
+    return True
+
+
+def _remove(builder: Builder, node: Any, contents: Contents) -> bool:
+    """Of numbers and strings that are known, of which it is one: for any other list the run says what goes."""
+    items, wanted = contents.items, operand(builder, node, 1)
+    assert isinstance(items, list)
+    found = [known(builder, item) for item in items]
+    if UNKNOWN in found or wanted not in found:
+        raise OutOfSight(next(node.inputs()).debugName())
+    del items[found.index(wanted)]
+    return True
+
+
 def _sort(builder: Builder, node: Any, contents: Contents) -> bool:
     """Of ints."""
     items = contents.items
@@ -335,9 +351,11 @@ _CHANGES: dict[str, Handler] = {
     "aten::_set_item": _set,
     "aten::add_": _extend,
     "aten::append": _append,
+    "aten::clear": _clear,
     "aten::extend": _extend,
     "aten::insert": _insert,
     "aten::pop": _pop,
+    "aten::remove": _remove,
     "aten::reverse": _reverse,
     "aten::setdefault": _set_default,
     "aten::sort": _sort,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
+from operator import add
 from typing import Any
 
 from tierup.dialect.facts.values import List, Tensor
@@ -176,8 +177,9 @@ def _numbers(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value
     kind = str(builder.result_types(node)[0]).removeprefix("!torch.")
     if kind not in ("int", "float") or {str(v.type) for v in items} != {f"!torch.{kind}"}:
         return None
-    if all(known(builder, v) is not UNKNOWN for v in items):
-        return None  # the op says which number it is
+    numbers = [known(builder, v) for v in items]
+    if UNKNOWN not in numbers:
+        return builder.em.constant(reduce(add, numbers)) if node.kind() == "aten::sum" else None  # of others the op says which it is
     em, op = builder.em, node.kind().replace("::", ".").replace("aten.sum", "aten.add")
     found = items[0]
     for item in items[1:]:
@@ -194,10 +196,18 @@ def _count(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value |
     return reduce(lambda a, b: em.scalar("aten.add.int", [a, b], em.types.int), same)
 
 
+def _index(builder: Builder, node: Any, items: Sequence[ir.Value]) -> ir.Value | None:
+    """Where an item is, where all are known, and it is there."""
+    found, wanted = [known(builder, v) for v in items], operand(builder, node, 1)
+    return builder.em.int(found.index(wanted)) if UNKNOWN not in (*found, wanted) and wanted in found else None
+
+
 _FROM_ITEMS: dict[str, Callable[[Builder, Any, Sequence[ir.Value]], ir.Value | None]] = {
     "aten::add": _joined,
+    "aten::copy": _another,
     "aten::count": _count,
     "aten::dict": _paired,
+    "aten::index": _index,
     "aten::list": _copied,
     "aten::mul": _repeated,
     "aten::slice": _cut,
