@@ -96,3 +96,17 @@ def test_an_embedding_with_sparse_gradients_has_a_sparse_gradient(enter):
             found.append([p.grad for p in module.parameters()])
         assert found[1][0].is_sparse
         torch.testing.assert_close([g.to_dense() for g in found[1]], [g.to_dense() for g in found[0]])
+
+
+@pytest.mark.parametrize(
+    "text", ["torch.nn.functional.embedding_bag(i, w, torch.tensor([0, 2]), mode='sum', sparse=True)", "torch.gather(w, 0, i[:, None], sparse_grad=True)"]
+)
+def test_other_ops_with_sparse_gradients_have_them_too(text):
+    program = torch.jit.CompilationUnit(f"def program(w, i):\n    return {text}\n").program
+    ours, at = from_torchscript(program), torch.tensor([0, 2, 1, 3])
+    for _ in range(3):
+        given = [torch.arange(15.0).reshape(5, 3).requires_grad_() for _ in range(2)]
+        for f, w in zip((ours, program), given, strict=True):
+            f(w, at).sum().backward()
+        assert given[0].grad.is_sparse
+        torch.testing.assert_close(given[0].grad.to_dense(), given[1].grad.to_dense())

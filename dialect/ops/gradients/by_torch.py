@@ -16,7 +16,7 @@ from tierup.dialect.ops.gradients import lists
 from tierup.dialect.ops.gradients.core import Backward, Gradients, NoGradient, Rule
 from tierup.dialect.optable.core import Infer, Kind, Op
 from tierup.dialect.optable.formulas import FORMULAS
-from tierup.dialect.optable.kernels.by_torch import spelled
+from tierup.dialect.optable.kernels.by_torch import operand_names, spelled
 from tierup.dialect.optable.kernels.by_torch_vjp import Wanted, name_of
 from tierup.dialect.rewriting.core import bool_of, under_casts
 
@@ -50,6 +50,9 @@ def _dropout(g: Backward) -> Gradients:
 
 def _by_torch(g: Backward, name: str) -> Gradients:
     operands, wanted = g.operands[:], []
+    for said, value in zip(operand_names(name) if name.startswith("aten.") else (), operands, strict=False):
+        if said == "sparse" and bool_of(under_casts(value)) is not False:
+            raise NoGradient("sparse=True makes one that is a sparse tensor")
     for i, value in enumerate(operands):
         count = 0 if torch_types.is_tensor(value.type) else lists.length(g, value) if lists.is_list(value) else None
         if g.wants(i) and count is None:

@@ -105,8 +105,10 @@ def gather(x: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool = False
 gather.under_numpy(form="gather")(lambda x, dim, index, sparse_grad=False: np.take_along_axis(x, index, dim))
 
 
-@gather.vjp(reads=("dim", "index"))
+@gather.vjp(reads=("dim", "index", "sparse_grad"))
 def _(g: Backward) -> Gradients:
+    if not g.numpy and g.constant("sparse_grad"):
+        raise g.no_gradient("sparse_grad=True makes one that is a sparse tensor")
     where = g.operands[2]
     if not g.numpy:
         return g.call("aten.scatter_add", g.zeros("self"), g.number("dim"), where, g.grad)

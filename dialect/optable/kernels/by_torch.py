@@ -33,6 +33,11 @@ def _overload(name: str) -> Any:
     return getattr(getattr(getattr(torch.ops, namespace), op), overload[0] if overload else "default")
 
 
+def operand_names(op: str) -> list[str]:
+    """What PyTorch calls the operands of one of its ops. Raises AttributeError for one that it has not."""
+    return [a.name for a in _overload(op)._schema.arguments]
+
+
 def on_tensors(name: str) -> Callable[..., Any]:
     """PyTorch's op of that name, with all operands by position. Raises AttributeError for one that PyTorch has not."""
     import torch
