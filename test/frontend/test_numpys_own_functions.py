@@ -191,13 +191,25 @@ def select_floats(x):
     return np.select([x > 2, x < 1], [x, 2.5], 300)
 
 
+def insert_numbers(x):
+    return np.insert(x, 1, 300)
+
+
+def insert_floats(x):
+    return np.insert(x, -1, 2.5), np.insert(x, 1, [7, 2.5]), np.insert(x, 0, x * 2.5)
+
+
+def ranges(x):
+    return np.arange(x[2]), np.arange(0, 5, x[0]), np.arange(x[1], 3, dtype=np.int16), np.arange(np.uint64(2))
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.float32, bool])
-@pytest.mark.parametrize("select", [select_numbers, select_beyond_the_dtype, select_floats])
-def test_np_select_casts_numbers_as_numpy_does(select, dtype):
+@pytest.mark.parametrize("function", [select_numbers, select_beyond_the_dtype, select_floats, insert_numbers, insert_floats, ranges])
+def test_numbers_have_the_dtypes_that_numpys_own_code_casts_them_to(function, dtype):
     said = []
-    for call in (select, tierup.jit(select, optimize=False)):
+    for call in (function, tierup.jit(function, optimize=False)):
         try:
             said.append(repr(call(np.array([1, 0, 3]).astype(dtype))))
-        except TypeError as e:
+        except (TypeError, OverflowError) as e:
             said.append(str(e))
     assert said[0] == said[1]

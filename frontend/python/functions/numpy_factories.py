@@ -115,7 +115,7 @@ def arange(
     frame: Frame, node: ast.AST, start_or_stop: Value = LEFT_OUT, stop: Value = NONE, step: Value = NONE, dtype: Value = NONE, *,
     start: Value = LEFT_OUT,
 ) -> Value:  # fmt: skip
-    """int64 when all of start, stop and step are ints, else float64. A lone argument is the stop, unless it is named `start`."""
+    """int64 when all of start, stop and step are ints but uint64, else float64. A lone argument is the stop, unless named `start`."""
     em = frame.em
     if start_or_stop is start is LEFT_OUT and is_none(stop):
         raise WillRaise(TypeError("arange() requires stop to be specified."))
@@ -124,6 +124,8 @@ def arange(
     if start is LEFT_OUT:
         start, stop = (ZERO, start_or_stop) if is_none(stop) else (ZERO if start_or_stop is LEFT_OUT else start_or_stop, stop)
     step = Const(1) if is_none(step) else step
+    if is_none(dtype) and any(_dtype_of(v) == np.uint64 for v in (start, stop, step)):
+        raise frame.error(node, "np.arange of uint64")  # of floats: which is written once more
     parts = [as_python(frame, node, v, "np.arange") for v in (start, stop, step)]
     kinds = [number_kind(p) for p in parts]
     if not arrays.KIND_DTYPES.keys() >= set(kinds):
@@ -138,6 +140,13 @@ def arange(
     operands = [number(frame, p) for p in parts]
     ssa = em.numpy("aten.arange.start_step", [*operands, code, em.none, em.none, em.none])
     return Array(ssa, 1, dtype=known, decays=False)
+
+
+def _dtype_of(value: Value) -> np.dtype | None:
+    """That of an array or a NumPy scalar, where it is known."""
+    if isinstance(value, Const) and isinstance(value.value, np.generic):
+        return value.value.dtype
+    return value.dtype if isinstance(value, Array) else None
 
 
 def _is_whole(number: object) -> bool:

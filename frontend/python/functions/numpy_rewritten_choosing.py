@@ -129,13 +129,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """A vector with values before one of its elements."""
     arr = np.asarray(arr)
-    arr, values, n = (arr.reshape(-1) if axis is None else arr), np.asarray(values), arr.size
+    arr, values, n = (arr.reshape(-1) if axis is None else arr), np.array(values, dtype=arr.dtype), arr.size
     if arr.ndim != 1 or type(obj) is not int or values.ndim > 1:
         raise ValueError(f"{arr}")
     if obj < -n or obj > n:
         raise IndexError(f"index {obj} is out of bounds for axis 0 with size {n}")
     at = obj + n if obj < 0 else obj
-    return np.concatenate((arr[:at], values.reshape(-1).astype(arr.dtype), arr[at:]))
+    return np.concatenate((arr[:at], values.reshape(-1), arr[at:]))
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
