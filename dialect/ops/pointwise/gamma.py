@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from tierup.dialect.base import dtypes
 from tierup.dialect.ops.pointwise.elements import Element, Elements
 from tierup.dialect.ops.pointwise.elementwise import pointwise
-from tierup.dialect.optable.core import NO_RULE
 from tierup.dialect.optable.kernels.promotion import Gives
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def digamma(m: Elements, x: Element) -> Element:
     return _in_double(m, x, _digamma)
 
 
-@pointwise("tierup.trigamma(Tensor self) -> Tensor", gives=Gives.FLOAT, no_gradient=NO_RULE)
+@pointwise("tierup.trigamma(Tensor self) -> Tensor", gives=Gives.FLOAT)
 def trigamma(m: Elements, x: Element) -> Element:
     """The derivative of digamma."""
     return _in_double(m, x, _trigamma)
@@ -148,3 +147,8 @@ digamma.vjp(reads=("self",))(lambda g: g.mul(g.grad, g.call("tierup.trigamma", g
 def _(g: Backward) -> ir.Value:
     y = g.results[0]
     return g.mul(g.grad, g.mul(g.call("aten.exp", g.mul(y, y)), math.sqrt(math.pi) / 2))
+
+
+@trigamma.vjp(reads=("self",))
+def _(g: Backward) -> ir.Value:
+    raise g.no_gradient("there is no op for the second derivative of digamma")

@@ -11,8 +11,8 @@ NAN, INFINITE = np.nan, np.inf
 FUNCTIONS: list[Case] = [
     *(c for op in ("exp2", "expm1", "special_expm1", "erf", "erfc", "tan", "sinh", "cosh", "atan", "asinh", "square", "frac", "deg2rad", "rad2deg")
       for c in unary(f"aten.{op}", low=-1.3, high=1.4)),
-    *(c for op in ("log2", "log10", "reciprocal") for c in unary(f"aten.{op}", low=0.3, high=3)),
-    *(c for op in ("asin", "acos", "atanh") for c in unary(f"aten.{op}", low=-0.8, high=0.9)),
+    *(c for op in ("log2", "log10", "reciprocal", "lgamma") for c in unary(f"aten.{op}", low=0.3, high=3)),
+    *(c for op in ("asin", "acos", "atanh", "erfinv") for c in unary(f"aten.{op}", low=-0.8, high=0.9)),
     *(c for op in ("abs", "absolute") for c in unary(f"aten.{op}")),
     *unary("aten.log1p", low=-0.7), *unary("aten.acosh", low=1.2, high=3),
     *unary("aten.logit", None, low=0.1, high=0.9), *unary("aten.logit", 0.2, low=0.05, high=0.97),

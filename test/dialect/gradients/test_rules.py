@@ -44,7 +44,8 @@ def test_every_rule_has_a_case() -> None:
     assert not {formula.__qualname__ for formula in FORMULAS if formula.__code__ not in tried}
 
 
-_OF_MORE_THAN_AN_OP = ("tierup.linalg_as_pinv",)  # of the steps before it, too: test/frontend/test_linear_algebra.py
+# Of the steps before it, too: test/frontend/test_linear_algebra.py. Without second derivatives: test/dialect/kernels/test_gamma_torch.py
+_OF_MORE_THAN_AN_OP = ("tierup.linalg_as_pinv", "aten.digamma", "tierup.trigamma")
 
 
 def _with_orders() -> list[tuple[Case, int]]:
