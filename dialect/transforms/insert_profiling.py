@@ -30,7 +30,7 @@ and with `uses`
       return %1 : !torch.vtensor
 
 With `assumptions`, what a guard in mid-program would gain by: arguments and tensors as without it, but of the numbers only ints read from
-tensors that a size hangs on, and the condition of every branch that gives a value
+tensors that a size hangs on, and the condition of every branch that gives a value, where there are at most sixteen
 
       %n = torch.aten.Int.Tensor %x ...
       %0 = "tierup.profile"(%n) {slot = 1 : i64} : (!torch.int) -> !torch.int
@@ -55,6 +55,7 @@ from tierup.dialect.optable.core import Kind
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, PassFailure, register
 
+_MOST_BRANCHES = 16  # of a program: that all of more go the same way again is no good guess, and each is a bailout around all that follows
 _NUMBERS = frozenset({"!torch.int", "!torch.float", "!torch.bool", "!torch.number"})
 _HAND_OVER = frozenset({"func.return", "torch.prim.If.yield", "torch.prim.Loop.condition", "tierup.yield"})
 _NEVER_PROFILED = frozenset({"tierup.profile", UNSET})  # what is recorded, and what nobody reads
@@ -82,8 +83,9 @@ class InsertProfiling(Pass):
             slot = _profile(argument, slot, at)
         read = _numbers_read_from_tensors(func)
         sizes = _read_for_sizes(inside, read) if self.assumptions else set()
+        branches = [op for op in inside if op.name == "torch.prim.If" and len(op.results)] if self.assumptions else []
         for op in inside:
-            if self.assumptions and op.name == "torch.prim.If" and len(op.results):
+            if op in branches and len(branches) <= _MOST_BRANCHES:
                 slot = _profile_condition(op, slot)
             if op.name.startswith("tierup.") or (op.name in STRUCTURE and not self.all) or op.name in _NEVER_PROFILED:
                 continue

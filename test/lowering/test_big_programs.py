@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from kernel_harness import call, spec_of, typed
 
+from tierup.dialect.language.text import parse_module
+from tierup.dialect.passes.registry import PassFailure, parse
 from tierup.lowering.base.abi import Request
 from tierup.lowering.compiling.compile import compile
 
@@ -116,3 +118,29 @@ def test_sizes_of_the_run_keep_a_program_whole() -> None:
     artifact = compile(Request(typed("\n".join([*lines, f"return %v139 : {T}"]), specs), "main", specs, level=1), stages=("loops",))
     assert "main_part" not in artifact.stages["loops"]
     np.testing.assert_array_equal(call(artifact, [x, w])[0], np.linalg.matrix_power(w, 140))
+
+
+@pytest.mark.parametrize(("branches", "is_refused"), [(20, False), (130, True)])
+def test_very_many_branches_that_write_elements_of_an_array_are_refused(branches: int, is_refused: bool) -> None:
+    """Bufferization takes minutes for them (a loop over a list of several kinds of numbers that was written out 40 times, in the soak)."""
+    t = "!torch.vtensor<[1024],f64>"
+    lines = ["%dim = torch.constant.int 0", "%v = torch.aten.select.int %a, %dim, %dim : " + f"{t}, !torch.int, !torch.int -> !torch.vtensor<[],f64>"]
+    for i in range(branches):
+        before = f"%r{i - 1}" if i else "%a"
+        lines += [
+            f"%n{i} = torch.constant.int {i}",
+            f"%c{i} = torch.aten.gt.int %k, %n{i} : !torch.int, !torch.int -> !torch.bool",
+            f"%r{i} = torch.prim.If %c{i} -> ({t}) {{",
+            f"%p{i} = torch.aten.select_scatter {before}, %v, %dim, %n{i} : {t}, !torch.vtensor<[],f64>, !torch.int, !torch.int -> {t}",
+            f"torch.prim.If.yield %p{i} : {t}",
+            "} else {",
+            f"torch.prim.If.yield {before} : {t}",
+            "}",
+        ]
+    text = f"func.func @f(%a: {t}, %k: !torch.int) -> {t} {{\n" + "\n".join(lines) + f"\nreturn %r{branches - 1} : {t}\n}}"
+    verify = parse("builtin.module(func.func(tierup-verify-native))")
+    if is_refused:
+        with pytest.raises(PassFailure, match="one of very many branches that write elements of arrays: more than 128"):
+            verify.run(parse_module(text))
+    else:
+        verify.run(parse_module(text))
