@@ -22,7 +22,7 @@ def gradient_tables() -> str:
         if how is Gradient.NONE:
             reasons[row.why_no_gradient or ""].append(name)
     parts = [_rules(), "", "No rule:", "", "| ops | gradient |", "|---|---|"]
-    parts.append(f"| {_names(found[Gradient.ITEMS])} | {Gradient.ITEMS.value} |")
+    parts += [f"| {_names(found[how])} | {how.value} |" for how in (Gradient.ITEMS, Gradient.PYTORCH)]
     parts += [f"| {_names(ops)} | none: {reason} |" for reason, ops in reasons.items()]
     if found[None]:
         parts.append(f"| {_names(found[None])} | not yet: differentiating it is an error |")
