@@ -8,8 +8,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tierup.dialect.base.paths import absolute
 from tierup.dialect.base.records import dataclass
@@ -58,18 +57,17 @@ class RunsLong(BaseException):
     """A loop of a run in tier 0 has run for longer than it was given. No error: nobody's to catch but who has set the limit."""
 
 
-@contextmanager
-def unless_left(tell: Callable[[], object]) -> Iterator[None]:
-    """Tell of a run behind it, also of one that raised; but not of one that RunsLong has ended."""
-    try:
-        yield
-    except RunsLong:
-        raise
-    except BaseException:
-        tell()
-        raise
-    else:
-        tell()
+class UnlessLeft:
+    """Around a run: calls `tell` behind it, also where it raised; but not where RunsLong has ended it."""
+
+    def __init__(self, tell: Callable[[], object]) -> None:
+        self._tell = tell
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or not issubclass(kind, RunsLong):
+            self._tell()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.arguments import guards
-from tierup.runtime.base.errors import NotOptimized, unless_left
+from tierup.runtime.base.errors import NotOptimized, UnlessLeft
 from tierup.runtime.base.events import EventKind
 from tierup.runtime.base.once import warn
 from tierup.runtime.dispatching.version_table import MISSES_PER_TICK, VersionTable
@@ -76,11 +76,11 @@ class Misses:
         not. `start`: why no version of an earlier process answers."""
         versions = self._table.versions
         if versions:
-            with unless_left(lambda: self._tell(flat, signature, reason, versions, options)):
+            with UnlessLeft(lambda: self._tell(flat, signature, reason, versions, options)):
                 return run()
         if reason is Reason.PROFILING:
             return self._history.profiled(f"ran in tier 0{start.missed}", run)
-        with unless_left(lambda: self._history.interpreted(reason)):
+        with UnlessLeft(lambda: self._history.interpreted(reason)):
             return run()
 
     def _tell(self, flat: Flat, signature: Signature, reason: Reason, versions: tuple[Version, ...], options: Options) -> None:

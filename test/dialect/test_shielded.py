@@ -178,7 +178,9 @@ while True:
         import tierup.runtime.compiling.version
         signal.setitimer(signal.ITIMER_REAL, 0)
         break
-    except Interruption:
+    except (Interruption, RuntimeError) as e:
+        if not isinstance(e, Interruption) and not isinstance(e.__cause__, Interruption):  # as Python 3.11 raises it out of a class's making
+            raise
         tries += 1
 from tierup.dialect.language.context import thread_context
 thread_context()

@@ -105,7 +105,7 @@ def test_with_a_compiler_a_plan_goes_on_learning(path: Path, monkeypatch: pytest
     monkeypatch.setattr(early, "expect", lambda options: pytest.fail("a process that compiles is started, which nobody asked for"))
     plan, wide = tierup.load_plan(path), X.astype(np.float64)
     np.testing.assert_allclose(plan(X, k=2), np.tanh(X) * 2 + 3, rtol=1e-6)
-    assert "Slow in its first calls alone: they load what was compiled before (" in plan.explain()
+    assert "Slow in its first calls alone: they load what was compiled before: they " in plan.explain()
     for _ in range(3):
         np.testing.assert_allclose(plan(wide), np.tanh(wide) * 2 + 3)
     assert counts(plan) == (3, 1, 0, 0) and [v.compiled.from_disk for v in plan.versions] == [True, False]

@@ -249,13 +249,14 @@ def first_calls(facts: Facts) -> Iterator[Cause]:
     parts = [f"{does} ({short_time(facts.seconds[part])})" for part, does in _FIRST.items() if facts.seconds[part] > 0.05 * seconds]
     calls = "its one call" if facts.stats.calls == 1 else "its calls" if facts.in_parts else f"all {facts.stats.calls} calls"
     versions = [version for executor in facts.executors for version in executor.versions]
+    what = f"they {listed(parts)}"
     if versions and all(version.compiled.from_disk for version in versions):
-        remedy = "nothing: a process does so once"
+        what, remedy = f"they load what was compiled before: {what}", "nothing: a process does so once"
     else:
         remedy = "nothing for the next run, which finds the code on disk; compile='background', or compile_budget=seconds, lets calls go "
         remedy += "on meanwhile"
     yield Cause(
-        f"they {listed(parts)}; besides, {calls} took {short_time(facts.total - seconds)}",
+        f"{what}; besides, {calls} took {short_time(facts.total - seconds)}",
         remedy,
         seconds, facts.graphs + facts.stats.compiles, facts.line, once=True,
     )  # fmt: skip
