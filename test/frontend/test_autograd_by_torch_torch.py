@@ -17,7 +17,7 @@ pytestmark = pytest.mark.torch
 
 def inverse(x, w):
     y = torch.tanh(x @ w) * 2 + 4 * torch.eye(3, dtype=torch.float64)
-    return (torch.exp(torch.linalg.inv(y)) - 1) * x
+    return (torch.exp(torch.linalg.matrix_exp(y * 0.1)) - 1) * x
 
 
 def several_results(x, w):
@@ -47,18 +47,18 @@ def with_integers(x, w):
 def in_a_branch(x, w):
     y = x * w
     if bool(x.sum() > 0):
-        y = torch.linalg.inv(y + 9 * torch.eye(3, dtype=torch.float64))
+        y = torch.linalg.matrix_exp(y * 0.1)
     return y * x
 
 
-def distances(x, w):
+def exponential(x, w):
     y = torch.tanh(x @ w) * 2
-    return (torch.exp(torch.cdist(y, w)) - 1) * x
+    return (torch.exp(torch.linalg.matrix_exp(y * w * 0.1)) - 1) * x
 
 
 def in_a_loop(x, w):
     for _ in range(2):
-        x = torch.linalg.inv(x * w + 9 * torch.eye(3, dtype=torch.float64))
+        x = torch.linalg.matrix_exp(x * w * 0.1)
     return x * x
 
 
@@ -158,12 +158,12 @@ def test_draws_require_gradients_as_in_eager_mode_and_these_are_zeros():
 
 
 def test_what_is_around_such_an_op_is_native_forward_and_backward():
-    ours = from_torchscript(torch.jit.script(distances), gradients="error")
+    ours = from_torchscript(torch.jit.script(exponential), gradients="error")
     for _ in range(4):
         x = torch.rand(3, 3, dtype=torch.float64).requires_grad_()
         ours(x, torch.rand(3, 3, dtype=torch.float64)).sum().backward()
     ((forward, backward),) = [pair.executors for variant in ours.variants for pair in variant.executor.gradients.pairs]
-    for executor, op in ((forward, "aten.cdist"), (backward, "vjp0n0x1.aten.cdist")):
+    for executor, op in ((forward, "aten.linalg_matrix_exp"), (backward, "vjp0n0x1.aten.linalg_matrix_exp")):
         assert executor.stats().hits == 2
         assert op in {name for split in executor.splits for name, _ in split.code.left}
         assert all(split.regions for split in executor.splits)

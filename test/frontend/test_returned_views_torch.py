@@ -109,7 +109,7 @@ def powers(x):
 
 
 def of_pytorch(x):
-    y = torch.linalg.inv(x)
+    y = torch.linalg.matrix_exp(x)
     return y * y, y[1:]
 
 
