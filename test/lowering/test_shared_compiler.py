@@ -37,9 +37,19 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="t"))  # short: a socket's path is
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(made))
     monkeypatch.setattr(shared, "_SECONDS_TO_GREET", 60.0)
+    monkeypatch.setattr(shared, "_SECONDS_TO_CONNECT", 60.0)
     monkeypatch.setattr(shared.Connection, "seconds_to_start", 60.0)
     yield made
     shutil.rmtree(made)
+
+
+def listens() -> bool:
+    """Whether the shared compiler takes connections."""
+    try:
+        shared._connected(shared.socket_of(NAME)).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -47,7 +57,7 @@ def compiler(folder: Path) -> Iterator[int]:
     """A shared compiler that is up; its process's number."""
     command = shared.command("shared", shared.socket_of(NAME), f"{FUNCTIONS}:preload", "1000")
     started = subprocess.Popen(command)
-    eventually((folder / "tierup" / NAME).exists)
+    eventually(listens)  # the file is there before that
     yield started.pid
     started.kill()
     started.wait()
