@@ -70,12 +70,18 @@ def _lgamma(m: Elements, x: Element) -> Element:
     return m.select(m.equal(size, math.inf), m.number(math.inf, x), m.select(m.is_nan(x), x, found))
 
 
-def _digamma(m: Elements, x: Element) -> Element:
-    at = m.select(x < 0, 1.0 - x, x)
-    total, y = m.number(0.0, x), at
+def _raised(m: Elements, at: Element, term: Callable[[Element], Element]) -> tuple[Element, Element]:
+    """By the recurrence, what stands at 10 or more in the place of `at`, where the series are good; and the sum of the terms on the way."""
+    total, y = m.number(0.0, at), at
     for _ in range(10):
         low = y < 10.0
-        total, y = m.select(low, total - 1.0 / y, total), m.select(low, y + 1.0, y)
+        total, y = m.select(low, total + term(y), total), m.select(low, y + 1.0, y)
+    return total, y
+
+
+def _digamma(m: Elements, x: Element) -> Element:
+    at = m.select(x < 0, 1.0 - x, x)
+    total, y = _raised(m, at, lambda y: -1.0 / y)
     inverse = 1.0 / y
     square = inverse * inverse
     found = m.log(y) - 0.5 * inverse - square * _polynomial(square, _OF_DIGAMMA) + total
@@ -88,10 +94,7 @@ def _digamma(m: Elements, x: Element) -> Element:
 
 def _trigamma(m: Elements, x: Element) -> Element:
     at = m.select(x < 0.5, 1.0 - x, x)
-    total, y = m.number(0.0, x), at
-    for _ in range(10):
-        low = y < 10.0
-        total, y = m.select(low, total + 1.0 / (y * y), total), m.select(low, y + 1.0, y)
+    total, y = _raised(m, at, lambda y: 1.0 / (y * y))
     inverse = 1.0 / y
     square = inverse * inverse
     found = inverse + 0.5 * square + square * inverse * _polynomial(square, _OF_TRIGAMMA) + total
