@@ -33,7 +33,7 @@ def reduced(x, v):
 
 
 def joined(x, v):
-    return np.where(x > 2, x, 0.0), np.concatenate([v, v.astype(np.float32)]), x * np.float32(2), x**2, x / 2, x[0, 0] * 2
+    return np.where(x > 2, x, 0.0), np.concatenate([v, v.astype(np.float32)]), x * np.float32(2), x * 1.0, x + 0, x**2, x / 2, x[0, 0] * 2
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -53,6 +53,8 @@ for name in (
 for name in "log log2 log10 log1p sqrt rsqrt reciprocal asin acos atanh lgamma digamma erfinv".split():
     add(f"aten.{name}", positive(3, 4))
 add("tierup.trigamma", positive(3, 4))
+add("tierup.radians", x)
+add("tierup.degrees", x)
 add("aten.acosh", positive(3, 4) + 1)
 add("aten.special_expm1", x)
 add("aten.logit", positive(3, 4), None)

@@ -256,7 +256,7 @@ def interp(x: np.ndarray, xp: np.ndarray, fp: np.ndarray, left: float | None, ri
 def _(g: Backward) -> Gradients:
     """Between points i and i + 1 the result is (1 - t) fp[i] + t fp[i + 1], where t says how far x is from xp[i] to xp[i + 1], and s is the
     slope. Its gradients are s for x, 1 - t and t for fp, and -s times these for xp. Beyond the ends it is the end's fp, or given."""
-    x, xp, fp = g.operands[:3]
+    x, xp, fp = (g.promoted(i) for i in ("x", "xp", "fp"))
     if any(g.given(end) and g.wants(end) for end in ("left", "right")):
         raise g.no_gradient("of `left` and `right`: choose them with np.where")
     last = g.minus(g.size_of(xp, 0), 1)
@@ -274,10 +274,10 @@ def _(g: Backward) -> Gradients:
 
     def of_points(which: str, grad: ir.Value) -> ir.Value:
         from_end = g.mul(grad, t)
-        made = put_gradient(g, g.zeros(which), g.value([first]), g.sub(grad, from_end), adds=True)
-        return put_gradient(g, made, g.value([second]), from_end, adds=True)
+        made = put_gradient(g, g.zeros(which), g.value([first]), g.cast_to(g.sub(grad, from_end), which), adds=True)
+        return put_gradient(g, made, g.value([second]), g.cast_to(from_end, which), adds=True)
 
-    return of_x, of_points("xp", g.neg(of_x)), of_points("fp", grad)
+    return g.cast_to(of_x, "x"), of_points("xp", g.neg(of_x)), of_points("fp", grad)
 
 
 def _bincount(ctx: Infer, operands: Sequence[Value]) -> Tensor:

@@ -149,6 +149,13 @@ deg2rad.vjp()(lambda g: g.mul(g.grad, math.pi / 180))
 rad2deg = pointwise("aten.rad2deg(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.rad2deg)(lambda m, x: x * (180 / math.pi))
 rad2deg.vjp()(lambda g: g.mul(g.grad, 180 / math.pi))
 
+# apart from deg2rad and rad2deg, since they give another dtype of bfloat16: ml_dtypes has no loop for these two
+radians = pointwise("tierup.radians(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.radians)(lambda m, x: x * (math.pi / 180))
+radians.vjp()(lambda g: g.mul(g.grad, math.pi / 180))
+
+degrees = pointwise("tierup.degrees(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.degrees)(lambda m, x: x * (180 / math.pi))
+degrees.vjp()(lambda g: g.mul(g.grad, 180 / math.pi))
+
 
 @pointwise("aten.sigmoid(Tensor self) -> Tensor", gives=Gives.FLOAT)
 def sigmoid(m: Elements, x: Element) -> Element:

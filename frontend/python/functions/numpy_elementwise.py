@@ -261,18 +261,3 @@ def nan_to_num(
     operand = as_array(frame, node, x)
     numbers = [em.none if is_none(v) else em.float(float(constant(frame, node, v, "a replacement"))) for v in (nan, posinf, neginf)]
     return Array(em.numpy("aten.nan_to_num", [operand.ssa, *numbers]), operand.rank, operand.min_rank, operand.dtype)
-
-
-@function(np.radians)
-def radians(frame: Frame, node: ast.AST, x: Value) -> Value:
-    return _scaled(frame, node, x, np.pi / 180.0)
-
-
-@function(np.degrees)
-def degrees(frame: Frame, node: ast.AST, x: Value) -> Value:
-    return _scaled(frame, node, x, 180.0 / np.pi)
-
-
-def _scaled(frame: Frame, node: ast.AST, x: Value, factor: float) -> Value:
-    """NumPy's own formula: x times the factor in x's float dtype."""
-    return array_operators.binary(frame, node, ast.Mult, _as_float(frame, node, x), Const(factor))

@@ -12,6 +12,7 @@ FUNCTIONS: list[Case] = [
     *(c for op in ("exp2", "expm1", "special_expm1", "erf", "erfc", "tan", "sinh", "cosh", "atan", "asinh", "square", "frac", "deg2rad", "rad2deg")
       for c in unary(f"aten.{op}", low=-1.3, high=1.4)),
     *(c for op in ("log2", "log10", "reciprocal", "lgamma") for c in unary(f"aten.{op}", low=0.3, high=3)),
+    *unary("tierup.radians"), *unary("tierup.degrees"),
     *(c for op in ("asin", "acos", "atanh", "erfinv") for c in unary(f"aten.{op}", low=-0.8, high=0.9)),
     *(c for op in ("abs", "absolute") for c in unary(f"aten.{op}")),
     *unary("aten.log1p", low=-0.7), *unary("aten.acosh", low=1.2, high=3),

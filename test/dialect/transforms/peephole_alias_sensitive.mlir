@@ -155,20 +155,6 @@ func.func @additions(%x: !torch.vtensor<[4],f32>, %n: !torch.vtensor<[4],si64>, 
 }
 
 // -----
-// Times 1.0 a bfloat16 is a float32 in NumPy, and itself in torch.
-// CHECK-LABEL: func.func @bfloat16
-// CHECK-COUNT-1: torch.aten.mul.Scalar {{.*}} {tierup.promotion = "numpy"}
-// CHECK-NOT: torch.aten.mul.Scalar
-func.func @bfloat16(%x: !torch.vtensor<[4],bf16>) -> (!torch.vtensor, !torch.vtensor) {
-  %f1 = torch.constant.float 1.000000e+00
-  %0 = torch.aten.mul.Scalar %x, %f1 {tierup.promotion = "numpy"} : !torch.vtensor<[4],bf16>, !torch.float -> !torch.vtensor
-  %1 = torch.aten.tanh %0 : !torch.vtensor -> !torch.vtensor
-  %2 = torch.aten.mul.Scalar %x, %f1 : !torch.vtensor<[4],bf16>, !torch.float -> !torch.vtensor<[4],bf16>
-  %3 = torch.aten.tanh %2 : !torch.vtensor<[4],bf16> -> !torch.vtensor
-  return %1, %3 : !torch.vtensor, !torch.vtensor
-}
-
-// -----
 // A result of which two elements are one place in memory would be written twice at once; a literal not at all.
 // CHECK-LABEL: func.func @memory_of_its_own
 // CHECK-COUNT-2: torch.aten.mul.Scalar

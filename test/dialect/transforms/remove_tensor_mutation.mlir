@@ -168,7 +168,6 @@ func.func @made_here(%c: !torch.bool, %x: !torch.tensor<[4],f32>) -> (!torch.ten
 // CHECK: torch.aten.add_.Scalar
 // CHECK: torch.aten.add_.Scalar
 // CHECK: torch.aten.add_.Tensor
-// CHECK: torch.aten.mul_.Scalar {{.*}} {tierup.promotion = "numpy"}
 // CHECK: torch.aten.mul.Scalar
 func.func @unknown_shapes(%x: !torch.tensor<*,f32>, %n: !torch.tensor<*,si64>, %u: !torch.tensor, %y: !torch.tensor<[4],f32>, %b: !torch.tensor<[4],bf16>) {
   %int1 = torch.constant.int 1
@@ -183,10 +182,8 @@ func.func @unknown_shapes(%x: !torch.tensor<*,f32>, %n: !torch.tensor<*,si64>, %
   %2 = torch.aten.add_.Scalar %w, %f, %int1 : !torch.tensor, !torch.float, !torch.int -> !torch.tensor
   %z = torch.aten.clone %x, %none : !torch.tensor<*,f32>, !torch.none -> !torch.tensor<*,f32>
   %3 = torch.aten.add_.Tensor %z, %y, %int1 : !torch.tensor<*,f32>, !torch.tensor<[4],f32>, !torch.int -> !torch.tensor<*,f32>
-  %p = torch.aten.clone %b, %none : !torch.tensor<[4],bf16>, !torch.none -> !torch.tensor<[4],bf16>
-  %4 = torch.aten.mul_.Scalar %p, %f {tierup.promotion = "numpy"} : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
   %q = torch.aten.clone %b, %none : !torch.tensor<[4],bf16>, !torch.none -> !torch.tensor<[4],bf16>
-  %5 = torch.aten.mul_.Scalar %q, %f : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
+  %4 = torch.aten.mul_.Scalar %q, %f : !torch.tensor<[4],bf16>, !torch.float -> !torch.tensor<[4],bf16>
   return
 }
 
