@@ -37,11 +37,11 @@ demo: $(VENV)/installed  ## train a digit classifier and watch tierup make it fa
 	@echo
 	@$(BIN)/python examples/train_digits.py
 
-test: $(VENV)/installed-test  ## all tests that need no PyTorch, lit tests included
-	@$(PYTEST) -m "not torch"
+test: $(VENV)/installed-test  ## the tests that need no PyTorch, lit tests included; of a test's many cases every second (TIERUP_SEED=1: the others)
+	@$(PYTEST) --part -m "not torch"
 
 test-torch: $(VENV)/installed-test $(VENV)/installed-test-torch  ## the tests that compare with PyTorch (installs it: large)
-	@$(PYTEST) -m torch
+	@$(PYTEST) --part -m torch
 
 test-distributed: $(VENV)/installed-test $(VENV)/installed-test-distributed  ## functions on clusters of real processes, a worker killed in the middle (installs Dask, Ray and joblib)
 	@$(PYTEST) test/runtime/test_pickling.py test/lowering/test_shared_cache.py test/tools/test_dask.py test/tools/test_ray.py

@@ -167,13 +167,31 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", action="store_true", help="of each test with more than three cases every second: the others with another TIERUP_SEED")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where files are handed to several processes: those of few tests first, which are the long ones (all lit tests, wheels, caches), or one
     process would be left alone with them in the end; then those of many. Raises UsageError for a test marked torch in a file that
     `make test-torch` does not look at, and for one without the mark where it does."""
+    if config.getoption("part"):
+        _leave_out(config, items)
     for item in items:
         if (item.get_closest_marker("torch") is not None) != item.path.name.endswith("_torch.py"):
             raise pytest.UsageError(f"{item.nodeid}: tests marked torch stand in files test_*_torch.py, and no others do")
     if hasattr(config, "workerinput"):
         tests = Counter(item.path for item in items)
         items.sort(key=lambda item: (tests[item.path] >= _MANY, -tests[item.path]))
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The cases that are not in this seed's part."""
+    from sampling import part_of  # which is found by now
+
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {cases[i] for name, cases in by_test.items() for i in part_of(name, len(cases))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]

@@ -11,6 +11,9 @@ from hypothesis import settings
 
 Row = TypeVar("Row")
 
+_PARTS = 2  # of the cases of a test, of which `make test` runs one
+_FEW = 3  # cases of a test: these all run
+
 SEED = int(os.environ.get("TIERUP_SEED", "0"))  # the head of a run says it
 IS_EXHAUSTIVE = settings.default.max_examples > 1000  # --hypothesis-profile=exhaustive
 
@@ -30,3 +33,11 @@ def drawn(table: str, rows: Sequence[Row], one_of: int, kind: Callable[[Row], Ha
     chance = random.Random(f"{SEED} {table}")
     chosen = {number for numbers in of_kind.values() for number in chance.sample(numbers, -(-len(numbers) // one_of))}
     return [row for number, row in enumerate(rows) if number in chosen]
+
+
+def part_of(name: str, cases: int) -> set[int]:
+    """Which cases of a test of this name `make test` runs: every second of many, the others under the next seed."""
+    if cases <= _FEW:
+        return set(range(cases))
+    shuffled = random.Random(name).sample(range(cases), cases)  # or all would be of one dtype or tier
+    return set(shuffled[SEED % _PARTS :: _PARTS])

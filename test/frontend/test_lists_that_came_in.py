@@ -143,6 +143,23 @@ def test_lists_of_every_length_have_one_graph_and_one_version(function: Callable
     assert decorated.stats().hits >= 3
 
 
+def test_short_lists_of_a_third_length_are_arrays_where_the_program_needs_no_item_for_itself() -> None:
+    def squares(xs: Any) -> Any:
+        return [x * x for x in xs]
+
+    def shaped(sizes: Any) -> Any:
+        return np.ones(24).reshape(sizes)
+
+    of_any_length, of_each = tierup.jit(squares), tierup.jit(shaped)
+    for n in (1, 2, 3, 4, 5, 6, 7, 8):
+        assert of_any_length([0.5] * n) == [0.25] * n
+    assert len(of_any_length._executors) == 3
+    assert of_any_length.stats().hits >= 4
+    for sizes in ([24], [4, 6], [2, 3, 4], [2, 3, 2, 2]):
+        assert of_each(sizes).shape == tuple(sizes)
+    assert len(of_each._executors) == 4
+
+
 def test_a_list_is_read_by_the_native_entry() -> None:
     decorated = tierup.jit(pairs)
     xs = [0.5] * 20

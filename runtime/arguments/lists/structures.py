@@ -5,7 +5,8 @@
                                        in parts, with more than 50 items
 
 As arrays, lists of every length have one graph and one version, and are read as fast as memory is. Of short lists programs have use for
-each item, as an axis, a size or a coefficient: they are arrays where that is refused, or where there is such a graph already.
+each item, as an axis, a size or a coefficient: they are arrays where that is refused, where there is such a graph already, and from the
+third length on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tierup.runtime.arguments.trees import CallShape
 from tierup.runtime.base.errors import UnsupportedArgument
 
 _MOST = 16  # structures that are known to have no graph with such leaves; with more no list is tried
+_MOST_LENGTHS = 2  # of short lists, of which each item is an argument
+_MOST_COUNTED = 64  # structures of which the lengths of short lists are counted, before that begins anew
 
 
 class Structures:
@@ -26,6 +29,7 @@ class Structures:
         self.whole_lists = whole_lists
         self._taken: frozenset[CallShape] = frozenset()  # with such leaves, of which there is a graph
         self._refused: dict[CallShape, Exception] = {}
+        self._by_items: dict[CallShape, set[CallShape]] = {}  # of each with such leaves: those with an item of a short list each
 
     def renewed(self) -> Structures:
         """Of the function when its code is read again."""
@@ -37,7 +41,13 @@ class Structures:
             whole = CallShape.of(arguments, fewest=1)
             if not whole[0].has_whole_lists or whole[0] in self._taken:
                 return whole
-            for found in (_with_long_ones(arguments, whole), whole):
+            by_items = _with_long_ones(arguments, whole)
+            if len(self._by_items) >= _MOST_COUNTED:
+                self._by_items = {}
+            lengths = self._by_items.setdefault(whole[0], set())
+            if len(lengths) < _MOST_LENGTHS:
+                lengths.add(by_items[0])
+            for found in (by_items, whole) if by_items[0] in lengths else (whole, by_items):
                 if found[0] not in self._refused:
                     return found
         return CallShape.of(arguments)
