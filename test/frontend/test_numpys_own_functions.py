@@ -179,6 +179,32 @@ def test_np_copyto_casts_numbers_as_numpy_allows(given):
         assert said[0] == said[1]
 
 
+def added_where(mask):
+    return np.add(mask, mask, where=mask, out=np.zeros(3))
+
+
+def copied_where(mask):
+    y = np.zeros(3)
+    np.copyto(y, 7.0, where=mask)
+    return y
+
+
+def added_where_one_is(mask):
+    return np.add(1.0, 2.0, where=mask[0], out=np.zeros(3))  # of a NumPy scalar NumPy makes a bool
+
+
+@pytest.mark.parametrize("function", [added_where, copied_where, added_where_one_is])
+def test_a_mask_that_is_no_array_of_bools_is_refused_as_numpy_refuses_it(function):
+    for mask in (np.array([0, 1, 2]), np.array([0.5, 0.0, 1.0]), np.array([True, False, True])):
+        jitted, said = tierup.jit(function), []
+        for call in (function, jitted, jitted, jitted):
+            try:
+                said.append(repr(call(mask)))
+            except TypeError as e:
+                said.append(str(e))
+        assert len(set(said)) == 1
+
+
 def select_numbers(x):
     return np.select([x > 2, x < 1], [7, x], -1)
 

@@ -107,6 +107,18 @@ def test_a_list_whose_numbers_are_ints_now_and_floats_then(clock: Clock) -> None
     assert "Do: give each argument one dtype before the call: xs = [float(v) for v in xs]." in said_of(pairs)
 
 
+def test_arrays_of_ever_other_ranks(clock: Clock) -> None:
+    @tierup.jit
+    def norm(x):
+        return (x * x).sum()
+
+    for i in range(24):
+        clock.call(norm, np.ones((2,) * (1 + i % 6)))
+    said = said_of(norm)
+    assert said.startswith("Slow because `x` has another number of dimensions from call to call, 1 to 6, and each makes a graph with versions")
+    assert line_of(norm) in said and "Do: give it one number of dimensions before the call" in said
+
+
 def test_a_list_that_grows(clock: Clock) -> None:
     @tierup.jit
     def mean_of(history):

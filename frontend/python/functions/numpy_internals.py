@@ -98,6 +98,7 @@ def copyto(frame: Frame, node: ast.AST, dst: Value, src: Value, casting: Value =
     if isinstance(src, Array) and src.ssa == dst.ssa and (where is TRUE or isinstance(where, Array) and where.dtype == np.bool_):
         return NONE  # NumPy returns before it asks whether it may write
     array_operators.require_mutation(frame)
+    mask_is_allowed(frame, node, where)
     stores.require_writeable(frame, dst)
     cast_is_allowed(frame, node, src, dst, casting)
     if is_numpy_scalar(src) or is_number(src) and number_kind(src) == "float" or isinstance(src, Array) and src.rank == 0:
@@ -124,6 +125,13 @@ def cast_is_allowed(frame: Frame, node: ast.AST, given: Value, target: Array, ca
         what, allowed = "scalar" if source.rank == 0 else "array data", np.can_cast(a, b, rule)
     if not allowed:
         raise WillRaise(TypeError(f"Cannot cast {what} from {a!r} to {b!r} according to the rule {rule!r}"))
+
+
+def mask_is_allowed(frame: Frame, node: ast.AST, mask: Value) -> None:
+    """Raises as NumPy does for a mask that is an array of another dtype than bool; of a number or a list it makes bools."""
+    if isinstance(mask, Array) and not mask.may_be_scalar and (dtype := dtype_of(frame, node, mask)) != np.bool_:
+        what = "scalar" if mask.rank == 0 else "array data"
+        raise WillRaise(TypeError(f"Cannot cast {what} from {dtype!r} to {np.dtype(bool)!r} according to the rule 'safe'"))
 
 
 def chosen(frame: Frame, node: ast.AST, mask: Value, given: Value, kept: Array) -> Value:

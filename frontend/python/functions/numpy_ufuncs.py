@@ -48,6 +48,7 @@ def call(frame: Frame, node: ast.AST, ufunc: np.ufunc, args: list[Value], kwargs
         raise table.unknown(frame, node, ufunc)
     named = {k: v for k, v in table.given(kwargs).items() if k not in _NO_EFFECT}
     casting, mask, out = named.pop("casting", numpy_internals.SAME_KIND), named.pop("where", TRUE), named.pop("out", NONE)
+    numpy_internals.mask_is_allowed(frame, node, mask)
     if len(args) > ufunc.nin and not named.keys() & {"out"}:
         out = Sequence("tuple", args[ufunc.nin :])
         args = args[: ufunc.nin]

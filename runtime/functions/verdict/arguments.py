@@ -116,6 +116,25 @@ def growing_containers(facts: Facts) -> Iterator[Cause]:
     )  # fmt: skip
 
 
+def changing_ranks(facts: Facts) -> Iterator[Cause]:
+    """Arrays that have another rank in each call."""
+    ranks: dict[str, set[int]] = {}
+    for parameters, _ in facts.variants:
+        for name, tree in parameters:
+            for path, leaf in leaf_names(tree, name):
+                if leaf.kind == "array" and leaf.ndim is not None:
+                    ranks.setdefault(path, set()).add(leaf.ndim)
+    name, found = max(ranks.items(), key=lambda item: len(item[1]), default=("", set()))
+    if len(found) < _FEW:
+        return
+    yield Cause(
+        f"`{name}` has another number of dimensions from call to call, {min(found)} to {max(found)}, and each makes a graph with versions "
+        f"of its own: {facts.graphs} graphs",
+        f"give it one number of dimensions before the call: {name}.reshape(-1, {name}.shape[-1]), or add dimensions of size 1",
+        facts.of_graphs() + facts.beyond_first([v for _, v, _ in facts.versions]), facts.stats.calls, facts.line,
+    )  # fmt: skip
+
+
 def _lengths(facts: Facts) -> dict[tuple[str, str], set[int]]:
     """By path and kind, the lengths of containers that calls brought."""
     lengths: dict[tuple[str, str], set[int]] = {}

@@ -20,6 +20,7 @@ _QUICK = 1e-3  # seconds in all, from which on it is asked why
 FINDERS = (
     arguments.drifting_dtypes,
     arguments.growing_containers,
+    arguments.changing_ranks,
     arguments.changing_keys,
     arguments.changing_values,
     arguments.changing_settings,
