@@ -30,6 +30,7 @@ _PYTHONS_OWN = (
 _SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await)
 LOOK_AT_FRAME = ("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe")
 _COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.AugAssign, ast.Subscript)
+_AT_ONCE = ("len", "isinstance", "id", "type", "callable")  # what Python answers without a look at elements: alone, no work for native code
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class _Cutter:
             whole = self._handed_over(run[:at], end=False)
             stays = self._cut_inside(run[at], end=end and at == len(run) - 1, watched=NONE)
             return [*whole, stays, *self._handed_over(run[at + 1 :], end=end)]
-        if not any(isinstance(n, _COMPUTES) for node in run if not isinstance(node, ast.Raise) for n in ast.walk(node)):
+        if not any(_computes(n) for node in run if not isinstance(node, ast.Raise) for n in ast.walk(node)):
             return [*run, *self._let_go(run)]
         returns = at < len(run)
         outputs = NONE if returns else binds(run) & (self.flow.live_after[run[-1]] | self.cells)
@@ -220,6 +221,10 @@ def _calm(body: Sequence[ast.stmt], flow: Flow, local: Names, arguments: Names) 
                 if not strange and reads([n]) & local - {getattr(n, "name", "")} <= kept & before:
                     found.add(n)
     return found
+
+
+def _computes(node: ast.AST) -> bool:
+    return isinstance(node, _COMPUTES) and getattr(getattr(node, "func", None), "id", None) not in _AT_ONCE
 
 
 def _hears_numbers(node: ast.stmt) -> bool:
