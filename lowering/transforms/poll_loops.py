@@ -69,6 +69,7 @@ _UNKNOWN = 1 << 11  # operations of what only the run knows
 _FEW, _MOST_OF_FEW = 1 << 2, 1 << 7  # rounds of a loop that halves a number: as a rule, and at most
 _CALL = 1 << 10  # operations of a function, which is a matrix product
 _SITE = INTERRUPTED - (ERROR_BASE - 1)  # the status as it is in here, where sites count from 1: see `adapter`
+ENDS = "tierup.ends_with_status"  # of a loop that polls: no round of it begins once the status is set
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,11 @@ def _is_short(loop: ir.Operation, work: _Work) -> bool:
     return trip is not None and not has_loops and not work.arrays and trip * work.known <= BUDGET
 
 
+def interrupts(op: ir.Operation) -> bool:
+    """Whether an op is the store to the status of a loop that was interrupted."""
+    return bool(op.name == "memref.store" and known(op.operands[0]) == _SITE)
+
+
 def _declare(function: ir.Operation) -> None:
     i32, i64 = b.integer_type(32), b.integer_type(64)
     with ir.InsertionPoint(function):
@@ -228,7 +234,7 @@ def _in_chunks(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     runs_once = bool(carried) and bool(_trip(loop))
     types, unknown = [b.index_type(), *(r.type for r in loop.results)], ir.Location.unknown()
     with ir.InsertionPoint(loop):
-        outer = b.op("scf.while", [low, *carried], types, regions=2)
+        outer = b.op("scf.while", [low, *carried], types, regions=2, **({} if runs_once else {ENDS: ir.UnitAttr.get()}))
     before, after = (region.blocks.append(*types, arg_locs=[unknown] * len(types)) for region in outer.regions)
     with ir.InsertionPoint(before):
         now = of(before.arguments[0], SIGNED_INDEX)
@@ -316,6 +322,7 @@ def _in_chunks_of_rounds(loop: ir.Operation, counter: _Counter, work: _Work, pol
 
     with ir.InsertionPoint(loop):
         outer, chunk = looped(list(loop.operands), {}, True)
+        outer.attributes[ENDS] = ir.UnitAttr.get()
     now = list(chunk.arguments)[len(given) :]
     begin, limit = of(now[counter.number]), of(counter.limit)
     with ir.InsertionPoint(chunk):
@@ -334,6 +341,7 @@ def _each_round(loop: ir.Operation, work: _Work, poll: _Poll) -> None:
     condition = last_of(loop.regions[0].blocks[0])
     with ir.InsertionPoint(condition):
         condition.operands[0] = of(condition.operands[0]) & poll.clear()
+        loop.attributes[ENDS] = ir.UnitAttr.get()
     body = loop.regions[1].blocks[0]
     if work.arrays:
         _spend_in(body, work, poll)

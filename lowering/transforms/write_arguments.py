@@ -17,11 +17,12 @@ becomes
 
 Both copies take as long as the array is, however little of it is written.
 
-Where the kernel fails, the argument has to be as it was: tier 0 begins anew. Where a check may fail behind a write, or a loop that writes
-may be interrupted, the kernel keeps a journal of what it writes over, and puts that back in the end where %status is not 0
-(`building/journal.py`). A store is noted before it; those of an innermost loop whose positions follow from its counter are noted before the
-loop, which stays what LLVM makes vectors of. An innermost scf.while with other stores is there twice, with notes, and as it was for when
-nothing is noted any more. An scf.for is not: there LLVM makes slower code of the two than of the one.
+Where a check fails, the argument has to be as it was: tier 0 begins anew. Where one may fail behind a write, the kernel keeps a journal of
+what it writes over, and puts that back in the end where %status is not 0 (`building/journal.py`). A store is noted before it; those of an
+innermost loop whose positions follow from its counter are noted before the loop, which stays what LLVM makes vectors of. An innermost
+scf.while with other stores is there twice, with notes, and as it was for when nothing is noted any more. An scf.for is not: there LLVM
+makes slower code of the two than of the one. Where a loop may be interrupted, and nothing else may fail, what was written by then stays,
+as in Python; what comes behind such a loop, and has values of it that are not whole, is written where %status is 0.
 
 New contents have memory of their own where the argument is read once they are written, but element by element by the op that writes them
 all; where memory goes through a loop or a call; and in functions that may be left in mid-program, whose live values must be theirs to hand
@@ -47,6 +48,7 @@ from tierup.lowering.building.generics import inputs_of, is_identity, is_paralle
 from tierup.lowering.building.journal import Journal
 from tierup.lowering.building.loops import when
 from tierup.lowering.transforms.outline_exits import EXIT
+from tierup.lowering.transforms.poll_loops import ENDS, interrupts
 
 _COPY, _STORE, _LOOP = "memref.copy", "memref.store", "scf.for"
 _LONG = ("scf.for", "scf.while", "linalg.", "memref.copy")  # what is a loop, or will be one
@@ -137,16 +139,29 @@ class _Argument:
             if not copied:
                 return False
             self._write_with_journal(first, writes)
-        elif self._status is not None and self._fails_after(0):
-            if any(len(op.results) for op in self._tops(writes)):
-                return False
-            self._replace(first if copied else None)
-            for op in self._tops(writes):
-                with ir.InsertionPoint(op), when(b.load(self._status).equals(0)):
-                    b.take([op])
         else:
             self._replace(first if copied else None)
+            for op in dict.fromkeys(map(self._outermost_to_skip, (a.op for a in writes))):
+                if op is not None and self._status is not None:
+                    with ir.InsertionPoint(op), when(b.load(self._status).equals(0)):
+                        b.take([op])
         return True
+
+    def _outermost_to_skip(self, write: ir.Operation) -> ir.Operation | None:
+        """What is left out once the status is set: the write, or what stands around it and does not set it. None where it never is set by
+        then, or a loop that ends with it has nothing in it that could."""
+        setters = self._setters()
+        if not setters:
+            return None
+        outermost = op = write
+        while op.block != self._block:
+            op = op.parent.operation
+            inside = sum(_is_inside(other, op) for other in setters)
+            if ENDS in op.attributes and inside == 1:
+                return None
+            if not inside and not len(op.results):
+                outermost = op
+        return outermost
 
     def _spares(self, op: ir.Operation, reads: Sequence[_Access]) -> bool:
         """Whether an op that writes the buffer, and perhaps reads the argument, may write the argument: it reads nothing of it, or each
@@ -178,14 +193,14 @@ class _Argument:
     def _is_top(self, op: ir.Operation) -> bool:
         return bool(op.block == self._block)
 
-    def _tops(self, writes: Sequence[_Access]) -> list[ir.Operation]:
-        return list(dict.fromkeys(self._outermost(a.op) for a in writes))
-
     def _fails_after(self, place: int) -> bool:
-        """Whether the status may be set by an op that stands there, or behind it."""
-        return self._status is not None and any(
-            self._top(use.owner.operation) >= place for use in self._status.uses if use.owner.operation.name != "memref.load"
-        )
+        """Whether the status may be set by an op that stands there, or behind it, for another reason than that a loop was interrupted."""
+        return any(self._top(op) >= place and not interrupts(op) for op in self._setters())
+
+    def _setters(self) -> list[ir.Operation]:
+        """What may set the status."""
+        users = [use.owner.operation for use in self._status.uses] if self._status is not None else []
+        return [op for op in users if op.name != "memref.load"]
 
     def _replace(self, copy: ir.Operation | None) -> None:
         if copy is not None:

@@ -165,6 +165,53 @@ func.func @without_notes(%x: memref<9000xf64>, %n: index, %y: memref<9000xf64>, 
 
 // -----
 
+// An interruption alone puts nothing back: the loop ends with the status, and what comes behind it is left out then.
+// CHECK-LABEL: func.func @interrupted
+// CHECK-SAME: (%[[X:.*]]: memref<9000xf64>, %[[N:.*]]: index, %[[STATUS:.*]]: memref<i32>)
+// CHECK-NOT: memref.alloc
+// CHECK: scf.while
+// CHECK: do {
+// CHECK-NOT: scf.if
+// CHECK: memref.store %{{.*}}, %[[X]][%{{.*}}] : memref<9000xf64>
+// CHECK: call @tierup_poll
+// CHECK: %[[NOW:.*]] = memref.load %[[STATUS]]
+// CHECK: %[[CLEAR:.*]] = arith.cmpi eq, %[[NOW]]
+// CHECK: scf.if %[[CLEAR]] {
+// CHECK-NEXT: memref.store %{{.*}}, %[[X]][%{{.*}}] : memref<9000xf64>
+func.func private @tierup_poll(i64) -> i32
+func.func @interrupted(%x: memref<9000xf64>, %n: index, %y: memref<9000xf64>, %status: memref<i32>) attributes {
+    tierup.error_sites = [], tierup.result_kinds = ["buffer"],
+    tierup.results = [{argument = 0 : i64, dtype = "f64", in_place = true, kind = "argument", sizes = [9000]}]} {
+  %zero = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %none = arith.constant 0 : i32
+  %state = arith.constant 0 : i64
+  %left = arith.constant 1073676289 : i32
+  %v = arith.constant 2.0 : f64
+  memref.copy %x, %y : memref<9000xf64> to memref<9000xf64>
+  %end = scf.while (%i = %zero) : (index) -> index {
+    %below = arith.cmpi ult, %i, %n : index
+    %now = memref.load %status[] : memref<i32>
+    %clear = arith.cmpi eq, %now, %none : i32
+    %on = arith.andi %below, %clear : i1
+    scf.condition(%on) %i : index
+  } do {
+  ^bb0(%i: index):
+    memref.store %v, %y[%i] : memref<9000xf64>
+    %answer = func.call @tierup_poll(%state) : (i64) -> i32
+    %stop = arith.cmpi ne, %answer, %none : i32
+    scf.if %stop {
+      memref.store %left, %status[] : memref<i32>
+    }
+    %next = arith.addi %i, %step : index
+    scf.yield %next : index
+  } attributes {tierup.ends_with_status}
+  memref.store %v, %y[%zero] : memref<9000xf64>
+  return
+}
+
+// -----
+
 // Not where the array lies in another way than its new contents.
 // CHECK-LABEL: func.func @strided
 // CHECK: memref.copy
