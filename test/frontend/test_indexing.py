@@ -1,5 +1,6 @@
 """Reading and writing parts of arrays: as NumPy."""
 
+import itertools
 import re
 
 import numpy as np
@@ -450,6 +451,19 @@ def test_a_float_as_an_index_is_refused_with_numpys_text(index, tmp_path):
             with pytest.raises((IndexError, TypeError)) as ours:
                 jitted(x, i)
             assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
+
+
+@pytest.mark.parametrize("index", ["x[1][i]", "x.sum()[i, 0]", "x[..., 0][i]", "x[i, i]"])
+def test_too_many_index_arrays_are_refused_with_numpys_text(index, tmp_path):
+    function = function_of(f"def f(x, i):\n    return {index}\n", tmp_path)
+    jitted = tierup.jit(function, weigh=False)
+    for x, i in itertools.product((np.ones(3), np.ones(3, bool)), (np.ones(2), np.ones((2, 2)), np.array([1]), np.array([[1]]), np.array([True]))):
+        for _ in range(2):
+            with pytest.raises(IndexError) as theirs:
+                function(x, i)
+            with pytest.raises(IndexError) as ours:
+                jitted(x, i)
+            assert str(ours.value) == str(theirs.value)
 
 
 def reads(x, i, j):

@@ -7,12 +7,14 @@ integers, its arrays of rank 0 are index arrays; where only the run knows which 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.ir.attributes import INDEX
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.frame import Frame, NeedsIndexDtypes, NeedsStatic, WillRaise
@@ -134,14 +136,16 @@ def view_of(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
     return replace(view, min_rank=max(view.min_rank, least), decays=least == 0 and not items.has_ellipsis)
 
 
-def _refuse_too_many(frame: Frame, owner: Array, used: int, *, meet: bool = False) -> None:
+def _refuse_too_many(frame: Frame, owner: Array, used: int, given: Iterable[Value] = (), *, meet: bool = False) -> None:
     """IndexError for more items than dimensions. `meet`: items on both sides of an ellipsis, each counted from its own end, may meet, so
-    that the run has to be asked; else the ops raise that each item becomes."""
+    that the run has to be asked; else the ops raise that each item becomes. `given`: the items; NumPy refuses arrays of floats first."""
     if owner.rank is not None:
         if used > owner.rank:
             if owner.rank == 0 and owner.decays is True:
                 raise WillRaise(IndexError("invalid index to scalar variable."))
-            raise WillRaise(IndexError(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
+            floats = any(isinstance(i, Array) and (i.dtype is None or i.dtype.kind in "fc") for i in given)
+            of = unanswerable(IndexError) if floats else IndexError
+            raise WillRaise(of(f"too many indices for array: array is {owner.rank}-dimensional, but {used} were indexed"))
     elif meet and used > owner.at_least:
         few = frame.em.scalar("aten.lt.int", [arrays.rank_ssa(frame, owner), frame.em.int(used)], frame.em.types.bool)
         raise_if(frame, few, "IndexError", f"too many indices for array: {used} were indexed")
@@ -214,11 +218,11 @@ def with_index_arrays(frame: Frame, node: ast.AST, owner: Array, items: Items) -
 
     Integers stay dimensions here and become rank-0 index arrays, because NumPy broadcasts them with the index arrays.
     """
-    everything = list(items.left)
-    consumed = [_mask_rank(i) if isinstance(i, Array) else _consumes(i) for i in (*items.left, *items.right)]
-    masks = sum(isinstance(i, Array) and i.rank == 0 and i.dtype is None for i in (*items.left, *items.right))  # these may take none
+    everything, given = list(items.left), (*items.left, *items.right)
+    consumed = [_mask_rank(i) if isinstance(i, Array) else _consumes(i) for i in given]
+    masks = sum(isinstance(i, Array) and i.rank == 0 and i.dtype is None for i in given)  # these may take none
     if owner.rank is not None:
-        _refuse_too_many(frame, owner, sum(n or 0 for n in consumed) - masks)
+        _refuse_too_many(frame, owner, sum(n or 0 for n in consumed) - masks, given)
     if items.has_ellipsis and items.right:
         if owner.rank is None or None in consumed:
             raise frame.error(

@@ -162,7 +162,7 @@ def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Valu
         if owner.may_be_scalar:  # NumPy's scalars have words of their own
             raise WillRaise(unanswerable(IndexError)(str(e))) from e
         raise
-    if owner.rank == 0 and owner.decays is True and any(isinstance(i, (Slice, Scalar)) or _is_number(i) for i in items.left + items.right):
+    if owner.rank == 0 and owner.decays is True and any(map(_no_scalar_takes, items.left + items.right)):
         raise WillRaise(IndexError("invalid index to scalar variable."))
     if not has_index_arrays(items):
         return _load_view(frame, node, owner, items)
@@ -173,8 +173,11 @@ def _load_array(frame: Frame, node: ast.AST, owner: Array, index: Value) -> Valu
     return select(frame, node, integers[0], lambda: _load_view(frame, node, owner, integers[1]), copied)
 
 
-def _is_number(item: Value) -> bool:
-    return isinstance(item, Const) and isinstance(item.value, int)
+def _no_scalar_takes(item: Value) -> bool:
+    """Whether an index with this item is one that NumPy's scalars refuse, whatever its dtype is."""
+    if isinstance(item, Array):
+        return bool(item.rank)
+    return isinstance(item, (Slice, Scalar)) or isinstance(item, Const) and isinstance(item.value, int)
 
 
 def _load_view(frame: Frame, node: ast.AST, owner: Array, items: Items) -> Array:
