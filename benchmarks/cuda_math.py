@@ -15,11 +15,9 @@ from pathlib import Path
 from tierup.dialect.language.context import thread_context
 from tierup.dialect.mlir import ir, translate_module_to_llvmir
 from tierup.dialect.passes.registry import parse
-from tierup.lowering.building import builders as b
 from tierup.lowering.building import literals
 from tierup.lowering.cuda import targets
 from tierup.lowering.cuda.assembling import libdevice, ptx, ptxas
-from tierup.lowering.cuda.transforms import expand_remainders
 from tierup.lowering.cuda.transforms.math_to_libdevice import BETTER
 from tierup.lowering.math import table
 from tierup.lowering.objects import elf
@@ -62,7 +60,7 @@ def cost(name: str, dtype: str, *, by_library: bool) -> Cost:
     made = ptx.emit(_kernel(name, dtype, operands, by_library), targets.target(TARGET), library=libdevice.find())
     assert bool(made.linked) == by_library
     assembled = ptxas.assemble(made.ptx, TARGET)
-    size = next(function.size for function in elf.functions(assembled.cubin) if function.name == "k")  # parts of it have names too
+    size = next(function.size for function in elf.Object(assembled.cubin).functions() if function.name == "k")  # parts of it have names too
     return Cost(size // _BYTES, len(re.findall(r"\.f64\s", made.ptx)), assembled.report[0].registers)
 
 
@@ -83,8 +81,6 @@ def _kernel(name: str, dtype: str, operands: int, by_library: bool) -> str:
         kernels = module.body.operations[0].operation.regions[0].blocks[0]
         kernel = kernels.operations[0].operation
         ExpandMath().run_on_function(kernel)
-        for op in [op for op in b.walk(kernel) if op.name == "arith.remf" and not by_library]:
-            expand_remainders.expand(op)
         parse(
             "builtin.module(canonicalize,cse,tierup-math-to-intrinsics,gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,"
             "convert-arith-to-llvm,convert-index-to-llvm,reconcile-unrealized-casts),canonicalize,cse)"
@@ -98,7 +94,7 @@ def _kernel(name: str, dtype: str, operands: int, by_library: bool) -> str:
 def main() -> None:
     lines = []
     for dtype in ("f32", "f64"):
-        for op in (*sorted(table.NAMES - {"math.fpowi"}), "arith.remf"):
+        for op in sorted(table.NAMES - {"math.fpowi"}, key=lambda op: (op == "arith.remf", op)):
             ours, theirs = cost(op, dtype, by_library=False), cost(op, dtype, by_library=True)
             name = op.rpartition(".")[2]
             used = "libdevice" if name in BETTER[dtype] else "ours"

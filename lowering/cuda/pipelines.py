@@ -40,7 +40,6 @@ KERNELS = NamedPipeline(
         "func.func(tierup-rows-to-blocks,tierup-reductions-to-blocks,tierup-transposes-to-tiles)",
         "func.func(tierup-pointwise-to-threads,tierup-scans-to-blocks,tierup-loops-to-threads)",
         "tierup-math-to-libdevice",
-        "func.func(tierup-expand-remainders)",
         "func.func(tierup-expand-math,tierup-legalize-bf16,affine-loop-unroll{unroll-factor=16 unroll-up-to-factor=1})",
         "lower-affine",
         "canonicalize",

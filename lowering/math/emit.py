@@ -18,6 +18,7 @@ from tierup.dialect.base import dtypes
 from tierup.lowering.building.arith import Scalar, select
 from tierup.lowering.math.constants import F32, F64, Constants
 
+LIBRARY_CALL = "tierup.library_call"  # on an op that is to be a call of a library, and is not expanded
 Number = Union[Scalar, float]
 
 

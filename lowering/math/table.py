@@ -1,4 +1,4 @@
-"""Which function builds which math op: `math.acos` is `acos` of the module that says so here, which is imported when it is wanted."""
+"""Which function builds which op: `math.acos` is `acos` of the module that says so here, which is imported when it is wanted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MODULES = {
     "power": "powf fpowi",
     "emit": "fma",
 }
-_MODULE = {f"math.{name}": module for module, names in _MODULES.items() for name in names.split()}
+_MODULE = {f"math.{name}": module for module, names in _MODULES.items() for name in names.split()} | {"arith.remf": "remainder"}
 UNFUSED = "math.fma"  # an instruction, but where the target has none
 NAMES = frozenset(_MODULE) - {UNFUSED}
 
 
 def build(name: str, e: Emit, operands: Sequence[Scalar]) -> Scalar:
     """Emits the function for a math op whose float operands and result are of `e`'s dtype."""
-    function = getattr(import_module(f"tierup.lowering.math.{_MODULE[name]}"), name.removeprefix("math."))
+    function = getattr(import_module(f"tierup.lowering.math.{_MODULE[name]}"), name.partition(".")[2])
     built: Scalar = function(e, *operands)
     return built

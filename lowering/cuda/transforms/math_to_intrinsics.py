@@ -5,8 +5,8 @@ becomes
     %r = llvm.call_intrinsic "llvm.fma.f32"(%a, %b, %c) : (f32, f32, f32) -> f32
 
 In gpu.func alone. MLIR's own conversion calls libdevice for these (`__nv_fmaf`), which not every machine has and which does no more than
-the instruction. What has neither an instruction nor an expansion of ours (tierup-expand-math, tierup-expand-remainders), which lowering
-makes nothing of, and what is marked for it (tierup-math-to-libdevice), is left, and becomes a call of libdevice.
+the instruction. What has neither an instruction nor an expansion of ours (tierup-expand-math), which lowering makes nothing of, and what is
+marked for it (tierup-math-to-libdevice), is left, and becomes a call of libdevice.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from tierup.dialect.mlir import ir
 from tierup.dialect.passes.registry import Pass, register
 from tierup.lowering.building import builders as b
 from tierup.lowering.building.arith import dtype_of, of
-from tierup.lowering.transforms.expand_math import LIBRARY_CALL
+from tierup.lowering.math.emit import LIBRARY_CALL
 
 LIBDEVICE = "tierup.libdevice"  # a module's attribute
 # by type, function, and why: what of ours libdevice's takes (instructions in all, of those in f64), sm_90

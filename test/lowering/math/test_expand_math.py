@@ -45,7 +45,7 @@ def test_every_float_function_of_the_math_dialect_that_has_no_instruction_is_exp
     instructions = {"absf", "absi", "ceil", "floor", "trunc", "round", "roundeven", "copysign", "fma", "sqrt", "clampf"}
     integers = {"ctlz", "ctpop", "cttz", "ipowi", "isfinite", "isinf", "isnan", "isnormal"}
     left = {f"math.{n}" for n in instructions | integers | {"sincos"}}
-    assert ops - left == NAMES
+    assert ops - left == NAMES - {"arith.remf"}
 
 
 def test_loops_and_vectors_and_plain_code() -> None:
@@ -99,7 +99,7 @@ def test_chosen_functions_only() -> None:
 
 
 def test_unknown_function_is_an_error_that_names_the_known() -> None:
-    with pytest.raises(PassFailure, match=r"no expansion for math\.gamma; there are math\.acos"):
+    with pytest.raises(PassFailure, match=r"no expansion for gamma; there are acos"):
         run("func.func @f() {\nreturn\n}", "{functions=gamma}")
 
 

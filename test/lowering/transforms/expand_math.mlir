@@ -67,3 +67,32 @@ func.func @half(%x: f16) -> f16 {
   %0 = math.sin %x : f16
   return %0 : f16
 }
+
+// A remainder is a division and a fused multiply-add, or a long division; by a power of two, and beside other functions, LLVM's.
+// CHECK-LABEL: func.func @remainders
+// CHECK: %[[N:.*]] = math.trunc
+// CHECK: %[[SHORT:.*]] = arith.cmpf olt, %[[N]], %cst
+// CHECK: scf.if %[[SHORT]] -> (f64) {
+// CHECK: math.fma
+// CHECK: math.copysign
+// CHECK: } else {
+// CHECK: arith.remui
+// CHECK: scf.for
+// CHECK: arith.remui
+// CHECK: scf.yield
+// CHECK-NOT: scf.if
+// CHECK: arith.remf %{{.*}}, %cst{{.*}} {tierup.library_call} : f64
+func.func @remainders(%x: f64, %y: f64) -> (f64, f64) {
+  %quarter = arith.constant 0.25 : f64
+  %0 = arith.remf %x, %y : f64
+  %1 = arith.remf %x, %quarter : f64
+  return %0, %1 : f64, f64
+}
+
+// CHECK-LABEL: func.func @beside_a_sine
+// CHECK: arith.remf %{{.*}} {tierup.library_call} : f64
+func.func @beside_a_sine(%x: f64, %y: f64) -> f64 {
+  %0 = arith.remf %x, %y : f64
+  %1 = math.sin %0 : f64
+  return %1 : f64
+}
