@@ -69,7 +69,8 @@ def _positions(x: Tensor, axes: Sequence[int], of_maximum: bool) -> list[Tensor]
 
 def _first(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
     """The second of `_positions`. Along the innermost axis in two loops, one for the extreme and one for the first element that is it: each
-    runs in vectors, which one that carries both does not."""
+    runs in vectors, which one that carries both does not. Positions are i32 meanwhile where all are known to be: there are instructions for
+    the least of these, and as many in a vector as there are f32."""
     if x.rank > 1 and len(axes) == x.rank:  # positions are those of one row
         x, axes = shape.flattened(x), [0]
     if not x.rank or x.rank - 1 not in axes:
@@ -77,20 +78,21 @@ def _first(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
     best = extreme(x, axes, of_maximum)
     kept = tensors.kept_axes(x.rank, axes)
     sizes = {axis: x.size(axis) for axis in axes[1:]}  # read before the loop
-    nowhere = 1 << 62  # not the greatest int: of a minimum with that LLVM makes a branch, which it does not vectorise
+    elements = tensors.count(x, axes)
+    dtype = dtypes.i32 if isinstance(elements, int) and elements < 1 << 30 else dtypes.i64
+    nowhere = constant(1 << dtype.itemsize * 8 - 2, dtype)  # not the greatest int: of a minimum with that LLVM makes a branch: no vectors
 
     def step(elements: list[Scalar], acc: list[Scalar]) -> list[Scalar]:
         element = elements[0].cast(best.dtype)
         found = element.equals(elements[1])
         if best.dtype.is_float:
             found = found | isnan(element)
-        position = _place(axes, sizes)
-        return [minimum(acc[0], select(found, position, constant(nowhere, dtypes.i64)))]
+        return [minimum(acc[0], select(found, _place(axes, sizes).cast(dtype), nowhere))]
 
     inputs = [(x, ir.AffineMap.get_identity(x.rank)), (best, tensors.dims_map(x.rank, kept))]
     iterators = ["parallel" if i in kept else "reduction" for i in range(x.rank)]
-    outs = [tensors.filled([x.length(i) for i in kept], constant(nowhere, dtypes.i64))]
-    return tensors.looped(inputs, outs, tensors.dims_map(x.rank, kept), iterators, step)[0]
+    outs = [tensors.filled([x.length(i) for i in kept], nowhere)]
+    return tensors.mapped(tensors.looped(inputs, outs, tensors.dims_map(x.rank, kept), iterators, step)[0], dtypes.i64)
 
 
 def _place(axes: Sequence[int], sizes: dict[int, Scalar]) -> Scalar:
