@@ -116,10 +116,12 @@ def refined(value: Value, type_: ir.Type) -> Value:
 
 
 def spelled(context: ir.Context, name: str, attributes: Mapping[str, ir.Attribute] | None = None) -> tuple[str, dict[str, ir.Attribute]]:
-    """An op of the table in MLIR, its name and attributes: `torch.NAME`, or a `torch.operator` of that name where torch-mlir has none."""
+    """An op of the table in MLIR, its name and attributes: `torch.NAME`, or a `torch.operator` of that name where torch-mlir has none.
+    `attributes` may be those of another op of the table, whose name stays behind."""
+    marks = {key: value for key, value in (attributes or {}).items() if key != "name"}
     if context.is_registered_operation(f"torch.{name}"):
-        return f"torch.{name}", dict(attributes or {})
-    return "torch.operator", {"name": ir.StringAttr.get(name, context), **(attributes or {})}
+        return f"torch.{name}", marks
+    return "torch.operator", {"name": ir.StringAttr.get(name, context), **marks}
 
 
 def follows(type_: ir.Type, proven: Tensor) -> bool:

@@ -29,18 +29,20 @@ from tierup.dialect.optable.kernels import overlap
 from tierup.dialect.optable.kernels.arrays import Number, cast, element
 from tierup.dialect.optable.written import check_category, check_same_kind, check_shape, fitting
 
-# Every op of the torch dialect that writes operand 0 and has a functional twin of the same operands, and matmul_, which NumPy alone has.
+# Every op that writes operand 0 and has a functional twin of the same operands in the table, and matmul_, which NumPy alone has.
 _TWINS = """
-    abs_ absolute_ acos_ acosh_ add_.Scalar add_.Tensor addcdiv_ addcmul_ asin_ asinh_ atan2_ atan_ atanh_ baddbmm_ bitwise_and_.Scalar
-    bitwise_and_.Tensor bitwise_left_shift_.Tensor bitwise_not_ bitwise_or_.Tensor bitwise_right_shift_.Tensor bitwise_xor_.Tensor
-    ceil_ celu_ clamp_ clamp_.Tensor clamp_max_ clamp_max_.Tensor clamp_min_ clamp_min_.Tensor copysign_.Tensor cos_ cosh_ div_.Scalar
-    div_.Scalar_mode div_.Tensor div_.Tensor_mode elu_ eq_.Scalar eq_.Tensor erf_ exp2_ exp_ expm1_ fix_ floor_ floor_divide_.Tensor
-    floor_divide_.Scalar fmod_.Scalar frac_ ge_.Scalar ge_.Tensor gt_.Scalar gt_.Tensor hardsigmoid_ hardswish_ hardtanh_ heaviside_
-    le_.Scalar le_.Tensor leaky_relu_ lerp_.Scalar lerp_.Tensor log10_ log1p_ log2_ log_ logical_and_ logical_not_ logical_or_
-    logical_xor_ logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor masked_scatter_ matmul_ mul_.Scalar mul_.Tensor
-    ne_.Scalar ne_.Tensor neg_ pow_.Scalar pow_.Tensor reciprocal_ relu6_ relu_ remainder_.Scalar remainder_.Tensor round_
-    round_.decimals rsqrt_ selu_ sgn_ sigmoid_ sign_ silu_ sin_ sinh_ sqrt_ square_ sub_.Scalar sub_.Tensor tan_ tanh_ threshold_ tril_
-    triu_ trunc_
+    abs_ absolute_ acos_ acosh_ add_.Scalar add_.Tensor addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ asin_ asinh_ atan2_ atan_ atanh_
+    baddbmm_ bitwise_and_.Scalar bitwise_and_.Tensor bitwise_left_shift_.Tensor bitwise_not_ bitwise_or_.Scalar bitwise_or_.Tensor
+    bitwise_right_shift_.Tensor bitwise_xor_.Scalar bitwise_xor_.Tensor ceil_ celu_ clamp_ clamp_.Tensor clamp_max_ clamp_max_.Tensor
+    clamp_min_ clamp_min_.Tensor copysign_.Tensor cos_ cosh_ cumprod_ cumsum_ deg2rad_ digamma_ div_.Scalar div_.Scalar_mode div_.Tensor
+    div_.Tensor_mode elu_ eq_.Scalar eq_.Tensor erf_ erfc_ erfinv_ exp2_ exp_ expm1_ fix_ floor_ floor_divide_.Scalar floor_divide_.Tensor
+    fmod_.Scalar fmod_.Tensor frac_ ge_.Scalar ge_.Tensor gelu_ gt_.Scalar gt_.Tensor hardsigmoid_ hardswish_ hardtanh_ heaviside_ hypot_
+    index_add_ index_copy_ index_fill_.int_Scalar le_.Scalar le_.Tensor leaky_relu_ lerp_.Scalar lerp_.Tensor lgamma_ log10_ log1p_ log2_
+    log_ logical_and_ logical_not_ logical_or_ logical_xor_ logit_ lt_.Scalar lt_.Tensor masked_fill_.Scalar masked_fill_.Tensor
+    masked_scatter_ matmul_ mish_ mul_.Scalar mul_.Tensor nan_to_num_ ne_.Scalar ne_.Tensor neg_ pow_.Scalar pow_.Tensor rad2deg_
+    reciprocal_ relu6_ relu_ remainder_.Scalar remainder_.Tensor round_ round_.decimals rsqrt_ scatter_.reduce scatter_reduce_.two selu_
+    sgn_ sigmoid_ sign_ silu_ sin_ sinc_ sinh_ sqrt_ square_ sub_.Scalar sub_.Tensor tan_ tanh_ threshold_ tril_ triu_ trunc_
+    xlogy_.Tensor
 """.split()  # noqa: SIM905 - a list of words
 
 # Those that write a part of operand 0 only: their kernels do so directly.
@@ -54,7 +56,8 @@ _PARTIAL = {
 
 _FAMILIES = (
     "pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection",
-    "pointwise.comparison", "movement.padding", "indexing.by_tensors", "indexing.scatters", "indexing.masks", "products",
+    "pointwise.comparison", "pointwise.gamma", "movement.padding", "indexing.by_tensors", "indexing.scatters",
+    "indexing.scatter_reductions", "indexing.masks", "reductions.scans", "products", "formulas",
 )  # fmt: skip
 _FUNCTIONAL: dict[str, Any] = {op.name: op for family in _FAMILIES for op in optable.rows_of(family)}
 
@@ -96,7 +99,7 @@ def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fal
 
 
 # One value goes to some elements, and the others stay: PyTorch takes tensors for it that show elements more than once.
-_FILLING = frozenset({"masked_fill_.Scalar", "masked_fill_.Tensor", "threshold_", "tril_", "triu_"})
+_FILLING = frozenset({"index_fill_.int_Scalar", "masked_fill_.Scalar", "masked_fill_.Tensor", "threshold_", "tril_", "triu_"})
 
 
 def _written(functional: Kernel, fills: bool) -> Kernel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import NamedTuple  # noqa: UP035 - what torch.jit.script reads
+from typing import NamedTuple, Union  # noqa: UP035 - what torch.jit.script reads
 
 import pytest
 
@@ -715,13 +715,51 @@ def test_the_same_seed_gives_the_same_numbers():
 
 def test_in_place_ops_without_a_row_write_the_argument():
     def program(x, i):
-        x.index_add_(0, i, torch.ones(2, 3))
-        x.cumsum_(1)
-        x[1:].index_fill_(1, i, 7.0)
+        x.index_reduce_(0, i, torch.ones(2, 3), "amax")
+        x.fill_diagonal_(5.0)
+        x[1:].renorm_(2.0, 0, 2.0)
         return x.t()
 
     x = torch.zeros(3, 3)
     agree(program, (x, torch.tensor([0, 1])))
+
+
+def test_in_place_ops_whose_twins_torch_mlir_does_not_have_are_native_and_trained():
+    def program(x, i):
+        y = (x * 2).index_add_(0, i, torch.ones(2, 3)).addmm_(x, x, alpha=0.5)
+        y[1:].index_fill_(1, i, 7.0)
+        y.nan_to_num_(0.5).xlogy_(x.sigmoid())
+        return y.erfc_().cumsum_(1), torch.zeros(2, 3).scatter_reduce_(0, i.view(-1, 1).expand(-1, 3), x[:2], "amax", include_self=False)
+
+    given = torch.randn(3, 3), torch.tensor([0, 1])
+    ours = agree(program, given, foreign="error")
+    assert ours.stats().hits == 2 and all(isinstance(v, Version) for v in ours.versions), ours.explain()
+    x, again = given[0].requires_grad_(), given[0].detach().clone().requires_grad_()
+    trained = from_torchscript(torch.jit.script(program), gradients="error")
+    for _ in range(2):
+        sum(t.square().sum() for t in program(x, given[1])).backward()
+        sum(t.square().sum() for t in trained(again, given[1])).backward()
+    torch.testing.assert_close(again.grad, x.grad)
+
+
+@torch.jit.script
+class Holder:
+    def __init__(self, held: torch.Tensor):
+        self.held = held
+
+
+def by_kind(x: Union[torch.Tensor, Holder]):  # noqa: UP007
+    if isinstance(x, Holder):
+        return x.held
+    return x.exp() + 1
+
+
+def test_a_tensor_is_no_object_of_a_class_that_it_might_have_been():
+    def program(x):
+        return by_kind(x) * 2
+
+    ours = agree(program, (torch.randn(3),), foreign="error")
+    assert ours.stats().hits == 2, ours.explain()
 
 
 def test_an_op_that_changes_a_shape_in_place_is_left_to_pytorch_or_refused_with_the_line():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.attributes import PROMOTION, constant
 from tierup.dialect.ir.structure import attributes_of
 from tierup.dialect.ir.torch_types import is_tensor
@@ -27,14 +28,14 @@ def new_contents(op: ir.Operation, row: Op, operands: Sequence[ir.Value], ip: ir
     if INPLACE in op.attributes:
         return copied(whole, operands[1], op, ip, {INPLACE: op.attributes[INPLACE]})
     if not inplace.converts(row):
-        made = _make(f"torch.{row.functional}", operands, whole.type, attributes_of(op), op, ip)
+        made = _make(row.functional, operands, whole.type, attributes_of(op), op, ip)
         promotion = Promotion.NUMPY if PROMOTION in op.attributes else Promotion.TORCH
         return made if is_part or inplace.twin_keeps_layout(row, promotion) else copied(whole, made, op, ip)
     unknown = ir.Type.parse("!torch.vtensor", op.context)  # the twin promotes: its dtype and shape may differ from the written tensor's
     attributes = attributes_of(op)
     if PROMOTION in op.attributes and row.numpy and sum(is_tensor(v.type) for v in operands) > 1:
         attributes[WRITTEN_BY] = ir.StringAttr.get(row.name, op.context)
-    result = _make(f"torch.{row.functional}", operands, unknown, attributes, op, ip)
+    result = _make(row.functional, operands, unknown, attributes, op, ip)
     rule = "same_kind" if PROMOTION in op.attributes else "can_cast"
     return copied(whole, result, op, ip, {INPLACE: ir.StringAttr.get(rule, op.context)})
 
@@ -43,10 +44,11 @@ def copied(
     whole: ir.Value, source: ir.Value, op: ir.Operation, ip: ir.InsertionPoint, attributes: dict[str, ir.Attribute] | None = None
 ) -> ir.Value:
     """`source` with the dtype and shape of `whole`."""
-    return _make("torch.aten.copy", [whole, source, constant(False, ip, op.location)], whole.type, attributes or {}, op, ip)
+    return _make("aten.copy", [whole, source, constant(False, ip, op.location)], whole.type, attributes or {}, op, ip)
 
 
 def _make(
     name: str, operands: Sequence[ir.Value], type_: ir.Type, attributes: dict[str, ir.Attribute], op: ir.Operation, ip: ir.InsertionPoint
 ) -> ir.Value:
-    return ir.Operation.create(name, [type_], operands, attributes, loc=op.location, ip=ip).results[0]
+    spelled, marks = torch_types.spelled(op.context, name, attributes)
+    return ir.Operation.create(spelled, [type_], operands, marks, loc=op.location, ip=ip).results[0]

@@ -76,9 +76,9 @@ class _Walk:
             return
         if not converts(row) and sum(operand == target for operand in op.operands) > 1:
             return  # PyTorch refuses to read what is written by an index
-        attributes = attributes_of(op)
+        name, attributes = torch_types.spelled(op.context, twin.name, attributes_of(op))
         made = ir.Operation.create(
-            f"torch.{twin.name}", [target.type], list(op.operands), attributes, loc=op.location, ip=ir.InsertionPoint(op)
+            name, [target.type], list(op.operands), attributes, loc=op.location, ip=ir.InsertionPoint(op)
         ).operation
         new = made.results[0]
         if target in self.known:

@@ -47,7 +47,7 @@ def _isinstance(builder: Builder, node: Any) -> None:
     found = str(under_casts(builder.operands(node)[0]).type)
     if found.startswith(("!torch.optional", "!torch.any", "!torch.number")):
         raise UnsupportedProgram("which type a value has is known at run time only")
-    wanted = [f"!torch.{spelled(t)}" for t in node.tys("types")]
+    wanted = [f"!torch.{spelled(t)}" for t in node.tys("types") if t.kind() != "ClassType"]  # what is found is a value, and no object
     builder.bind(node, [builder.em.bool(found in wanted)])
 
 
