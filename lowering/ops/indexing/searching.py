@@ -86,7 +86,8 @@ def _in_order(bounds: Tensor) -> Scalar:
     def rises(at: list[Scalar], so_far: list[Any]) -> list[ir.Value]:
         return [so_far[0] & (tensors.element(bounds, [at[0]]) <= tensors.element(bounds, [at[0] + 1]))]
 
-    return nest([bounds.size(0) - 1], [first.equals(first)], rises)[0]
+    found: Scalar = nest([bounds.size(0) - 1], [first.equals(first)], rises)[0]
+    return found
 
 
 def _bucketize(c: Call) -> Tensor:
