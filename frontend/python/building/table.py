@@ -179,11 +179,15 @@ def unknown_method(frame: Frame, node: ast.AST, name: str) -> Exception:
     return frame.error(node, f"the array method `.{name}`")
 
 
+A_KEY = "a dict key"
+OTHER_KEYS = "use a constant key, or an array that the key is an index of; np.unique(x, return_counts=True) counts, np.bincount small ints"
+
+
 def constant(frame: Frame, node: ast.AST, value: Value, what: str) -> Any:
-    """A value that must be known at build time."""
+    """A value that must be known at build time. `what` it is; a key has a remedy of its own."""
     if isinstance(value, Object) and isinstance(value.value, FunctionType):  # one that calls bring, and may bring anew
         frame.outside.constant(value.access, "identity", value.value)
         return value.value
     if not isinstance(value, Const):
-        raise frame.error(node, f"{what} known only at run time", f"write {what} as a constant")
+        raise frame.error(node, f"{what} known only at run time", OTHER_KEYS if what == A_KEY else f"write {what} as a constant")
     return value.value

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
+from tierup.frontend.python.building import table
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
 from tierup.frontend.python.building.templates import scalar_ssa
@@ -53,7 +54,7 @@ def load(frame: Frame, node: ast.AST, owner: Value, index: Value) -> Value:
     if isinstance(owner, Mapping_):
         key = index.value if isinstance(index, Const) else None
         if not isinstance(index, Const):
-            raise frame.error(node, f"{describe(index)} as a dict key", "use a constant key", NeedsStatic)
+            raise frame.error(node, f"{describe(index)} as a dict key", table.OTHER_KEYS, NeedsStatic)
         if key not in owner.items:
             raise WillRaise(KeyError(key))
         return owner.items[key]

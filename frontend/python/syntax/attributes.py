@@ -194,7 +194,7 @@ def _dict_method(frame: Frame, node: ast.AST, owner: Mapping_, name: str, args: 
     if name == "items" and not args:
         return Sequence("tuple", [Sequence("tuple", [Const(k), v]) for k, v in owner.items.items()], view=(owner, name))
     if name == "get" and 1 <= len(args) <= 2:
-        key = table.constant(frame, node, args[0], "a dict key")
+        key = table.constant(frame, node, args[0], table.A_KEY)
         return owner.items.get(key, args[1] if len(args) == 2 else NONE)
     raise frame.error(node, f"the dict method `.{name}`", "dicts have .keys, .values, .items and .get here")
 

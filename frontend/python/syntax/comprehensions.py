@@ -120,7 +120,7 @@ def _dictcomp(frame: Frame, node: ast.DictComp) -> Value:
     out: dict[Any, Value] = {}
 
     def add() -> None:
-        key = table.constant(frame, node.key, evaluate(frame, node.key), "a dict key")
+        key = table.constant(frame, node.key, evaluate(frame, node.key), table.A_KEY)
         out[key] = _element(frame, node, node.value)
 
     _comprehend(frame, node, evaluate(frame, node.generators[0].iter), 0, add)

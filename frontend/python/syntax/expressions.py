@@ -186,7 +186,7 @@ def _dict(frame: Frame, node: ast.Dict) -> Value:
             items.update(spread.items)
             continue
         key = evaluate(frame, key_node)
-        items[table.constant(frame, key_node, key, "a dict key")] = kept(frame, value_node, evaluate_any(frame, value_node))
+        items[table.constant(frame, key_node, key, table.A_KEY)] = kept(frame, value_node, evaluate_any(frame, value_node))
     return Mapping_(items, region=frame.em.region)
 
 
