@@ -164,3 +164,26 @@ def test_several_axes_that_are_none_raise_as_in_numpy(axis):
     with pytest.raises((TypeError, ValueError)) as ours:
         tierup.jit(scope["f"])(np.ones((2, 3, 4)))
     assert type(ours.value) is type(theirs.value)
+
+
+def in_full(function, *given):
+    try:
+        found = function(*given)
+    except (TypeError, ValueError) as e:
+        return type(e).__name__, str(e)
+    return type(found), found.dtype, found.shape, found.tolist()
+
+
+ODD = (False, True, np.array(2.5), np.array(1), (0,), (0, True), [True], (), -1, 2)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, v: x.sum(v), lambda x, v: np.prod(x, v), lambda x, v: np.any(x, v), lambda x, v: x.std(v), lambda x, v: x.cumsum(v), lambda x, v: x.argmax(v),
+    lambda x, v: np.count_nonzero(x, v), lambda x, v: np.repeat(x, 2, v), lambda x, v: np.concatenate([x, x], v), lambda x, v: np.roll(x, v),
+    lambda x, v: np.roll(x, 1, v), lambda x, v: np.zeros(v), lambda x, v: x.reshape(v), lambda x, v: np.full(v, x),
+])  # fmt: skip
+def test_what_is_no_axis_and_no_shape_is_refused_with_numpys_words(function):
+    jitted = tierup.jit(function, weigh=False)
+    for x in (np.array(3.0), np.arange(2.0)):
+        for v in ODD:
+            assert in_full(jitted, x, v) == in_full(function, x, v)

@@ -189,6 +189,19 @@ def test_numbers_in_an_arrays_place_give_what_numpy_gives(function) -> None:
         assert bits(found) == bits(wanted)
 
 
+TO_A_NUMBER = (lambda n: np.arange(n), lambda n: np.arange(n.sum()), lambda n: np.arange(0, n, n), lambda n: np.mgrid[:n])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", TO_A_NUMBER)
+def test_a_range_to_a_number_of_numpys_has_its_dtype(function) -> None:
+    jitted = tierup.jit(function, weigh=False)
+    for dtype in map(np.dtype, ("?", "i1", "i8", "u8", "f4", "f8")):
+        for number in (np.array(3, dtype), dtype.type(3)):
+            for _ in range(2):
+                assert bits(outcome(jitted, (number,))) == bits(outcome(function, (number,)))
+
+
 LEFT = (
     lambda x: np.diff(x, 0), lambda x: np.meshgrid(x, x, copy=False), lambda x: np.isin(x, x, kind="table"), lambda x: np.linspace(0, 1, -1), lambda x: np.put(x, [1, 0], [5, 6]),
     lambda x: np.unravel_index(x.astype(int), ()), lambda x: np.arange(0.0, 1.0, 0.0), lambda x: np.fft.rfftfreq(8) * x[0], lambda x: np.correlate(x, x, "none"),

@@ -75,8 +75,9 @@ def full(frame: Frame, node: ast.AST, shape: Value, fill_value: Value, dtype: Va
         value = cast(frame, node, value, dtype)
     if value.rank is None or rank is None or value.rank > rank:
         raise frame.error(node, "np.full of an array of more dimensions", "index away those of size 1: a[0]")
-    spread = em.numpy("aten.broadcast_to", [value.ssa, sizes])
-    return Array(em.numpy("aten.clone", [spread, em.int(0)]), rank, dtype=value.dtype, decays=False)
+    code = em.scalar("prim.dtype", [value.ssa], em.types.int)
+    room = em.numpy("aten.empty.memory_format", [sizes, code, *[em.none] * 4])
+    return Array(em.numpy("aten.copy", [room, value.ssa, em.bool(False)]), rank, dtype=value.dtype, decays=False)
 
 
 def _like(name: str) -> Handler:

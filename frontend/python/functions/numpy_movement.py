@@ -81,7 +81,7 @@ def repeat(frame: Frame, node: ast.AST, a: Value, repeats: Value, axis: Value = 
         raise frame.error(node, "np.repeat with a count for each element", "index with np.repeat(np.arange(n), counts) made outside")
     if is_none(axis) or x.rank == 0 and isinstance(axis, Const) and axis.value in (0, -1):
         x, axis = flat(frame, x), Const(0)
-    operands = [x.ssa, as_int(frame, node, repeats), as_int(frame, node, axis, "an axis"), em.none]
+    operands = [x.ssa, as_int(frame, node, repeats), as_int(frame, node, axis, "an axis", bools=False), em.none]
     return copied(x, em.numpy("aten.repeat_interleave.self_int", operands), x.rank, x.min_rank)
 
 
@@ -116,8 +116,8 @@ def roll(frame: Frame, node: ast.AST, a: Value, shift: Value, axis: Value = NONE
     em = frame.em
     x = as_array(frame, node, a)
     shifts, count = int_list(frame, node, shift, "`shift`", bools=True)
-    if count == 0:
-        raise WillRaise(ValueError("not enough values to unpack (expected 2, got 0)"))
+    if count == 0 or isinstance(axis, Sequence) and not axis.items:
+        raise frame.error(node, "np.roll by no shifts", "leave it out")
     if is_none(axis):
         if x.rank == 1 or count != 1:
             return copied(x, em.numpy("aten.roll", [x.ssa, shifts, em.ints()]), x.rank, x.min_rank)

@@ -32,11 +32,9 @@ def axes(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
     if isinstance(axis, Sequence) and axis.kind == "list":
         raise WillRaise(TypeError("'list' object cannot be interpreted as an integer"))
     items = axis.items if isinstance(axis, Sequence) else [axis]
-    if any(isinstance(i, Const) and isinstance(i.value, bool) for i in items):
-        raise WillRaise(TypeError("an integer is required for the axis"))
     if not items:
         raise frame.error(node, "a reduction over no axes (axis=())", "leave it out")
-    return [as_int(frame, node, i, "an axis") for i in items]
+    return [as_int(frame, node, i, "an axis", bools=False) for i in items]
 
 
 def _one_axis(frame: Frame, node: ast.AST, axis: Value) -> list[ir.Value] | None:
@@ -70,6 +68,9 @@ def _over_axes(
 ) -> Array:
     """The reduction `name` of all elements, or, by the op `by_axes`, over some axes. `code`: of the dtype, of those that take one."""
     em, dims = frame.em, axes(frame, node, axis)
+    if isinstance(axis, Sequence) and x.rank == 0:  # which has an axis 0 and -1 for NumPy, but not in a tuple
+        for item, dim in zip(axis.items, dims or [], strict=True):
+            refuse_axis(frame, x, item, dim)
     if dims is None and not _keeps(keepdims):
         return reduced(x, dims, keepdims, em.numpy(f"aten.{name}", [x.ssa, *code]), dtype)
     if name in _ONE_AXIS:

@@ -39,14 +39,20 @@ def linspace(
 
 
 def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
-    """Of floats: NumPy adds multiples of what the second element is more than the first."""
+    """Of floats, of which NumPy adds multiples of what the second element is more than the first, and of arrays of rank 0."""
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     if type(start) is int and type(stop) is int and type(step) is int and device is None and like is None:
         return np.arange(start, stop, step, dtype)  # type: ignore[call-overload]  # whatever dtype it is
-    of = np.dtype(np.float64 if dtype is None else dtype)
     kinds = (int, float, np.integer, np.floating)
     numbers = [isinstance(v, kinds) or isinstance(v, np.ndarray) and v.ndim == 0 for v in (start, stop, step)]
-    if of.kind != "f" or device is not None or like is not None or not all(numbers) or type(stop) is np.timedelta64:
+    if device is not None or like is not None or not all(numbers) or type(stop) is np.timedelta64:
+        raise ValueError(f"{dtype}")
+    if any(np.result_type(v).kind == "b" for v in (start, stop, step)) or step == 0:  # what NumPy's operators make of them
+        raise ValueError(f"{step}")
+    of = np.result_type(start, stop, step, np.int64) if dtype is None else np.dtype(dtype)
+    if of == np.int64 and dtype is None:
+        return np.arange(int(start), int(stop), int(step))
+    if of.kind != "f":
         raise ValueError(f"{of}")
     delta, by = float(stop) - float(start), float(step)
     length = delta / by

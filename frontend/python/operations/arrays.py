@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, NeedsStatic, WillRaise
@@ -268,8 +269,9 @@ def int_list(
         return value.ssa, None
     if isinstance(value, ShapeOf):
         return em.numpy("aten.size", [value.array.ssa], em.types.int_list), value.array.rank
-    items = value.items if isinstance(value, Sequence) else [value]
-    return em.int_list([as_int(frame, node, item, what, bools=bools) for item in items]), len(items)
+    if not isinstance(value, Sequence):
+        return em.int_list([as_int(frame, node, value, what, bools=bools, quoted=True)]), 1
+    return em.int_list([as_int(frame, node, item, what, bools=bools) for item in value.items]), len(value.items)
 
 
 def taken(frame: Frame, node: ast.AST, a: Value) -> Array:
@@ -329,11 +331,14 @@ def is_of(frame: Frame, x: Array, among: Iterable[dtypes.DType]) -> ir.Value:
 _NO_INTEGER = "only integer scalar arrays can be converted to a scalar index"
 
 
-def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True) -> ir.Value:
-    """A value where Python wants an integer (operator.index) as !torch.int. `bools`: whether NumPy takes one there for an int."""
+def as_int(
+    frame: Frame, node: ast.AST | None, value: Value, what: str = "an integer", *, bools: bool = True, quoted: bool = False
+) -> ir.Value:
+    """A value where Python wants an integer (operator.index) as !torch.int. `bools`: whether NumPy takes one there for an int. `quoted`:
+    whether the TypeError for an array quotes it, so that Python has to raise it."""
     em = frame.em
     if not bools and is_number(value) and number_kind(value) == "bool":
-        raise WillRaise(TypeError("an integer is required"))
+        raise WillRaise(unanswerable(TypeError)("an integer is required"))  # NumPy's functions say it in several ways
     if isinstance(value, Const) and isinstance(value.value, (int, np.integer)):
         return em.int(int(value.value))
     if isinstance(value, Scalar) and value.kind in ("int", "bool"):
@@ -341,12 +346,12 @@ def as_int(frame: Frame, node: ast.AST | None, value: Value, what: str = "an int
     if isinstance(value, Array) and value.rank == 0 and (value.dtype is None or value.dtype.kind in "iu"):
         if value.dtype is None:
             other = em.scalar("aten.eq.int", [is_of(frame, value, dtypes.INTS), em.int(0)], em.types.bool)
-            if value.decays is not True:
+            if value.decays is not True and not quoted:
                 raise_if(frame, other, "TypeError", _NO_INTEGER)
             elif what == "a slice":
                 raise_if(frame, other, "TypeError", "slice indices must be integers or None or have an __index__ method")
             else:
-                raise_if(frame, other, "TypeUnanswerable", "a NumPy scalar that is no integer")  # Python's words have its dtype
+                raise_if(frame, other, "TypeUnanswerable", "no integer of NumPy's")  # Python's words have its dtype
         return em.numpy("aten.Int.Tensor", [value.ssa], em.types.int)
     if isinstance(value, (Const, Scalar)):
         raise frame.error(node, f"{describe(value)} in {what}", "an int is needed there: int(...) or `//`")
