@@ -249,3 +249,23 @@ def test_native_code_gives_them(name: str) -> None:
         for seed in (0, 3, 6):
             assert_same(name, jitted(*arguments("f8", 9, seed)), function(*arguments("f8", 9, seed)))
     assert jitted.stats().hits
+
+
+def without_nans(x):
+    return np.nanmax(x), np.nanmin(x, axis=0), np.nanmax(x, axis=1, keepdims=True), np.fmax.reduce(x), np.nanmin(x)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_extremes_without_nans_are_numpys_of_infinities_largest_numbers_and_nothing_but_nans(dtype):
+    largest, decorated = np.finfo(dtype).max, tierup.jit(without_nans)
+    nan, inf = np.nan, np.inf
+    for rows in (
+        [[1, 2], [nan, 3]], [[1, 2], [nan, 3]], [[1, nan], [2, 3]], [[nan, nan], [nan, nan]], [[nan, -inf], [nan, nan]],
+        [[1, inf], [nan, -inf]], [[-largest, nan], [largest, -inf]], [[inf, inf], [-inf, -inf]], [[-largest, nan], [-inf, -largest]],
+    ):  # fmt: skip
+        x = np.array(rows, dtype)
+        for ours, numpys in zip(decorated(x), without_nans(x), strict=True):
+            assert type(ours) is type(numpys) and ours.dtype == numpys.dtype
+            np.testing.assert_array_equal(ours, numpys)
+    assert decorated.stats().hits >= 5

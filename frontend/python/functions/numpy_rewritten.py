@@ -369,15 +369,22 @@ def _in_turn(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
+    """`least`: the infinity that no element is beyond."""
+
     def reduced(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if out is not None:
             raise ValueError(f"{axis}")
         array = np.asarray(array)
         if not issubclass(array.dtype.type, np.inexact):
             return reduce(array, axis=axis, keepdims=keepdims)
-        nans = np.isnan(array)
-        found = reduce(np.where(nans, array.dtype.type(least), array), axis=axis, keepdims=keepdims)
-        return np.where(np.all(nans, axis=axis, keepdims=keepdims), array.dtype.type(np.nan), found)[()]
+        # not the infinity, for which LLVM makes a branch where it could make vectors; and NaNs are told in two ways, since an array of where
+        # they are would be kept from here to there
+        bound = array.dtype.type(np.copysign(np.finfo(array.dtype).max, least))
+        found = reduce(np.where(np.isnan(array), bound, array), axis=axis, keepdims=keepdims)
+        if np.any(np.abs(found) >= abs(bound)):  # of NaNs and infinities alone perhaps
+            exactly = reduce(np.where(array != array, array.dtype.type(least), array), axis=axis, keepdims=keepdims)
+            found = np.where(np.all(array != array, axis=axis, keepdims=keepdims), array.dtype.type(np.nan), exactly)
+        return found[()]
 
     return reduced
 

@@ -41,7 +41,7 @@ def extreme(x: Tensor, axes: Sequence[int], of_maximum: bool) -> Tensor:
     dtype = widened(x.dtype)
     pick = maximum if of_maximum else minimum
     start = least(dtype) if of_maximum else greatest(dtype)
-    return tensors.reduce(x, axes, [(start, dtype)], lambda v, acc: [pick(acc[0], v.cast(dtype))])[0]
+    return tensors.reduce(x, axes, [(start, dtype)], lambda v, acc: [pick(v.cast(dtype), acc[0])])[0]
 
 
 def _extreme(of_maximum: bool) -> Reduction:
