@@ -377,8 +377,8 @@ def _reduced_without_nans(reduce: Callable[..., Any], least: float) -> Callable[
         array = np.asarray(array)
         if not issubclass(array.dtype.type, np.inexact):
             return reduce(array, axis=axis, keepdims=keepdims)
-        # not the infinity, for which LLVM makes a branch where it could make vectors; and NaNs are told in two ways, since otherwise an array
-        # of where they are would be kept from here to there
+        # not the infinity, for which LLVM makes a branch where it could make vectors; and NaNs are told in two ways: an array of where they
+        # are would be kept from here to there
         bound = array.dtype.type(np.copysign(np.finfo(array.dtype).max, least))
         found = reduce(np.where(np.isnan(array), bound, array), axis=axis, keepdims=keepdims)
         if np.any(np.abs(found) >= abs(bound)):  # of NaNs and infinities alone perhaps
