@@ -6,6 +6,18 @@
 becomes
     scf.for ... { ... memref.store %v, %y[%i, %j] ... }
 
+An allocated result is made where that memory was:
+
+    %t = memref.alloc(%n) {alignment = 64} : memref<?xf32>
+    ...
+    %y = memref.alloc(%n) : memref<?xf32>
+    memref.copy %t, %y
+    return %y
+becomes
+    %t = memref.alloc(%n) : memref<?xf32>                 // not aligned: the caller frees it
+    ...
+    return %t
+
 Loops over single elements (scans, scatters) leave such copies: bufferization gives loops memory of their own. A copy reads and writes all
 of a result once more. A result's buffer is fresh memory, so nothing else is seen in it; it must be the copy's alone, and nothing may use
 the other memory afterwards. Functions that may be left in mid-program stay as they are: what is live there must be theirs to hand over.
@@ -29,10 +41,16 @@ class ForwardResults(Pass):
         for op in [view.operation for view in block.operations]:
             if op.name == "memref.copy" and _may_go(op, block):
                 source, target = op.operands
-                allocation = source.owner.operation
+                allocation, made = source.owner.operation, b.defining_op(target)
                 op.erase()
-                source.replace_all_uses_with(target)
-                allocation.erase()
+                if made is None:
+                    source.replace_all_uses_with(target)
+                    allocation.erase()
+                else:
+                    target.replace_all_uses_with(source)
+                    made.erase()
+                    if "alignment" in allocation.attributes:
+                        del allocation.attributes["alignment"]
 
 
 def _may_go(copy: ir.Operation, block: ir.Block) -> bool:
@@ -40,9 +58,16 @@ def _may_go(copy: ir.Operation, block: ir.Block) -> bool:
     made = b.defining_op(source)
     if made is None or made.name != "memref.alloc" or made.block != block or source.type != target.type:
         return False
-    if b.defining_op(target) is not None or target.owner != block or users(target) != [copy]:
-        return False
-    return _last_use_is_before(source, copy)
+    return _is_results(target, copy, block) and _last_use_is_before(source, copy)
+
+
+def _is_results(memory: ir.Value, copy: ir.Operation, block: ir.Block) -> bool:
+    """Whether memory is an argument for a result, or allocated for one, that nothing but the copy writes or reads."""
+    made = b.defining_op(memory)
+    if made is None:
+        return memory.owner == block and users(memory) == [copy]
+    others = [op for op in users(memory) if op != copy]
+    return bool(made.name == "memref.alloc" and made.block == block and [op.name for op in others] == ["func.return"])
 
 
 def _last_use_is_before(buffer: ir.Value, copy: ir.Operation) -> bool:

@@ -108,10 +108,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if type(obj) is int:
         if obj < -n or obj >= n:
             raise IndexError(f"{obj}")
-    else:
-        obj = np.asarray(obj)
-        if obj.dtype.kind not in "biu" or (obj.dtype == np.bool_ and obj.shape != (n,)):
-            raise ValueError(f"{obj}")
+        along, at = (slice(None),) * (axis % arr.ndim), obj % n
+        return np.concatenate((arr[(*along, slice(at))], arr[(*along, slice(at + 1, None))]), axis)
+    obj = np.asarray(obj)
+    if obj.dtype.kind not in "biu" or (obj.dtype == np.bool_ and obj.shape != (n,)):
+        raise ValueError(f"{obj}")
     kept = np.ones(n, np.bool_)
     kept[obj] = False
     return arr[kept] if axis % arr.ndim == 0 else np.take(arr, np.flatnonzero(kept), axis)

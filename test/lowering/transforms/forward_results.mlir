@@ -56,3 +56,36 @@ func.func @may_be_left(%x: memref<8xf32>, %y: memref<8xf32>) attributes {tierup.
   return
 }
 func.func private @exit(memref<8xf32>)
+
+// -----
+
+// An allocated result is made where the memory was that would be copied to it, without alignment, since the caller frees it.
+// CHECK-LABEL: func.func @allocated
+// CHECK: %[[Y:.*]] = memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: memref.store %{{.*}}, %[[Y]]
+// CHECK-NOT: memref.copy
+// CHECK: return %[[Y]]
+func.func @allocated(%n: index, %v: f32) -> memref<?xf32> attributes {tierup.result_kinds = ["allocated"]} {
+  %c0 = arith.constant 0 : index
+  %t = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
+  memref.store %v, %t[%c0] : memref<?xf32>
+  %y = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %y : memref<?xf32> to memref<?xf32>
+  return %y : memref<?xf32>
+}
+
+// -----
+
+// Not one that is read behind the copy.
+// CHECK-LABEL: func.func @read_behind
+// CHECK: memref.copy
+func.func @read_behind(%n: index, %v: f32) -> (memref<?xf32>, f32) attributes {tierup.result_kinds = ["allocated", "scalar"]} {
+  %c0 = arith.constant 0 : index
+  %t = memref.alloc(%n) {alignment = 64 : i64} : memref<?xf32>
+  memref.store %v, %t[%c0] : memref<?xf32>
+  %y = memref.alloc(%n) : memref<?xf32>
+  memref.copy %t, %y : memref<?xf32> to memref<?xf32>
+  %r = memref.load %t[%c0] : memref<?xf32>
+  return %y, %r : memref<?xf32>, f32
+}
