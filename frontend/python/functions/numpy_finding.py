@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tierup.dialect.base import dtypes
+from tierup.dialect.base.exceptions import unanswerable
 from tierup.dialect.mlir import ir
 from tierup.frontend.python.building.branch import select
 from tierup.frontend.python.building.frame import Frame, WillRaise
@@ -60,7 +61,7 @@ def nonzero(frame: Frame, node: ast.AST, a: Value) -> Value:
     x = as_array(frame, node, a)
     rank = known_rank(frame, node, x, "np.nonzero")
     if rank == 0:
-        raise WillRaise(ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."))
+        raise WillRaise(unanswerable(ValueError)("Calling nonzero on 0d arrays is not allowed."))  # NumPy says more, each release its own
     found = em.numpy("aten.nonzero", [x.ssa])
     columns = [em.numpy("aten.select.int", [found, em.int(1), em.int(i)]) for i in range(rank)]
     return Sequence("tuple", [Array(c, 1, dtype=np.dtype(np.int64), decays=False) for c in columns])

@@ -145,13 +145,15 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         n = ary.shape[axis]
     except AttributeError:
         n = len(ary)
-    if isinstance(indices_or_sections, int):
-        if indices_or_sections <= 0:
+    given = indices_or_sections
+    if isinstance(given, (int, float, np.generic)) or isinstance(given, np.ndarray) and given.ndim == 0:
+        count = int(given)
+        if count <= 0:
             raise ValueError("number sections must be larger than 0.")
-        each, more = n // indices_or_sections, n % indices_or_sections
-        points = [i * each + min(i, more) for i in range(indices_or_sections + 1)]
+        each, more = n // count, n % count
+        points = [i * each + min(i, more) for i in range(count + 1)]
     else:
-        points = [0, *indices_or_sections, n]
+        points = [0, *given, n]
     moved = np.swapaxes(ary, axis, 0)
     return [np.swapaxes(moved[points[i] : points[i + 1]], axis, 0) for i in range(len(points) - 1)]
 
