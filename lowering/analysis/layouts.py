@@ -29,15 +29,19 @@ _WRITE = "torch.aten.copy"  # what stands for the write of an in-place op
 _ROW_MAJOR = (Kind.PRODUCT, Kind.REDUCTION, Kind.SCAN, Kind.FACTORY)
 
 
-def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> tuple[int, ...]:
-    """The dims of a fresh tensor from the outermost to the innermost, as eager mode has them; () for row-major ones and unknown ones."""
+def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> tuple[int, ...] | None:
+    """The dims of a fresh tensor from the outermost to the innermost, as eager mode has them; None where nothing is known of them."""
     found = _Layouts(arguments, inference).of(value)
     if found is None:
-        return ()
+        return None
+    if found.strides == contiguous_strides(found.sizes):
+        return row_major(len(found.sizes))
     order = _order(found)
-    if order is None or order == tuple(range(len(order))) or not _is_dense(found, order):
-        return ()
-    return () if found.strides == contiguous_strides(found.sizes) else order
+    return None if order is None or not _is_dense(found, order) else order
+
+
+def row_major(rank: int) -> tuple[int, ...]:
+    return tuple(range(rank))
 
 
 def is_written_unknown(value: ir.Value, arguments: Mapping[ir.Value, View], inference: Inference) -> bool:

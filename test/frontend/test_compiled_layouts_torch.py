@@ -62,6 +62,27 @@ def test_a_transposed_result_is_computed_natively_where_it_lies() -> None:
     assert result.transpose(1, 2).is_contiguous()
 
 
+@torch.library.custom_op("tierup_layouts::in_memory", mutates_args=())
+def in_memory(x: Tensor) -> Tensor:
+    """The elements as they stand in memory, whatever the strides: PyTorch's recurrent layers read their operands so."""
+    return torch.as_strided(x, (x.numel(),), (1,)).clone()
+
+
+in_memory.register_fake(lambda x: x.new_empty(x.numel()))
+
+
+def test_what_a_region_makes_contiguous_is_handed_to_an_op_of_pytorchs_so() -> None:
+    def program(x: Tensor) -> Tensor:
+        y = (x.t() + 1).contiguous()
+        return in_memory(y) + in_memory(x.t().contiguous()) * 2
+
+    torch._dynamo.reset()
+    compiled, x = torch.compile(program, backend="tierup"), torch.randn(3, 4)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x), program(x))
+    assert tierup.torch.compiled_graphs()[-1].stats().hits == 1  # by native regions
+
+
 PARTS = {
     "chunk": lambda x: (x.chunk(2)[1],),
     "slice flattened": lambda x: (x[1:].flatten(),),

@@ -61,7 +61,7 @@ def moved(x: Tensor):
 
 def in_rows(x: Tensor):
     y = x.transpose(1, 2)
-    return torch.nn.functional.logsigmoid(y).view(-1), y.repeat(1, 1, 1).view(-1), torch.nn.functional.one_hot((y > 0).long()).view(-1), y.clone(memory_format=torch.contiguous_format)
+    return torch.nn.functional.logsigmoid(y).view(-1), y.repeat(1, 1, 1).view(-1), torch.nn.functional.one_hot((y > 0).long()).view(-1), y.clone(memory_format=torch.contiguous_format), (y + 1).contiguous()
 
 
 def channels_last(x: Tensor):

@@ -13,7 +13,7 @@ func.func @eager(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", k
 // -----
 // Before results are decided, orders are noted, which folding would forget.
 // CHECK-LABEL: func.func @noted
-// CHECK-SAME: tierup.orders = {{.}}[1, 0], []]
+// CHECK-SAME: tierup.orders = {{.}}[1, 0], [0, 1]]
 func.func @noted(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}})
     -> (!torch.vtensor<[3,4],f32>, !torch.vtensor<[4,3],f32>) attributes {tierup.entry, tierup.source = "torchscript"} {
   %rows = torch.constant.int 0
@@ -31,6 +31,18 @@ func.func @kept(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", ki
                 tierup.results = [{dtype = "f32", kind = "buffer", sizes = [3, 4]}]} {
   %0 = torch.aten.neg %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[3,4],f32>
   return %0 : !torch.vtensor<[3,4],f32>
+}
+
+// -----
+// So is that a result is row-major: the copy that made it so is folded away by now.
+// CHECK-LABEL: func.func @kept_in_rows
+// CHECK-SAME: tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]
+func.func @kept_in_rows(%x: !torch.vtensor<[3,4],f32> {tierup.guard = {dtype = "f32", kind = "array", sizes = [3, 4]}}) -> !torch.vtensor<[4,3],f32>
+    attributes {tierup.entry, tierup.source = "torchscript", tierup.orders = [[0, 1]],
+                tierup.results = [{dtype = "f32", kind = "buffer", sizes = [4, 3]}]} {
+  %0 = torch.aten.t %x : !torch.vtensor<[3,4],f32> -> !torch.vtensor<[4,3],f32>
+  %1 = torch.aten.neg %0 : !torch.vtensor<[4,3],f32> -> !torch.vtensor<[4,3],f32>
+  return %1 : !torch.vtensor<[4,3],f32>
 }
 
 // -----
