@@ -41,6 +41,7 @@ def order_in_memory(value: ir.Value, arguments: Mapping[ir.Value, View], inferen
 
 
 def row_major(rank: int) -> tuple[int, ...]:
+    """The dims as they are counted."""
     return tuple(range(rank))
 
 

@@ -10,7 +10,8 @@ becomes, since relu gives what lies as its operand does,
     func.func @f(%x: ...) attributes {..., tierup.results = [{dtype = "f32", kind = "buffer", order = [1, 0], sizes = [3, 4]}]}
 
 In programs of the tierup dialect alone a fresh result is row-major. Of PyTorch's programs the orders are noted before results are decided,
-since folding forgets them: of values a copy in another memory format is the value. A row-major result is noted as such; of [] nothing is known.
+since folding forgets them: of values a copy in another memory format is the value. That one is row-major is noted,
+too; [] is the note where nothing is known.
 
     tierup.orders = [[1, 0], [0, 1], []]
 
