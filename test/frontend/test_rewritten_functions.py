@@ -228,7 +228,7 @@ LEFT = (
     lambda x: np.digitize([1, 2, 3], [1, 2, 3 + 1j]), lambda x: np.digitize(x, x * 1j), lambda x: np.digitize(x * 1j, x), lambda x: np.digitize(x, x[:2]),
     lambda x: np.zeros(3, ">i4"), lambda x: x.astype(">f8"), lambda x: x.reshape(form=(2, 2)), lambda x: x.sum(aix=0),
     lambda x: np.maximum.accumulate(x, axis=None), lambda x: np.add.accumulate(x[None], axis=None),
-    lambda x: np.array_split(x, x[3]), lambda x: np.split(x, np.sum(x > 1)), lambda x: np.hsplit(x, np.array(0)), lambda x: np.nonzero(x[0]),
+    lambda x: np.array_split(x, x[3]), lambda x: np.split(x, np.sum(x > 1)), lambda x: np.hsplit(x, np.array(0)), lambda x: np.nonzero(x[0]), lambda x: np.vander(x, x[2]),
 )  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     x = np.asarray(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = len(x) if N is None else N
+    columns = len(x) if N is None else operator.index(N)
     if columns < 0:
         raise ValueError("negative dimensions are not allowed")
     powers = np.cumprod(np.where(np.arange(columns) == 0, 1, x.astype(np.promote_types(x.dtype, int))[:, None]), axis=1)
