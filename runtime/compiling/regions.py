@@ -237,7 +237,7 @@ def _outlined_region(func: ir.Operation, site: str, name: str, names: tuple[str,
     return RegionCode(site, name, text_of(alone), names, translate(alone, name), place)
 
 
-_ALONE = " (has native code, but is alone, of unknown types or refused)"
+ALONE = " (has native code, but is alone, of unknown types or refused)"
 
 
 def _left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
@@ -246,15 +246,15 @@ def _left_in_tier0(main: ir.Operation) -> tuple[tuple[str, str], ...]:
     for op in walk(main):
         row = row_of(op)
         if row is not None and row.kind not in (Kind.VIEW, Kind.SCALAR) and not len(op.regions):
-            found.append((row.name + _ALONE * (row.native and not row.writes), diagnostics.where(op.location)))
+            found.append((row.name + ALONE * (row.native and not row.writes), diagnostics.where(op.location)))
     return tuple(dict.fromkeys(found))
 
 
 def _no_region(main: ir.Operation) -> NotCompiled:
     """That no part of a program is worth native code, at the first op that has some, and what would help."""
     left = _left_in_tier0(main)
-    alone = [(op.removesuffix(_ALONE), line) for op, line in left if op.endswith(_ALONE)]
-    others = dict.fromkeys(op for op, _ in left if not op.endswith(_ALONE))
+    alone = [(op.removesuffix(ALONE), line) for op, line in left if op.endswith(ALONE)]
+    others = dict.fromkeys(op for op, _ in left if not op.endswith(ALONE))
     if not alone:
         return NotCompiled(Reason.GROUP_TOO_SMALL, "no op of the program has native code", *(line for _, line in left[:1]))
     remedy = f"; put what does not need {', '.join(others)} on one side of it" if others else ""

@@ -71,6 +71,19 @@ def test_a_program_with_such_an_op_is_cut_before_the_types_of_the_whole_are_infe
     assert "aten.i0: has no native code" in ours.explain()
 
 
+def test_what_is_slow_is_the_op_without_native_code_and_not_one_that_stands_alone_beside_it():
+    def program(x):
+        y = torch.linalg.matrix_exp(torch.relu(torch.linalg.matrix_exp(torch.exp(x.tanh() + 1) / 9)))
+        return torch.exp(y.tanh() + 1).sigmoid() * 3
+
+    ours, x = from_torchscript(torch.jit.script(program)), torch.randn(3, 3)
+    for _ in range(4):
+        torch.testing.assert_close(ours(x), program(x))
+    said = ours.explain()
+    assert "aten.relu (has native code, but is alone" in said
+    assert "Slow because `aten.linalg_matrix_exp` has no native code" in said and "`aten.relu" not in said
+
+
 def in_the_storage_of_a_view(x):
     return [torch.as_strided(x[1:3], (2, 2), (8, 1), 0) + 1]
 

@@ -9,6 +9,7 @@ from tierup.dialect import optable
 from tierup.dialect.base.spelling import short_time
 from tierup.dialect.speculation.reasons import Reason
 from tierup.runtime.account.times import COMPILING, GRAPHS, LOADING, OVERHEAD, PYTHON, START_UP, TIER0, WAITING
+from tierup.runtime.compiling.regions import ALONE
 from tierup.runtime.functions.verdict.cause import Cause, Facts, listed
 
 _TINY = 3e-6  # seconds of a call that does too little
@@ -38,7 +39,7 @@ def decorated_again(facts: Facts) -> Iterator[Cause]:
 
 
 def ops_in_tier0(facts: Facts) -> Iterator[Cause]:
-    """Ops without native code, in a loop or not."""
+    """Ops without native code, in a loop or not; where there are none of them, those that have some and stand alone."""
     seen: dict[tuple[str, str], int] = {}
     rounds = 0.0
     for executor in facts.parts:
@@ -50,16 +51,19 @@ def ops_in_tier0(facts: Facts) -> Iterator[Cause]:
         for (reason, _, line), op in executor.refusals.items():
             if reason is Reason.NO_LOWERING and op:
                 seen.setdefault((op, line), executor.calls())
-    for (op, line), calls in seen.items():
+    to_blame = {at: calls for at, calls in seen.items() if not at[0].endswith(ALONE)} or seen
+    for (said, line), calls in to_blame.items():
+        op = said.removesuffix(ALONE)
+        why = "has no native code" if op == said else ALONE.strip(" ()")
         row = optable.lookup(op)
         nearest = "" if row is None else row.nearest
         name = facts.named(op)
         loop = f" in a loop of some {rounds:.0f} rounds a call" if rounds > 1.5 else ""
         move = ", or take it out of the loop" if loop else ""
         yield Cause(
-            f"`{name}`{loop} has no native code, so tier 0 runs it, with native code around it",
+            f"`{name}`{loop} {why}, so tier 0 runs it, with native code around it",
             (f"use {nearest}{move}" if nearest else f"write it with functions that have native code (docs/numpy-coverage.md){move}"),
-            (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) / len(seen), calls, line or facts.line,
+            (facts.seconds[TIER0] + facts.seconds[OVERHEAD]) / len(to_blame), calls, line or facts.line,
         )  # fmt: skip
 
 
