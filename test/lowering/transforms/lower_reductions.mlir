@@ -23,7 +23,7 @@ func.func @sum_of_halves(%x: !torch.vtensor<[?,4],f16>) -> !torch.vtensor<[?],f1
 // CHECK-LABEL: func.func @amax_first_axis_kept
 // CHECK: arith.constant -2147483648 : i32
 // CHECK: [[M:%.+]] = linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]}
-// CHECK: arith.maxsi %out, %in : i32
+// CHECK: arith.maxsi %in, %out : i32
 // CHECK: tensor.expand_shape [[M]] {{\[}}[0, 1]] output_shape [1, 4]
 func.func @amax_first_axis_kept(%x: !torch.vtensor<[3,4],si32>) -> !torch.vtensor<[1,4],si32> {
   %int0 = torch.constant.int 0
