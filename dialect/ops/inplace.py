@@ -101,12 +101,22 @@ def copy_if_can_cast(x: np.ndarray, source: np.ndarray, non_blocking: bool = Fal
 # One value goes to some elements, and the others stay: PyTorch takes tensors for it that show elements more than once.
 _FILLING = frozenset({"index_fill_.int_Scalar", "masked_fill_.Scalar", "masked_fill_.Tensor", "threshold_", "tril_", "triu_"})
 
+_BY_INDEX = frozenset({*_PARTIAL, "index_add_", "index_copy_", "scatter_.reduce", "scatter_reduce_.two"})
 
-def _written(functional: Kernel, fills: bool) -> Kernel:
+
+def writes_by_index(op: Op) -> bool:
+    """Whether an op writes where an index says, while it reads: PyTorch refuses to read what it writes."""
+    return op.name.removeprefix("aten.") in _BY_INDEX
+
+
+def _written(functional: Kernel, name: str) -> Kernel:
+    fills = name in _FILLING
 
     def tier0(x: np.ndarray, *rest: Any) -> np.ndarray:
         if not fills:
             overlap.refuse(x, *rest)
+        if name in _BY_INDEX:
+            overlap.refuse_shared(x, *rest)
         result = functional(x, *rest)
         _check_shape_of_array(result.shape, x)
         check_category(dtypes.from_numpy(result.dtype), dtypes.from_numpy(x.dtype))
@@ -216,7 +226,7 @@ def _twin(name: str) -> DefinedOp[Any]:
     of = _FUNCTIONAL[functional_name(name)]
     place = f"inplace:{name.replace('.', '_')}"
     made = _in_place(name, _rule(of), f"{place}.tier0", f"{place}.numpy_tier0" if of.numpy else None)
-    made.tier0 = _written(of.tier0, name in _FILLING)
+    made.tier0 = _written(of.tier0, name)
     if of.numpy:
         made.numpy_tier0 = _by_numpy(of)
         made.numpy_value = _value_by_numpy(made.numpy_tier0, of.numpy_tier0)

@@ -49,9 +49,9 @@ def test_pytorchs_table_of_derivatives_says_which_ops_have_none():
     assert [flat[f"aten.{op}"] for op in ("histc", "count_nonzero", "linalg_lu", "linalg_inv_ex", "kthvalue")] == [(0,), (0,), (0,), (1,), ()]
 
 
-@pytest.mark.parametrize("op", ["index_add_", "index_copy_"])
-def test_an_op_that_may_not_read_what_it_writes_is_refused_as_in_eager(op):
-    source = f"def f(x: Tensor, i: Tensor):\n    y = x * 1\n    y.{op}(0, i, y)\n    return y\n"
+@pytest.mark.parametrize("call", ["index_add_(0, i, y)", "index_copy_(0, i, y)", "scatter_(0, i, y, reduce='add')", "scatter_reduce_(0, i, y, 'sum')"])
+def test_an_op_that_may_not_read_what_it_writes_is_refused_as_in_eager(call):
+    source = f"def f(x: Tensor, i: Tensor):\n    y = x * 1\n    y.{call}\n    return y\n"
     script = torch.jit.CompilationUnit(source).f
     f = from_torchscript(script)
     for _ in range(3):

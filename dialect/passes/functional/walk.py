@@ -11,6 +11,7 @@ from tierup.dialect.ir.structure import CASTS, COPIES, LIST_WRITERS, TERMINATORS
 from tierup.dialect.ir.torch_types import is_tensor
 from tierup.dialect.ir.walking import Notes, callee_name, torch_name, walk
 from tierup.dialect.mlir import ir
+from tierup.dialect.ops import inplace
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.core import PassFailure
@@ -323,7 +324,8 @@ class Walker:
         if PROMOTION in op.attributes or op.name.startswith("torch.aten.fill_.") or not isinstance(target, Ref):
             return
         near = self.memory.entangled.get(target.storage, frozenset())
-        by_index = op.name.startswith(("torch.aten.scatter", "torch.aten.index_put"))
+        row = row_of(op)
+        by_index = row is not None and inplace.writes_by_index(row)
         for ref in (ref for value in list(op.operands)[1:] for ref in refs(self._env[value])):
             chains = ref.chain, target.chain
             shown = not functional_views.apart(*chains) if by_index else functional_views.in_part(*chains)

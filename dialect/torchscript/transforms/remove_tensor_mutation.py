@@ -35,7 +35,7 @@ from tierup.dialect.ir import torch_types
 from tierup.dialect.ir.structure import attributes_of, blocks, maker
 from tierup.dialect.ir.walking import ops_of
 from tierup.dialect.mlir import ir
-from tierup.dialect.ops.inplace import converts
+from tierup.dialect.ops.inplace import converts, writes_by_index
 from tierup.dialect.optable.core import Aliasing, Kind, Op
 from tierup.dialect.optable.rows import row_of
 from tierup.dialect.passes.registry import Pass, register
@@ -74,7 +74,7 @@ class _Walk:
         twin = optable.lookup(row.functional or "")
         if twin is None or (converts(row) and not self._gives_the_same(op, twin)):
             return
-        if not converts(row) and sum(operand == target for operand in op.operands) > 1:
+        if (not converts(row) or writes_by_index(row)) and sum(operand == target for operand in op.operands) > 1:
             return  # PyTorch refuses to read what is written by an index
         name, attributes = torch_types.spelled(op.context, twin.name, attributes_of(op))
         made = ir.Operation.create(

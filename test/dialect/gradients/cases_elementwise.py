@@ -103,4 +103,4 @@ CORNERS: list[Case] = [
     case("aten.softplus", _BEYOND, 1, 20), case("aten.softplus", np.array([10.0, 9.0, 11.0]), 2, 20, torch_order=1),
 ]  # fmt: skip
 
-UNKNOWN_TO_TORCH = ("aten.heaviside", "tierup.cbrt", "aten.floor_divide", "aten.floor_divide.Scalar")
+UNKNOWN_TO_TORCH = ("aten.heaviside", "tierup.cbrt", "tierup.radians", "tierup.degrees", "aten.floor_divide", "aten.floor_divide.Scalar")

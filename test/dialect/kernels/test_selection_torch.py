@@ -20,7 +20,7 @@ torch.set_num_threads(1)  # tiny arrays: threads only wait for each other
 _FAMILIES = ("pointwise.arithmetic", "pointwise.division", "pointwise.elementary", "pointwise.activations", "pointwise.selection", "pointwise.comparison")
 NAMED_HERE = {
     "aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar", "aten.prelu", "aten.fill.Tensor", "aten.pow.Scalar",
-    "tierup.cbrt", "tierup.gcd", "tierup.lcm",  # NumPy's: test/frontend/test_rewritten_functions.py
+    "tierup.cbrt", "tierup.gcd", "tierup.lcm", "tierup.radians", "tierup.degrees",  # NumPy's: test/frontend
 }  # fmt: skip
 NUMBERS = (True, 2, -1, 300, 1.5, float("nan"), 1e39)
 
