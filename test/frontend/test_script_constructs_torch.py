@@ -819,3 +819,19 @@ def test_the_order_of_a_norm_may_be_an_int_or_a_float_of_the_program_under_autog
         program(b).sum().backward()
         torch.testing.assert_close(a.grad, b.grad)
     assert ours.stats().hits
+
+
+@pytest.mark.parametrize("call", ["unfold(1, 2, 1).reshape(-1)", "unfold(0, 3, 2).sum(1)", "unfold(-1, 3, 1).cos()"])
+def test_windows_of_sizes_that_only_the_run_knows_are_as_many_as_eagers(call):
+    script = torch.jit.CompilationUnit(f"def f(x: Tensor):\n    return (x * 2).{call} * 3\n").f
+    ours = from_torchscript(script, fusion_strategy=[("dynamic", 1)])
+    for n in (4, 5, 3, 8, 2):
+        x = torch.arange(n * (n + 1.0)).reshape(n, n + 1)
+        try:
+            expected = script(x)
+        except RuntimeError:
+            with pytest.raises(RuntimeError, match="maximum size for tensor"):
+                ours(x)
+            continue
+        torch.testing.assert_close(ours(x), expected)
+    assert ours.stats().hits >= 3 and [v.speculation.kind for v in ours.versions] == ["dynamic"]

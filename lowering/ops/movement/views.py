@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tierup.dialect.mlir import ir
 from tierup.lowering.building import sizes
-from tierup.lowering.building.arith import Scalar
+from tierup.lowering.building.arith import INDEX, SIGNED_INDEX, Scalar, maximum, of, select
 from tierup.lowering.building.sizes import Size
 from tierup.lowering.ops import tensors
 from tierup.lowering.ops.call import Call, Lowering
@@ -139,7 +139,13 @@ def _unfold(c: Call) -> Tensor:
     if not x.rank:
         raise NotHandled
     axis = c.axis(1, x.rank)
-    lengths = c.fitted([*x.lengths, size])
+    known = x.sizes[axis]
+    windows: Size = 0 if known is None else (known - size) // step + 1
+    if known is None:
+        length = of(x.size(axis), SIGNED_INDEX)
+        tensors.assert_(length >= size, f"maximum size for tensor at dimension {axis} is less than {size}")
+        windows = select(length >= size, of(maximum(length, size) - size, INDEX) // step + 1, 0)
+    lengths = c.fitted([*x.lengths[:axis], windows, *x.lengths[axis + 1 :], size])
 
     def body(at: list[ir.Value]) -> Scalar:
         return tensors.element(x, [p * step + at[-1] if i == axis else p for i, p in enumerate(at[:-1])])
