@@ -58,7 +58,7 @@ LONG = {
     "sum": _body("return " + " + ".join(["x"] * 500)),
     "sum to the right": _body("return " + "x + (" * 150 + "x" + ")" * 150),
     "methods": _body("return x" + ".sum(axis=0, keepdims=True)" * 200),
-    "views": _body("return x" + "[::-1]" * 200),
+    "views": _body("return x" + "[::-1]" * 200 + " + c"),
     "signs": _body("return " + "-" * 80 + "x"),
     "powers": _body("return x" + "**1" * 150),
     "and": _body("if " + " and ".join(["c > 0"] * 500) + ":", "    return x", "return x * 2"),

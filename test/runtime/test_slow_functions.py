@@ -405,7 +405,7 @@ def test_a_check_that_fails_call_after_call(clock: Clock) -> None:
 
 
 def test_calls_with_too_little_work() -> None:
-    @tierup.jit
+    @tierup.jit(weigh=False)  # by chance Python may be as quick
     def add(a, b):
         return a + b
 
