@@ -71,8 +71,11 @@ class Operands:
         return name, type_
 
 
-def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbolic: bool = False, numpy: bool = False) -> tuple[Request, list[np.ndarray]]:
-    """The request for one op. `results`: how many tensors, "list:N" for a list of N that is unpacked, or "int", "float", "bool"."""
+def program(
+    op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbolic: bool = False, numpy: bool = False, backwards: bool = False
+) -> tuple[Request, list[np.ndarray]]:
+    """The request for one op. `results`: how many tensors, "list:N" for a list of N that is unpacked, or "int", "float", "bool". `backwards`:
+    each tensor comes flat, from the last element to the first, which makes a loop over as many as the op's lowering says."""
     made = Operands([], [])
     named = [made.name(v) for v in operands]
     names, types = ", ".join(n for n, _ in named), ", ".join(t for _, t in named)
@@ -88,6 +91,14 @@ def program(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbo
         made.lines.append(f'  %r:{len(outs)} = "{spelled}"({names}){attribute} : ({types}) -> ({", ".join(outs)})')
     specs = [spec_of(a, [f"s{d}" if d >= 2 else d for d in a.shape] if symbolic else None) for a in made.arrays]
     returned = ", ".join(f"%r#{i}" for i in range(len(outs)))
+    if backwards and not isinstance(results, str):
+        made.lines += ["  %last = torch.constant.int -1", "  %first = torch.constant.int 0",
+                       "  %flat = torch.prim.ListConstruct %last : (!torch.int) -> !torch.list<int>",
+                       "  %dims = torch.prim.ListConstruct %first : (!torch.int) -> !torch.list<int>"]  # fmt: skip
+        for i in range(len(outs)):
+            made.lines.append(f"  %x{i} = torch.aten.reshape %r#{i}, %flat : !torch.vtensor, !torch.list<int> -> !torch.vtensor")
+            made.lines.append(f"  %y{i} = torch.aten.flip %x{i}, %dims : !torch.vtensor, !torch.list<int> -> !torch.vtensor")
+        returned = ", ".join(f"%y{i}" for i in range(len(outs)))
     body = "\n".join(made.lines)
     signature = ", ".join(f"%a{i}: !torch.vtensor" for i in range(len(specs)))
     text = f"func.func @main({signature}) -> ({', '.join(outs)}) {{\n{body}\n  return {returned} : {', '.join(outs)}\n}}"
@@ -104,9 +115,11 @@ def tier0(op: str, operands: tuple[Any, ...], *, numpy: bool = False) -> Any:
     return kernels.resolve(path)(*operands)
 
 
-def native(op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbolic: bool = False, numpy: bool = False) -> tuple[Any, ...]:
+def native(
+    op: str, operands: tuple[Any, ...], results: int | str = 1, *, symbolic: bool = False, numpy: bool = False, backwards: bool = False
+) -> tuple[Any, ...]:
     """What the op's native code returns. Raises Unsupported, CompileError, Failed."""
-    request, arrays = program(op, operands, results, symbolic=symbolic, numpy=numpy)
+    request, arrays = program(op, operands, results, symbolic=symbolic, numpy=numpy, backwards=backwards)
     return call(compile(request), arrays)
 
 
