@@ -143,18 +143,17 @@ def _(g: Backward) -> ir.Value:
     return g.neg(g.mul(g.grad, g.mul(y, y)))
 
 
-deg2rad = pointwise("aten.deg2rad(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.deg2rad)(lambda m, x: x * (math.pi / 180))
-deg2rad.vjp()(lambda g: g.mul(g.grad, math.pi / 180))
+def _angle(schema: str, numpy: np.ufunc, factor: float) -> PointwiseOp:
+    made = pointwise(schema, gives=Gives.FLOAT, numpy=numpy)(lambda m, x: x * factor)
+    made.vjp()(lambda g: g.mul(g.grad, factor))
+    return made
 
-rad2deg = pointwise("aten.rad2deg(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.rad2deg)(lambda m, x: x * (180 / math.pi))
-rad2deg.vjp()(lambda g: g.mul(g.grad, 180 / math.pi))
 
-# apart from deg2rad and rad2deg, since they give another dtype of bfloat16: ml_dtypes has no loop for these two
-radians = pointwise("tierup.radians(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.radians)(lambda m, x: x * (math.pi / 180))
-radians.vjp()(lambda g: g.mul(g.grad, math.pi / 180))
-
-degrees = pointwise("tierup.degrees(Tensor self) -> Tensor", gives=Gives.FLOAT, numpy=np.degrees)(lambda m, x: x * (180 / math.pi))
-degrees.vjp()(lambda g: g.mul(g.grad, 180 / math.pi))
+deg2rad = _angle("aten.deg2rad(Tensor self) -> Tensor", np.deg2rad, math.pi / 180)
+rad2deg = _angle("aten.rad2deg(Tensor self) -> Tensor", np.rad2deg, 180 / math.pi)
+# apart from these two, since NumPy gives another dtype of bfloat16: ml_dtypes has no loop for it
+radians = _angle("tierup.radians(Tensor self) -> Tensor", np.radians, math.pi / 180)
+degrees = _angle("tierup.degrees(Tensor self) -> Tensor", np.degrees, 180 / math.pi)
 
 
 @pointwise("aten.sigmoid(Tensor self) -> Tensor", gives=Gives.FLOAT)
